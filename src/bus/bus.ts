@@ -1,0 +1,119 @@
+import type { IdFactory } from '../util/ids.ts';
+import { Wake } from '../util/async-queue.ts';
+import {
+  sessionKeyOf,
+  type AcceptResult,
+  type InboundDraft,
+  type InboundMessage,
+  type OutboundEvent,
+  type OutboundMessage,
+} from './messages.ts';
+
+/** A message and its place in the order of arrival. */
+export interface Queued<Message> {
+  readonly seq: number;
+  readonly message: Message;
+}
+
+/** The durable half of the inbound queue; the journal implements it. */
+export interface InboxPort {
+  /** One transaction for all; resolves after the commit. */
+  accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>;
+  /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
+  page(after: number, limit: number): readonly Queued<InboundMessage>[];
+}
+
+/** The durable half of the outbound queue; the journal implements it. */
+export interface OutboxPort {
+  /** One transaction for all; a row that exists already is left alone. */
+  enqueue(messages: readonly OutboundMessage[]): Promise<void>;
+  /** Messages that wait to be sent, oldest first, with `seq` above `after`. */
+  page(after: number, limit: number): readonly Queued<OutboundMessage>[];
+}
+
+const PAGE = 128;
+
+/**
+ * A pair of async queues between those who hear and speak (channels, cron, HTTP) and those who think (the agent).
+ * The queues are rows on disk: publishing is a commit and a wake-up, consuming reads pages, memory holds one page.
+ * Live events are not queued: a listener that is slow misses the older ones of a turn and loses nothing.
+ */
+export class MessageBus {
+  readonly #inbox: InboxPort;
+  readonly #outbox: OutboxPort;
+  readonly #newId: IdFactory;
+  readonly #inbound = new Wake();
+  readonly #outbound = new Wake();
+  readonly #closed = new AbortController();
+  readonly #listeners = new Set<(event: OutboundEvent) => void>();
+
+  constructor(ports: { inbox: InboxPort; outbox: OutboxPort; newId: IdFactory }) {
+    this.#inbox = ports.inbox;
+    this.#outbox = ports.outbox;
+    this.#newId = ports.newId;
+  }
+
+  /** Resolves after the commit, in the order given. Rejects when nothing could be written. */
+  async publishInbound(...drafts: readonly InboundDraft[]): Promise<readonly AcceptResult[]> {
+    const messages = drafts.map((draft) => ({
+      ...draft,
+      id: this.#newId(),
+      sessionKey: draft.sessionKey ?? sessionKeyOf(draft),
+    }));
+    const results = await this.#inbox.accept(messages);
+    this.#inbound.wake();
+    return results;
+  }
+
+  /** Every accepted message once, in order of acceptance, until the bus closes. One consumer. */
+  consumeInbound(): AsyncIterable<InboundMessage> {
+    return this.#consume(this.#inbound, (after) => this.#inbox.page(after, PAGE));
+  }
+
+  /** Resolves after the commit. */
+  async publishOutbound(...messages: readonly OutboundMessage[]): Promise<void> {
+    await this.#outbox.enqueue(messages);
+    this.#outbound.wake();
+  }
+
+  /** Every waiting outbound message once, in order, until the bus closes. One consumer. */
+  consumeOutbound(): AsyncIterable<OutboundMessage> {
+    return this.#consume(this.#outbound, (after) => this.#outbox.page(after, PAGE));
+  }
+
+  /** Somebody wrote outbound rows in a transaction of their own (closing a turn): look again. */
+  outboundWritten(): void {
+    this.#outbound.wake();
+  }
+
+  /** Tells live listeners; a listener must not throw or wait. */
+  emit(event: OutboundEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  listen(listener: (event: OutboundEvent) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async *#consume<Message>(
+    wake: Wake,
+    read: (after: number) => readonly Queued<Message>[],
+  ): AsyncGenerator<Message, void, void> {
+    const { signal } = this.#closed;
+    let after = 0;
+    while (!signal.aborted) {
+      const page = read(after);
+      for (const { seq, message } of page) {
+        after = seq;
+        yield message;
+        if (signal.aborted) return;
+      }
+      if (page.length === 0) await wake.wait(signal);
+    }
+  }
+}

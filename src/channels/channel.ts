@@ -1,0 +1,97 @@
+import type { AcceptResult, Button, InboundDraft, Media } from '../bus/messages.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/log.ts';
+
+export interface ChannelCapabilities {
+  /** UTF-16 units of visible text in one message. */
+  readonly maxLength: number;
+  readonly edit: boolean;
+  readonly typing: boolean;
+  readonly buttons: boolean;
+  readonly threads: boolean;
+  readonly media: boolean;
+  readonly reactions: boolean;
+  readonly drafts: boolean;
+}
+
+/** One message as the platform gets it: already rendered and short enough. */
+export interface OutgoingPart {
+  readonly chatId: string;
+  readonly threadId?: string;
+  /** Rendered by the channel's own `render`. */
+  readonly text: string;
+  readonly replyTo?: string;
+  readonly media: readonly Media[];
+  readonly buttons?: readonly (readonly Button[])[];
+  /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
+  readonly nonce: string;
+  readonly silent?: boolean;
+}
+
+export interface ChannelContext {
+  /**
+   * Writes messages down, all in one transaction; resolves after the commit. Only then may the platform be told.
+   * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
+   */
+  accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type ChannelState = 'starting' | 'running' | 'reconnecting' | 'stopped' | 'failed';
+
+export interface ChannelHealth {
+  readonly state: ChannelState;
+  /** One sentence about what is wrong, when something is. */
+  readonly detail?: string;
+  /** When the platform was last heard, ms since 1970. */
+  readonly lastInboundAt?: number;
+}
+
+/** A chat platform. `delivery.ts` owns order, splitting, retries and limits; a channel only talks to its platform. */
+export interface Channel {
+  /** The key in `config.channels`. */
+  readonly name: string;
+  readonly kind: string;
+  readonly capabilities: ChannelCapabilities;
+  /** Connects; resolves when messages flow. Throws a `ChannelError` when it can not. Disposing disconnects. */
+  start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable>;
+  /** Markdown → the platform's own markup, split into parts that each fit. Pure; never empty for non-blank text. */
+  render(markdown: string): readonly string[];
+  /** Sends one part. Throws a `SendError` on failure. */
+  send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }>;
+  edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
+  /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
+  typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
+  react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
+  health(): ChannelHealth;
+}
+
+/**
+ * How a send failed. `retryable`: the platform certainly does not have it; `uncertain`: it may have it;
+ * `permanent`: it will never take it; `revoked`: this channel's credentials are gone. Unknown failures are uncertain.
+ */
+export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'revoked';
+
+export class SendError extends Error {
+  readonly failure: SendFailure;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(failure: SendFailure, message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'SendError';
+    this.failure = failure;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A channel could not start or go on; `retry: false` means that a person has to change something first. */
+export class ChannelError extends Error {
+  readonly retry: boolean;
+
+  constructor(message: string, options: { retry: boolean; cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ChannelError';
+    this.retry = options.retry;
+  }
+}

@@ -1,0 +1,133 @@
+import type { Usage } from '../util/usage.ts';
+
+/** A person's or the system's words, and images, as the model sees them. */
+export type UserPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly mediaType: string; /** Base64. */ readonly data: string };
+
+/** Opaque to everybody but the adapter that made it; replayed only to the same provider and model. */
+export interface ReasoningPart {
+  readonly type: 'reasoning';
+  readonly provider: string;
+  readonly model: string;
+  /** What may be shown; may be empty. */
+  readonly text: string;
+  /** The adapter's own JSON: thinking blocks with signatures, `reasoning_content`, … */
+  readonly data: unknown;
+}
+
+export interface ToolCallPart {
+  readonly type: 'tool-call';
+  /** Ours: `<turnId>.<n>`; minted when the call arrives. */
+  readonly callId: string;
+  /** The provider's id, possibly empty or repeated: replayed, never used as a key. */
+  readonly providerCallId: string;
+  readonly name: string;
+  /** Raw JSON text as the model wrote it; may be broken. */
+  readonly arguments: string;
+}
+
+export type AssistantPart = { readonly type: 'text'; readonly text: string } | ReasoningPart | ToolCallPart;
+
+/** Provider-neutral transcript. A `tool` message answers one call of the assistant message before it. */
+export type ModelMessage =
+  | { readonly role: 'user'; readonly content: readonly UserPart[] }
+  | { readonly role: 'assistant'; readonly content: readonly AssistantPart[] }
+  | {
+      readonly role: 'tool';
+      readonly callId: string;
+      readonly name: string;
+      readonly output: string;
+      readonly isError: boolean;
+      readonly images?: readonly Extract<UserPart, { type: 'image' }>[];
+    };
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (draft-7) of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export type ToolChoice = 'auto' | 'none' | { readonly tool: string };
+
+export interface ModelRequest {
+  /** The provider's own name of the model, without our provider prefix. */
+  readonly model: string;
+  /** Layers of the system prompt, joined by the adapter; most stable first. */
+  readonly system: readonly string[];
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice: ToolChoice;
+  readonly maxOutputTokens: number;
+  readonly temperature?: number;
+  readonly reasoning?: 'off' | 'low' | 'medium' | 'high';
+}
+
+export type StopReason = 'stop' | 'tool-calls' | 'length' | 'refusal';
+
+/** A call as the model made it; the turn mints `callId` from it. */
+export interface ModelToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface ModelResponse {
+  /** In the order in which the model wrote them. */
+  readonly content: readonly (
+    | { readonly type: 'text'; readonly text: string }
+    | ReasoningPart
+    | ({ readonly type: 'tool-call' } & ModelToolCall)
+  )[];
+  /** As the server named it. */
+  readonly model: string;
+  /** Null when the server did not say. */
+  readonly usage: Usage | null;
+}
+
+export type ModelErrorKind =
+  | 'rate-limit'
+  | 'overloaded'
+  | 'timeout'
+  | 'network'
+  | 'auth'
+  | 'quota'
+  | 'context-overflow'
+  | 'bad-request'
+  | 'refusal'
+  | 'unsupported-tool-choice'
+  | 'aborted'
+  | 'malformed';
+
+export interface ModelError {
+  readonly type: 'error';
+  readonly kind: ModelErrorKind;
+  /** Whether the same request may succeed later; decided once, here. */
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
+  readonly status?: number;
+  /** One sentence: what happened; no secret, no stack. */
+  readonly message: string;
+}
+
+export type ModelEvent =
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'reasoning-delta'; readonly text: string }
+  | { readonly type: 'tool-call-delta'; readonly index: number; readonly name: string; readonly argumentsDelta: string }
+  | { readonly type: 'tool-call'; readonly index: number; readonly call: ModelToolCall }
+  | { readonly type: 'usage'; readonly usage: Usage }
+  | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
+  | ModelError;
+
+/**
+ * One way to reach models. `chat` never throws and never hangs: it yields events and ends with exactly one
+ * `end` or `error`; an aborted signal gives `error {kind: 'aborted'}` within a second.
+ */
+export interface Provider {
+  /** The key in `config.providers`. */
+  readonly name: string;
+  chat(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
+  /** Loads the SDK ahead of the first call; never throws. */
+  warm?(): Promise<void>;
+}

@@ -1,0 +1,129 @@
+import * as z from 'zod';
+
+/**
+ * The lines of a tape. What happened is never rewritten; history is a fold over these.
+ * Roles of people, `origin` and `outcome` have the meanings of bus/messages.ts, kept here as text because the tape
+ * outlives versions of the program.
+ */
+
+const text = z.object({ type: z.literal('text'), text: z.string() });
+/** Images are stored once by content hash under `media/`; the tape names the hash. */
+const image = z.object({ type: z.literal('image'), mediaType: z.string(), hash: z.string() });
+const reasoning = z.object({
+  type: z.literal('reasoning'),
+  provider: z.string(),
+  model: z.string(),
+  text: z.string(),
+  data: z.unknown(),
+});
+const toolCall = z.object({
+  type: z.literal('tool-call'),
+  callId: z.string(),
+  providerCallId: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+const usage = z.object({
+  input: z.number(),
+  cached: z.number(),
+  cacheWrite: z.number(),
+  output: z.number(),
+  reasoning: z.number(),
+});
+
+const base = {
+  v: z.literal(1),
+  /** ULID; a repeated id is ignored on reading, so an append may be repeated after a crash. */
+  id: z.string(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  /** The turn it belongs to; null for what happens between turns. */
+  turn: z.string().nullable(),
+  untrusted: z.boolean().optional(),
+  private: z.boolean().optional(),
+};
+
+export const entrySchema = z.discriminatedUnion('kind', [
+  /** The first line of a tape. */
+  z.object({ ...base, kind: z.literal('session'), key: z.string() }),
+  z.object({
+    ...base,
+    kind: z.literal('turn-start'),
+    sources: z.array(z.string()),
+    role: z.string(),
+    origin: z.string(),
+  }),
+  /** What the model is sent, exactly. */
+  z.discriminatedUnion('role', [
+    z.object({
+      ...base,
+      kind: z.literal('message'),
+      role: z.literal('user'),
+      /** Ids of the inbound messages whose text this is. */
+      sources: z.array(z.string()),
+      content: z.array(z.discriminatedUnion('type', [text, image])),
+    }),
+    z.object({
+      ...base,
+      kind: z.literal('message'),
+      role: z.literal('assistant'),
+      content: z.array(z.discriminatedUnion('type', [text, reasoning, toolCall])),
+      provider: z.string(),
+      model: z.string(),
+      stopReason: z.string(),
+      usage: usage.nullable(),
+    }),
+    z.object({
+      ...base,
+      kind: z.literal('message'),
+      role: z.literal('tool'),
+      callId: z.string(),
+      name: z.string(),
+      output: z.string(),
+      isError: z.boolean(),
+      images: z.array(image).optional(),
+    }),
+  ]),
+  /** Written before a tool of class `effect` starts. */
+  z.object({ ...base, kind: z.literal('intent'), callId: z.string(), name: z.string(), class: z.string() }),
+  z.object({
+    ...base,
+    kind: z.literal('turn-end'),
+    outcome: z.string(),
+    /** What the person is shown; never part of the history when the outcome is `failed`. */
+    answer: z.string(),
+    target: z.object({ channel: z.string(), chatId: z.string(), threadId: z.string().optional() }),
+    usage,
+    costUsd: z.number().nullable(),
+    model: z.string().nullable(),
+    iterations: z.number(),
+  }),
+  /** `summary` stands for everything up to and including the entry `upTo`; appended later than what it covers. */
+  z.object({ ...base, kind: z.literal('anchor'), summary: z.string(), upTo: z.string(), reason: z.string() }),
+  /** Everything before is out of the history. */
+  z.object({ ...base, kind: z.literal('reset'), reason: z.string() }),
+  /** These turns are out of the history. */
+  z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()) }),
+  /**
+   * In force until the next trim: tool results up to the entry `stubUpTo` are stubs, images up to `imagesUpTo` are
+   * markers, entries up to `dropUpTo` (always the end of a whole user turn) are out of the history. Null: none.
+   */
+  z.object({
+    ...base,
+    kind: z.literal('trim'),
+    stubUpTo: z.string().nullable(),
+    imagesUpTo: z.string().nullable(),
+    dropUpTo: z.string().nullable(),
+  }),
+  /** For readers of the tape; never part of the history. */
+  z.object({ ...base, kind: z.literal('note'), text: z.string() }),
+]);
+
+export type TapeEntry = z.infer<typeof entrySchema>;
+export type MessageEntry = Extract<TapeEntry, { kind: 'message' }>;
+export type EntryOf<Kind extends TapeEntry['kind']> = Extract<TapeEntry, { kind: Kind }>;
+
+/** An entry before the tape gave it its version, id and time. */
+export type EntryDraft = DistributiveOmit<TapeEntry, 'v' | 'id' | 'at'> & { readonly id?: string };
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

@@ -1,0 +1,88 @@
+import type * as z from 'zod';
+import type { Media, Origin, Role } from '../bus/messages.ts';
+
+/**
+ * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;
+ * `effect` is never repeated: its start is on the tape before it runs.
+ */
+export type EffectClass = 'none' | 'idempotent' | 'effect';
+
+/** Marks a request's context: text from strangers, and private text of the owner. */
+export interface Taint {
+  readonly untrusted: boolean;
+  readonly private: boolean;
+}
+
+/** What a person is asked to allow: exactly what will run. */
+export interface ApprovalRequest {
+  /** One line: what kind of thing, e.g. `Run a command`. */
+  readonly title: string;
+  /** The whole of what will happen, e.g. the command. */
+  readonly detail: string;
+  /** Why it is asked. */
+  readonly reason: string;
+}
+
+export type ApprovalAnswer = { readonly approved: true } | { readonly approved: false; readonly reason: string };
+
+export interface ToolContext {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly callId: string;
+  /** The inbound message that the turn answers. */
+  readonly messageId: string;
+  /** Absolute path of the workspace. */
+  readonly workingDirectory: string;
+  readonly signal: AbortSignal;
+  readonly role: Role;
+  readonly origin: Origin;
+  readonly taint: Taint;
+  /** Asks a person who may allow it; no answer and nobody to ask are a no. */
+  approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /** Tells whoever watches what is going on; one short line. */
+  progress(text: string): void;
+}
+
+/** Header facts for the model: short scalars such as path, lines, size, truncated, exitCode, durationMs. */
+export type ToolMetadata = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface ToolResult {
+  /** What was done, in a few words: `read notes.md`. */
+  readonly title: string;
+  /** What the model reads. */
+  readonly output: string;
+  readonly metadata: ToolMetadata;
+  readonly isError?: boolean;
+  readonly untrusted?: boolean;
+  readonly private?: boolean;
+  readonly media?: readonly Media[];
+}
+
+/** What policy says of a call before it runs. */
+export type ToolDecision =
+  | { readonly decision: 'allow' }
+  | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
+  | { readonly decision: 'deny'; readonly reason: string };
+
+export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Schema;
+  readonly effect: EffectClass;
+  /** The least role that may call it. @default 'trusted' */
+  readonly role?: Role;
+  /** @default 120_000 */
+  readonly timeoutMs?: number;
+  /** Decides about these arguments without doing anything. @default allow */
+  decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
+  /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */
+  execute(params: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A tool whose schema type is forgotten, as the registry keeps it. */
+export type Tool = ToolDefinition;
+
+/** Declares a tool; one zod schema serves validation, types and what the model sees. */
+export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool {
+  return definition as Tool;
+}

@@ -1,0 +1,40 @@
+/** An error a person may read: a stable code, facts as fields, and a sentence that says what to do. */
+export class AppError extends Error {
+  /** Stable and machine readable, e.g. `config-invalid`. */
+  readonly code: string;
+  /** Details for logs and tests; never a secret. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** What the process returns when this error ends a command. */
+  readonly exitCode: number;
+
+  constructor(
+    code: string,
+    message: string,
+    options: { facts?: Record<string, unknown>; cause?: unknown; exitCode?: number } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.facts = options.facts ?? {};
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** One line for a log or a tool result: the message, or what was thrown instead of an error. */
+export function errorMessage(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
+  return typeof thrown === 'string' ? thrown : 'unknown error';
+}
+
+/** The `code` of a system or library error (`ENOENT`, `SQLITE_BUSY`, …), also when it sits on a cause. */
+export function errorCode(thrown: unknown): string | undefined {
+  for (let at = thrown, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+  }
+  return undefined;
+}
+
+/** True for errors that say "someone aborted this", whoever made them. */
+export function isAbort(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown.name === 'AbortError' || thrown.name === 'APIUserAbortError');
+}

@@ -1,0 +1,36 @@
+import type { Clock } from './clock.ts';
+import type { Random } from './random.ts';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** Makes ULIDs (26 characters, https://github.com/ulid/spec), strictly increasing within one factory. */
+export type IdFactory = () => string;
+
+export function createIds(clock: Clock, random: Random): IdFactory {
+  let lastTime = 0;
+  let lastRandom: number[] = [];
+  return () => {
+    const now = clock.now();
+    if (now > lastTime) {
+      lastTime = now;
+      lastRandom = Array.from(random.bytes(16), (byte) => byte & 31);
+    } else {
+      increment(lastRandom);
+    }
+    return encodeTime(lastTime) + lastRandom.map((digit) => ALPHABET[digit]).join('');
+  };
+}
+
+function increment(digits: number[]): void {
+  for (let i = digits.length - 1; i >= 0; i -= 1) {
+    const digit = (digits[i] ?? 0) + 1;
+    digits[i] = digit & 31;
+    if (digit < 32) return;
+  }
+}
+
+function encodeTime(time: number): string {
+  let text = '';
+  for (let rest = time, i = 0; i < 10; i += 1, rest = Math.floor(rest / 32)) text = (ALPHABET[rest % 32] ?? '0') + text;
+  return text;
+}

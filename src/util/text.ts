@@ -1,0 +1,54 @@
+/** Cuts at `limit` UTF-16 units without splitting a surrogate pair. */
+export function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const code = text.charCodeAt(limit - 1);
+  const splitsPair = code >= 0xd800 && code <= 0xdbff;
+  return text.slice(0, splitsPair ? limit - 1 : limit);
+}
+
+/** The last `limit` UTF-16 units without splitting a surrogate pair. */
+export function cutStart(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const code = text.charCodeAt(text.length - limit);
+  const splitsPair = code >= 0xdc00 && code <= 0xdfff;
+  return text.slice(text.length - limit + (splitsPair ? 1 : 0));
+}
+
+/** At most `limit` units on one line, with an ellipsis where something was cut; for titles and log lines. */
+export function oneLine(text: string, limit: number): string {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  return flat.length <= limit ? flat : `${cut(flat, limit - 1)}…`;
+}
+
+/** `1 file`, `2 files`. */
+export function plural(count: number, noun: string, many = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : many}`;
+}
+
+/** The candidate closest to `name` by edit distance, if it is close enough to be a slip. */
+export function nearest(name: string, candidates: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
