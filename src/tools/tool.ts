@@ -84,5 +84,5 @@ export type Tool = ToolDefinition;
 
 /** Declares a tool; one zod schema serves validation, types and what the model sees. */
 export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool {
-  return definition as Tool;
+  return definition;
 }
