@@ -1,0 +1,139 @@
+import type { InboxPort, Queued } from '../bus/bus.ts';
+import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
+import type { Outbox } from './outbox.ts';
+import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
+import { isStopRequest, stopSession } from './stop.ts';
+
+/** Waiting messages of one chat; more are refused with one notice. */
+const CHAT_CAP = 50;
+/** Waiting messages of one channel. */
+const CHANNEL_CAP = 20_000;
+/** A chat is told at most this often that it is too fast. */
+const NOTICE_EVERY_MS = 600_000;
+
+/** Every message that came in, once each. Accepted means: on disk. */
+export class Inbox implements InboxPort {
+  readonly #ports: LedgerPorts & { readonly outbox: Outbox };
+  readonly #stopListeners = new Set<(turnIds: readonly string[]) => void>();
+
+  constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
+    this.#ports = ports;
+  }
+
+  /** Told after the commit of a /stop, with the turns that it stopped. */
+  onStop(listener: (turnIds: readonly string[]) => void): void {
+    this.#stopListeners.add(listener);
+  }
+
+  async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
+    const stopped: string[] = [];
+    const results = await this.#ports.db.write(() => {
+      const waiting = new Map<string, number>();
+      return messages.map((message) => this.#acceptOne(message, waiting, stopped));
+    });
+    if (stopped.length > 0) for (const listener of this.#stopListeners) listener(stopped);
+    return results;
+  }
+
+  page(after: number, limit: number): readonly Queued<InboundMessage>[] {
+    return this.#ports.db
+      .all("SELECT seq, payload FROM inbound WHERE state = 'accepted' AND seq > ? ORDER BY seq LIMIT ?", after, limit)
+      .map((row) => ({ seq: row.number('seq'), message: parseInbound(row.text('payload')) }));
+  }
+
+  /** The oldest messages of a session that no turn has taken. */
+  waiting(session: string, limit: number): readonly InboundMessage[] {
+    return this.#ports.db
+      .all("SELECT payload FROM inbound WHERE session = ? AND state = 'accepted' ORDER BY seq LIMIT ?", session, limit)
+      .map((row) => parseInbound(row.text('payload')));
+  }
+
+  /** The messages with these ids, in order of arrival. */
+  byId(ids: readonly string[]): readonly InboundMessage[] {
+    return this.#ports.db
+      .all(
+        `SELECT payload FROM inbound WHERE id IN (${placeholders(ids)}) AND payload IS NOT NULL ORDER BY seq`,
+        ...ids,
+      )
+      .map((row) => parseInbound(row.text('payload')));
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    const rows = this.#ports.db.all(
+      "SELECT state, count(*) AS n FROM inbound WHERE state IN ('accepted', 'running') GROUP BY state",
+    );
+    return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
+  }
+
+  #acceptOne(message: InboundMessage, waiting: Map<string, number>, stopped: string[]): AcceptResult {
+    const { db } = this.#ports;
+    const full = this.#overCap(message, waiting);
+    const stop = isStopRequest(message);
+    const state = stop ? 'done' : full === null ? 'accepted' : 'refused';
+    const inserted = db.run(
+      `INSERT OR IGNORE INTO inbound
+         (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      message.id,
+      message.channel,
+      message.account,
+      message.chatId,
+      message.externalId,
+      message.sessionKey,
+      JSON.stringify(message),
+      message.role,
+      message.origin,
+      state,
+      stop ? 'stop' : full,
+      message.receivedAt,
+      this.#ports.clock.now(),
+    );
+    if (inserted === 0) return 'duplicate';
+    if (stop) {
+      stopped.push(...stopSession(this.#ports, message));
+      return 'accepted';
+    }
+    if (full === null) return 'accepted';
+    this.#noticeOnce(message);
+    return 'refused';
+  }
+
+  #overCap(message: InboundMessage, waiting: Map<string, number>): string | null {
+    const { db } = this.#ports;
+    const chat = db.get(
+      "SELECT count(*) AS n FROM inbound WHERE channel = ? AND chat = ? AND state = 'accepted'",
+      message.channel,
+      message.chatId,
+    );
+    if ((chat?.number('n') ?? 0) >= CHAT_CAP) return 'chat-full';
+    const known = waiting.get(message.channel);
+    const count =
+      known ??
+      db
+        .get("SELECT count(*) AS n FROM inbound WHERE channel = ? AND state = 'accepted'", message.channel)
+        ?.number('n') ??
+      0;
+    waiting.set(message.channel, count + 1);
+    return count >= CHANNEL_CAP ? 'channel-full' : null;
+  }
+
+  #noticeOnce(message: InboundMessage): void {
+    const { db, clock, outbox } = this.#ports;
+    const id = `full:${message.channel}:${message.chatId}`;
+    db.run('DELETE FROM outbound WHERE id = ? AND created_at < ?', id, clock.now() - NOTICE_EVERY_MS);
+    outbox.insert({
+      message: {
+        id,
+        channel: message.channel,
+        chatId: message.chatId,
+        ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
+        kind: 'notice',
+        text: 'Too many messages are waiting here, so I did not take the newest ones. Please send them again when I have caught up, or send /stop to drop what waits.',
+        media: [],
+        expiresAt: clock.now() + 24 * 3_600_000,
+        metadata: {},
+      },
+      parts: [],
+    });
+  }
+}

@@ -1,0 +1,37 @@
+import { Database, openDatabase } from '../storage/database.ts';
+import type { Clock } from '../util/clock.ts';
+import { Inbox } from './inbox.ts';
+import { Outbox } from './outbox.ts';
+import { journalMigrations } from './schema.ts';
+import { Turns } from './turns.ts';
+import { UsageLedger } from './usage.ts';
+
+/** The ledger of what crosses the borders of a turn: one SQLite file, one owner process. */
+export interface Journal extends Disposable {
+  readonly inbox: Inbox;
+  readonly turns: Turns;
+  readonly outbox: Outbox;
+  readonly usage: UsageLedger;
+}
+
+export interface JournalOptions {
+  readonly path: string;
+  readonly backupPath: ((fromVersion: number) => string) | null;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const db = new Database(
+    await openDatabase({ path: options.path, migrations: journalMigrations, backupPath: options.backupPath }),
+  );
+  const shared = { db, clock: options.clock, newId: options.newId };
+  const outbox = new Outbox(shared);
+  return {
+    outbox,
+    inbox: new Inbox({ ...shared, outbox }),
+    turns: new Turns({ ...shared, outbox }),
+    usage: new UsageLedger(shared),
+    [Symbol.dispose]: () => db.close(),
+  };
+}

@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import type { OutboxPort, Queued } from '../bus/bus.ts';
+import type { OutboundMessage } from '../bus/messages.ts';
+import type { Row } from '../storage/database.ts';
+import { parseOutbound, type LedgerPorts } from './rows.ts';
+
+export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
+
+/** One platform message of an outbound message, rendered. */
+export interface Part {
+  readonly n: number;
+  readonly text: string;
+  readonly state: PartState;
+  readonly platformId: string | null;
+  /** 22 characters, the same at each attempt. */
+  readonly nonce: string;
+  /** How often it was sent again although the platform may have had it. */
+  readonly resends: number;
+}
+
+export interface OutboundState {
+  readonly message: OutboundMessage;
+  readonly state: string;
+  readonly attempts: number;
+  /** Not before this time, ms since 1970. */
+  readonly nextAt: number;
+  /** Empty until the message was rendered. */
+  readonly parts: readonly Part[];
+}
+
+/** What a turn says, with its rendered parts when its channel is known. */
+export interface OutboundDraft {
+  readonly message: OutboundMessage;
+  readonly parts: readonly string[];
+}
+
+const OPEN = "state IN ('pending', 'sending', 'uncertain')";
+
+/** Messages on their way out. Every change of a part is on disk before the next byte leaves. */
+export class Outbox implements OutboxPort {
+  readonly #ports: LedgerPorts;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+  }
+
+  enqueue(messages: readonly OutboundMessage[]): Promise<void> {
+    return this.#ports.db.write(() => {
+      for (const message of messages) this.insert({ message, parts: [] });
+    });
+  }
+
+  /** Part of a transaction of the caller's. A row that exists is left alone; true when it is new. */
+  insert({ message, parts }: OutboundDraft): boolean {
+    const { db, clock } = this.#ports;
+    const now = clock.now();
+    const inserted = db.run(
+      `INSERT OR IGNORE INTO outbound
+         (id, turn_id, channel, chat, kind, payload, state, expires_at, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
+      message.id,
+      message.turnId ?? null,
+      message.channel,
+      message.chatId,
+      message.kind,
+      JSON.stringify(message),
+      message.expiresAt ?? null,
+      now,
+      now,
+    );
+    if (inserted === 1) this.#insertParts(message.id, parts);
+    return inserted === 1;
+  }
+
+  page(after: number, limit: number): readonly Queued<OutboundMessage>[] {
+    return this.#ports.db
+      .all(`SELECT seq, payload FROM outbound WHERE ${OPEN} AND seq > ? ORDER BY seq LIMIT ?`, after, limit)
+      .map((row) => ({ seq: row.number('seq'), message: parseOutbound(row.text('payload')) }));
+  }
+
+  /** Undefined when there is no such row or it is finished. */
+  open(id: string): OutboundState | undefined {
+    const { db } = this.#ports;
+    const row = db.get(`SELECT payload, state, attempts, next_at FROM outbound WHERE id = ? AND ${OPEN}`, id);
+    if (row === undefined) return undefined;
+    const parts = db.all('SELECT * FROM parts WHERE outbound_id = ? ORDER BY n', id).map(toPart);
+    return {
+      message: parseOutbound(row.text('payload')),
+      state: row.text('state'),
+      attempts: row.number('attempts'),
+      nextAt: row.number('next_at'),
+      parts,
+    };
+  }
+
+  /** Writes the rendered parts down before the first is sent; parts that exist stay as they are. */
+  render(id: string, texts: readonly string[]): Promise<void> {
+    return this.#ports.db.write(() => this.#insertParts(id, texts));
+  }
+
+  /** Commits that this part's bytes are about to leave. `resend`: the platform may have it already. False: finished meanwhile. */
+  sending(id: string, n: number, options: { resend: boolean }): Promise<boolean> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      const open = this.#touch(id, "state = 'sending', attempts = attempts + 1", OPEN);
+      if (!open) return false;
+      db.run(
+        "UPDATE parts SET state = 'sending', resends = resends + ? WHERE outbound_id = ? AND n = ?",
+        options.resend ? 1 : 0,
+        id,
+        n,
+      );
+      return true;
+    });
+  }
+
+  /** The platform has this part; with the last one the message is delivered. */
+  delivered(id: string, n: number, platformId: string): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run(
+        "UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ? AND n = ?",
+        platformId,
+        id,
+        n,
+      );
+      const rest = db.get("SELECT 1 AS one FROM parts WHERE outbound_id = ? AND state <> 'delivered' LIMIT 1", id);
+      if (rest === undefined) this.#touch(id, "state = 'delivered', reason = NULL");
+    });
+  }
+
+  /** This part did not arrive (`pending`) or may have arrived (`uncertain`); try again not before `nextAt`. */
+  postpone(id: string, n: number, state: 'pending' | 'uncertain', nextAt: number, reason: string): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run('UPDATE parts SET state = ? WHERE outbound_id = ? AND n = ?', state, id, n);
+      this.#touch(id, 'state = ?, next_at = ?, reason = ?', OPEN, state, nextAt, reason);
+    });
+  }
+
+  /** It will not be tried again; the row says why. */
+  finish(id: string, state: 'dead' | 'expired' | 'delivered', reason: string): Promise<void> {
+    return this.#ports.db.write(() => {
+      this.#touch(id, 'state = ?, reason = ?', OPEN, state, reason);
+    });
+  }
+
+  /** Part of a transaction of the caller's: what these turns said and nobody has been sent yet is cancelled. */
+  cancelUnsent(turnId: string, reason: string): void {
+    this.#ports.db.run(
+      "UPDATE outbound SET state = 'expired', reason = ?, updated_at = ? WHERE turn_id = ? AND state = 'pending'",
+      reason,
+      this.#ports.clock.now(),
+      turnId,
+    );
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    const rows = this.#ports.db.all(`SELECT state, count(*) AS n FROM outbound WHERE ${OPEN} GROUP BY state`);
+    return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
+  }
+
+  #insertParts(id: string, texts: readonly string[]): void {
+    for (const [n, text] of texts.entries()) {
+      this.#ports.db.run(
+        "INSERT OR IGNORE INTO parts (outbound_id, n, text, state, nonce) VALUES (?, ?, ?, 'pending', ?)",
+        id,
+        n,
+        text,
+        createHash('sha256').update(`${id}:${n}`).digest().subarray(0, 16).toString('base64url'),
+      );
+    }
+  }
+
+  #touch(id: string, set: string, where = '1 = 1', ...values: (string | number)[]): boolean {
+    const { db, clock } = this.#ports;
+    return (
+      db.run(`UPDATE outbound SET ${set}, updated_at = ? WHERE id = ? AND ${where}`, ...values, clock.now(), id) > 0
+    );
+  }
+}
+
+function toPart(row: Row): Part {
+  return {
+    n: row.number('n'),
+    text: row.text('text'),
+    state: row.text('state') as PartState,
+    platformId: row.textOrNull('platform_id'),
+    nonce: row.text('nonce'),
+    resends: row.number('resends'),
+  };
+}

@@ -1,0 +1,24 @@
+import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import type { Database } from '../storage/database.ts';
+import type { Clock } from '../util/clock.ts';
+
+/** What each ledger of the journal is made from. */
+export interface LedgerPorts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/** Payloads are our own messages, written by this program. */
+export function parseInbound(payload: string): InboundMessage {
+  return JSON.parse(payload) as InboundMessage;
+}
+
+export function parseOutbound(payload: string): OutboundMessage {
+  return JSON.parse(payload) as OutboundMessage;
+}
+
+/** `?, ?, ?` for a list of values. */
+export function placeholders(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}

@@ -1,0 +1,91 @@
+import type { Migration } from '../storage/database.ts';
+
+/** The ledger's tables. A migration, once released, is never edited: add the next one. */
+export const journalMigrations: readonly Migration[] = [
+  (db) =>
+    db.exec(`
+      CREATE TABLE inbound (
+        seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+        id          TEXT NOT NULL UNIQUE,
+        channel     TEXT NOT NULL,
+        account     TEXT NOT NULL,
+        chat        TEXT NOT NULL,
+        external_id TEXT NOT NULL,
+        session     TEXT NOT NULL,
+        payload     TEXT,
+        role        TEXT NOT NULL,
+        origin      TEXT NOT NULL,
+        state       TEXT NOT NULL CHECK (state IN ('accepted', 'running', 'done', 'refused', 'dead')),
+        reason      TEXT,
+        turn_id     TEXT,
+        received_at INTEGER NOT NULL,
+        updated_at  INTEGER NOT NULL,
+        UNIQUE (channel, account, chat, external_id)
+      ) STRICT;
+      CREATE INDEX inbound_accepted ON inbound (seq) WHERE state = 'accepted';
+      CREATE INDEX inbound_waiting ON inbound (session, seq) WHERE state = 'accepted';
+      CREATE INDEX inbound_waiting_chat ON inbound (channel, chat) WHERE state = 'accepted';
+      CREATE INDEX inbound_turn ON inbound (turn_id) WHERE turn_id IS NOT NULL;
+
+      CREATE TABLE turns (
+        id         TEXT PRIMARY KEY,
+        session    TEXT NOT NULL,
+        parent     TEXT,
+        role       TEXT NOT NULL,
+        state      TEXT NOT NULL CHECK (state IN ('running', 'stopping', 'done', 'dead')),
+        attempts   INTEGER NOT NULL,
+        outcome    TEXT,
+        started_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX turns_open ON turns (session) WHERE state IN ('running', 'stopping');
+
+      CREATE TABLE outbound (
+        seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT NOT NULL UNIQUE,
+        turn_id    TEXT,
+        channel    TEXT NOT NULL,
+        chat       TEXT NOT NULL,
+        kind       TEXT NOT NULL,
+        payload    TEXT,
+        state      TEXT NOT NULL CHECK (state IN
+                     ('streaming', 'pending', 'sending', 'delivered', 'uncertain', 'dead', 'expired')),
+        reason     TEXT,
+        attempts   INTEGER NOT NULL DEFAULT 0,
+        next_at    INTEGER NOT NULL DEFAULT 0,
+        expires_at INTEGER,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX outbound_open ON outbound (seq) WHERE state IN ('pending', 'sending', 'uncertain');
+      CREATE INDEX outbound_turn ON outbound (turn_id) WHERE turn_id IS NOT NULL;
+
+      CREATE TABLE parts (
+        outbound_id TEXT NOT NULL REFERENCES outbound (id) ON DELETE CASCADE,
+        n           INTEGER NOT NULL,
+        text        TEXT NOT NULL,
+        state       TEXT NOT NULL CHECK (state IN ('pending', 'sending', 'delivered', 'uncertain', 'dead')),
+        platform_id TEXT,
+        nonce       TEXT NOT NULL,
+        resends     INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (outbound_id, n)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE usage (
+        turn_id     TEXT,
+        session     TEXT NOT NULL,
+        source      TEXT NOT NULL,
+        provider    TEXT NOT NULL,
+        model       TEXT NOT NULL,
+        input       INTEGER NOT NULL,
+        cached      INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        output      INTEGER NOT NULL,
+        reasoning   INTEGER NOT NULL,
+        cost_usd    REAL,
+        at          INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX usage_at ON usage (at);
+      CREATE INDEX usage_session ON usage (session, at);
+    `),
+];

@@ -1,0 +1,60 @@
+import type { InboundMessage } from '../bus/messages.ts';
+import { plural } from '../util/text.ts';
+import type { Outbox } from './outbox.ts';
+import type { LedgerPorts } from './rows.ts';
+
+/** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
+export function isStopRequest(message: InboundMessage): boolean {
+  return message.origin === 'user' && message.mentioned && /^(?:\/stop(?:@\w+)?|stop)$/iu.test(message.text.trim());
+}
+
+/**
+ * Inside the transaction that accepts a /stop: running turns of the session and their children are marked, older
+ * waiting messages are refused, answers nobody was sent yet are cancelled, and the reply that counts all that is
+ * queued. Returns the turns to signal after the commit.
+ */
+export function stopSession(ports: LedgerPorts & { readonly outbox: Outbox }, stop: InboundMessage): readonly string[] {
+  const { db, clock, outbox } = ports;
+  const now = clock.now();
+  const turns = db
+    .all(
+      `WITH RECURSIVE family (id) AS (
+         SELECT id FROM turns WHERE session = ? AND state = 'running'
+         UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
+       SELECT id FROM family`,
+      stop.sessionKey,
+    )
+    .map((row) => row.text('id'));
+  for (const id of turns) {
+    db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", now, id);
+    outbox.cancelUnsent(id, 'stopped');
+  }
+  const dropped = db.run(
+    `UPDATE inbound SET state = 'refused', reason = 'stopped', updated_at = ?
+     WHERE session = ? AND state = 'accepted' AND seq < (SELECT seq FROM inbound WHERE id = ?)`,
+    now,
+    stop.sessionKey,
+    stop.id,
+  );
+  outbox.insert({
+    message: {
+      id: `${stop.id}:0`,
+      channel: stop.channel,
+      chatId: stop.chatId,
+      ...(stop.threadId === undefined ? {} : { threadId: stop.threadId }),
+      kind: 'notice',
+      text: stopReply(turns.length, dropped),
+      media: [],
+      expiresAt: now + 24 * 3_600_000,
+      metadata: {},
+    },
+    parts: [],
+  });
+  return turns;
+}
+
+function stopReply(turns: number, dropped: number): string {
+  if (turns === 0 && dropped === 0) return 'Nothing is running here.';
+  const stopped = turns === 0 ? 'Nothing was running' : turns === 1 ? 'Stopped' : `Stopped ${plural(turns, 'task')}`;
+  return dropped === 0 ? `${stopped}.` : `${stopped}; dropped ${plural(dropped, 'waiting message')}.`;
+}

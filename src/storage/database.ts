@@ -1,0 +1,188 @@
+import { copyFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { AppError, errorMessage } from '../util/errors.ts';
+
+/** One step of a schema: its position in the list is the version it leads to. */
+export type Migration = (db: DatabaseSync) => void;
+
+export interface OpenDatabaseOptions {
+  readonly path: string;
+  readonly migrations: readonly Migration[];
+  /** Where a copy goes before a migration of an existing file; null for none. */
+  readonly backupPath: ((fromVersion: number) => string) | null;
+}
+
+/**
+ * Opens an SQLite file in WAL mode with synchronous=FULL, so that a commit survives power loss, and brings its
+ * schema up to date. A file from a newer program is refused untouched.
+ */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
+  const existed = existsSync(options.path);
+  let db: DatabaseSync;
+  try {
+    db = new DatabaseSync(options.path, { timeout: 250 });
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
+  } catch (error) {
+    throw new AppError('database-unusable', `Could not open ${options.path}: ${errorMessage(error)}.`, {
+      cause: error,
+    });
+  }
+  const version = userVersion(db);
+  const target = options.migrations.length;
+  if (version > target) {
+    db.close();
+    throw new AppError(
+      'database-too-new',
+      `${options.path} was written by a newer version (schema ${version}, this program knows ${target}). Use that version, or restore a backup.`,
+    );
+  }
+  if (version < target) {
+    if (existed && version > 0 && options.backupPath !== null) {
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      await copyFile(options.path, options.backupPath(version));
+    }
+    migrate(db, version, options.migrations);
+  }
+  return db;
+}
+
+function userVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+}
+
+function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (const migration of migrations.slice(from)) migration(db);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    db.close();
+    throw error;
+  }
+}
+
+interface PendingWrite {
+  readonly work: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Prepared statements by their text, and writes grouped into one transaction per tick of the event loop. */
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  #pending: PendingWrite[] = [];
+  #closed = false;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  /** Runs a statement; inside `write` it is part of that transaction. Returns the number of changed rows. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    const row = this.#prepare(sql).get(...values);
+    return row === undefined ? undefined : new Row(row);
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(sql)
+      .all(...values)
+      .map((row) => new Row(row));
+  }
+
+  /**
+   * Queues synchronous work; all work queued in one tick shares one durable transaction. Resolves with the work's
+   * result after the commit. Work that throws is undone alone (a savepoint); a failed commit rejects them all.
+   */
+  write<T>(work: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
+    return new Promise<T>((resolve, reject) => {
+      if (this.#pending.length === 0) setImmediate(() => this.flush());
+      this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  /** Commits what is queued now. */
+  flush(): void {
+    const batch = this.#pending;
+    this.#pending = [];
+    if (batch.length === 0) return;
+    const settled: (() => void)[] = [];
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      for (const item of batch) settled.push(this.#attempt(item));
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    for (const settle of settled) settle();
+  }
+
+  #attempt({ work, resolve, reject }: PendingWrite): () => void {
+    this.#db.exec('SAVEPOINT work');
+    try {
+      const value = work();
+      this.#db.exec('RELEASE work');
+      return () => resolve(value);
+    } catch (error) {
+      // A full disk may have rolled back the whole transaction; then this throws and rejects the batch.
+      this.#db.exec('ROLLBACK TO work; RELEASE work');
+      return () => reject(error);
+    }
+  }
+
+  /** Commits what is queued, then closes. */
+  close(): void {
+    if (this.#closed) return;
+    this.flush();
+    this.#closed = true;
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepare(sql: string): ReturnType<DatabaseSync['prepare']> {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** A row with typed, checked access to its columns. */
+export class Row {
+  readonly #columns: Readonly<Record<string, unknown>>;
+
+  constructor(columns: Readonly<Record<string, unknown>>) {
+    this.#columns = columns;
+  }
+
+  text(column: string): string {
+    const value = this.#columns[column];
+    if (typeof value !== 'string') throw new TypeError(`column ${column} is not text`);
+    return value;
+  }
+
+  textOrNull(column: string): string | null {
+    return this.#columns[column] === null ? null : this.text(column);
+  }
+
+  number(column: string): number {
+    const value = this.#columns[column];
+    if (typeof value !== 'number') throw new TypeError(`column ${column} is not a number`);
+    return value;
+  }
+
+  numberOrNull(column: string): number | null {
+    return this.#columns[column] === null ? null : this.number(column);
+  }
+}
