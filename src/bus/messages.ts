@@ -128,7 +128,12 @@ export type OutboundEvent = LiveBase &
       }
     | { readonly type: 'status'; readonly text: string }
     | { readonly type: 'typing' }
-    | { readonly type: 'turn-end'; readonly result: TurnSummary }
+    | {
+        readonly type: 'turn-end';
+        readonly result: TurnSummary;
+        /** External ids of the messages that the turn answered. */
+        readonly answers: readonly string[];
+      }
   );
 
 /** How a turn ended, for the one who waits for it. */

@@ -54,6 +54,13 @@ export class Turns {
     });
   }
 
+  /** Marks running turns to be stopped; returns those that still were running. */
+  markStopping(turnIds: readonly string[]): Promise<readonly string[]> {
+    const { db, clock } = this.#ports;
+    const sql = "UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ? AND state = 'running'";
+    return db.write(() => turnIds.filter((id) => db.run(sql, clock.now(), id) === 1));
+  }
+
   /** One more try after a crash; returns how many that makes. */
   resume(turnId: string): Promise<number> {
     return this.#addAttempt(turnId, 1);

@@ -1,0 +1,160 @@
+import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from '../bus/messages.ts';
+import type { ModelRequest } from '../providers/provider.ts';
+import type { ToolResult } from '../tools/tool.ts';
+import type { Logger } from '../util/log.ts';
+import { errorMessage } from '../util/errors.ts';
+
+/** What a hook says about the thing it was shown. */
+export type Decision<Value> =
+  | { readonly type: 'proceed' }
+  | { readonly type: 'replace'; readonly value: Value }
+  | { readonly type: 'deny'; readonly reason: string };
+
+type Answer<Value> = Value | undefined | Promise<Value | undefined>;
+
+/** A tool call as hooks see it. */
+export interface HookedCall {
+  readonly name: string;
+  /** Raw JSON text. */
+  readonly arguments: string;
+}
+
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly sessionKey: string;
+  readonly messages: readonly InboundMessage[];
+}
+
+/** State that plugins keep for the length of a turn. */
+export type TurnState = Readonly<Record<string, unknown>>;
+
+/**
+ * The stages of a message. `session`, `prompt` and `model`: the first answer wins, later-registered hooks first.
+ * The others all run, in order of registration, each seeing what the one before made of it.
+ */
+export interface Hooks {
+  /** Which session a message belongs to. Synchronous: it runs before the message is written down. */
+  session?(draft: InboundDraft): string | undefined;
+  /** Whether a message gets a turn. */
+  admit?(message: InboundMessage): Answer<Decision<InboundMessage>>;
+  loadState?(turn: TurnFacts): Answer<TurnState>;
+  /** The layers of the system prompt. */
+  prompt?(turn: TurnFacts, layers: readonly string[]): Answer<readonly string[]>;
+  /** Which `provider/model` answers. */
+  model?(turn: TurnFacts): Answer<string>;
+  beforeModel?(turn: TurnFacts, request: ModelRequest): Answer<Decision<ModelRequest>>;
+  beforeTool?(turn: TurnFacts, call: HookedCall): Answer<Decision<HookedCall>>;
+  afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): Answer<Decision<ToolResult>>;
+  /** The text of an answer, before it is queued. */
+  render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
+  /** A message of the turn, before it is queued. */
+  dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
+  /** Also after failures. */
+  saveState?(turn: TurnFacts, state: TurnState): Answer<void>;
+  turnEnd?(turn: TurnFacts, summary: TurnSummary): Answer<void>;
+}
+
+type HookName = keyof Hooks;
+type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
+
+interface Registered {
+  readonly owner: string;
+  readonly guard: boolean;
+  readonly hooks: Hooks;
+}
+
+/** Calls the hooks of plugins. An ordinary hook that throws is skipped and reported; a guard that throws denies. */
+export class HookRunner {
+  readonly #registered: Registered[] = [];
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  register(owner: string, hooks: Hooks, options: { guard?: boolean } = {}): Disposable {
+    const entry = { owner, hooks, guard: options.guard ?? false };
+    this.#registered.push(entry);
+    return {
+      [Symbol.dispose]: () => {
+        const at = this.#registered.indexOf(entry);
+        if (at >= 0) this.#registered.splice(at, 1);
+      },
+    };
+  }
+
+  session(draft: InboundDraft): string | undefined {
+    for (const { owner, hooks } of this.#registered.toReversed()) {
+      try {
+        const key = hooks.session?.(draft);
+        if (key !== undefined) return key;
+      } catch (error) {
+        this.#report(owner, 'session', error);
+      }
+    }
+    return undefined;
+  }
+
+  /** The first answer of `prompt` or `model`, later-registered hooks first. */
+  async first<Value>(name: 'prompt' | 'model', call: (hooks: Hooks) => Answer<Value>): Promise<Value | undefined> {
+    for (const { owner, hooks } of this.#registered.toReversed()) {
+      try {
+        const answer = await call(hooks);
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        this.#report(owner, name, error);
+      }
+    }
+    return undefined;
+  }
+
+  /** Passes a value through all hooks of a stage; the first denial ends it. */
+  async decide<Value>(
+    name: DecidingHook,
+    value: Value,
+    call: (hooks: Hooks, value: Value) => Answer<Decision<Value>>,
+  ): Promise<{ readonly value: Value } | { readonly denied: string }> {
+    let current = value;
+    for (const { owner, hooks, guard } of this.#registered) {
+      try {
+        const decision = await call(hooks, current);
+        if (decision?.type === 'deny') return { denied: decision.reason };
+        if (decision?.type === 'replace') current = decision.value;
+      } catch (error) {
+        this.#report(owner, name, error);
+        if (guard) return { denied: `The guard ${owner} failed, so this was not done.` };
+      }
+    }
+    return { value: current };
+  }
+
+  async loadState(turn: TurnFacts): Promise<TurnState> {
+    let state: TurnState = {};
+    await this.#each('loadState', async (hooks) => {
+      state = { ...state, ...(await hooks.loadState?.(turn)) };
+    });
+    return state;
+  }
+
+  async saveState(turn: TurnFacts, state: TurnState): Promise<void> {
+    await this.#each('saveState', async (hooks) => hooks.saveState?.(turn, state));
+  }
+
+  async turnEnd(turn: TurnFacts, summary: TurnSummary): Promise<void> {
+    await this.#each('turnEnd', async (hooks) => hooks.turnEnd?.(turn, summary));
+  }
+
+  async #each(name: HookName, call: (hooks: Hooks) => Promise<void>): Promise<void> {
+    for (const { owner, hooks } of this.#registered) {
+      try {
+        await call(hooks);
+      } catch (error) {
+        this.#report(owner, name, error);
+      }
+    }
+  }
+
+  #report(owner: string, hook: HookName, error: unknown): void {
+    this.#log.error('a hook failed and was skipped', { plugin: owner, hook, reason: errorMessage(error) });
+  }
+}

@@ -1,0 +1,36 @@
+import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import type { OutboundDraft } from '../journal/outbox.ts';
+
+/** An answer that could not be delivered for so long is not sent any more. */
+const ANSWER_TTL_MS = 24 * 3_600_000;
+
+/** Markdown → the parts that a channel will send; empty when the channel is not known yet. */
+export type RenderParts = (channel: string, markdown: string) => readonly string[];
+
+export interface Saying {
+  readonly id: string;
+  readonly kind: OutboundMessage['kind'];
+  readonly text: string;
+  readonly turnId?: string;
+}
+
+/** A message to the chat of `target`. */
+export function outboundTo(target: InboundMessage, saying: Saying, now: number): OutboundMessage {
+  return {
+    id: saying.id,
+    channel: target.channel,
+    chatId: target.chatId,
+    ...(target.threadId === undefined ? {} : { threadId: target.threadId }),
+    kind: saying.kind,
+    text: saying.text,
+    media: [],
+    ...(saying.turnId === undefined ? {} : { turnId: saying.turnId }),
+    expiresAt: now + ANSWER_TTL_MS,
+    metadata: {},
+  };
+}
+
+/** With its parts, so that closing a turn and rendering what it says are one transaction. */
+export function withParts(message: OutboundMessage, render: RenderParts): OutboundDraft {
+  return { message, parts: render(message.channel, message.text) };
+}

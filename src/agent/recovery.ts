@@ -1,0 +1,83 @@
+import type { InboundMessage, Role } from '../bus/messages.ts';
+import type { OpenTurn } from '../journal/turns.ts';
+import type { EntryDraft } from '../session/entry.ts';
+import type { Session } from '../session/sessions.ts';
+import { oneLine } from '../util/text.ts';
+import { noUsage } from '../util/usage.ts';
+import { isCommand } from './commands/table.ts';
+import type { AgentLoop, LoopPorts } from './loop.ts';
+import { outboundTo, withParts } from './outgoing.ts';
+import { turnEndEntry } from './turn-end.ts';
+
+/** A turn that took the process down so often is given up. */
+const MOST_ATTEMPTS = 3;
+
+/**
+ * Start is recovery: every turn that was begun and not closed is closed, continued or given up with a notice, before
+ * any channel opens. Each continues from the last step on its tape.
+ */
+export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<number> {
+  const open = ports.journal.turns.open();
+  for (const turn of open) await recover(turn, loop, ports);
+  if (open.length > 0) ports.bus.outboundWritten();
+  return open.length;
+}
+
+async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promise<void> {
+  const session = await ports.sessions.open(turn.session);
+  const messages = await adoptSources(turn, session, ports);
+  const entries = session.turn(turn.id);
+  const ended = entries.some((entry) => entry.kind === 'turn-end');
+  const [first] = messages;
+  if (turn.state === 'stopping') {
+    if (entries.length > 0 && !ended) await session.append([lastEntry(turn, first, 'stopped', '')]);
+    await ports.journal.turns.closeStopped(turn.id);
+  } else if (first === undefined) {
+    await ports.journal.turns.dead(turn.id, []);
+  } else if (entries.length === 0 && isCommand(first.text)) {
+    const sentence = `I was restarted while running ${oneLine(first.text, 60)}; I can not tell whether it took effect.`;
+    await giveUp(turn, first, ports, sentence);
+  } else if (!ended && turn.attempts >= MOST_ATTEMPTS) {
+    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on “${oneLine(first.text, 80)}” and gave up on it. Send it again if you still want it.`;
+    if (entries.length > 0) await session.append([lastEntry(turn, first, 'failed', sentence)]);
+    await giveUp(turn, first, ports, sentence);
+  } else {
+    if (!ended) await ports.journal.turns.resume(turn.id);
+    loop.continue({ id: turn.id, sessionKey: turn.session, role: asRole(turn.role), messages });
+  }
+}
+
+/** A message may be on the tape of a turn before the journal knows it: the tape is right. */
+async function adoptSources(turn: OpenTurn, session: Session, ports: LoopPorts): Promise<OpenTurn['messages']> {
+  const known = new Set(turn.messages.map((message) => message.id));
+  const onTape = session
+    .turn(turn.id)
+    .flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? entry.sources : []))
+    .filter((id) => !known.has(id));
+  if (onTape.length === 0) return turn.messages;
+  await ports.journal.turns.absorb(turn.id, onTape);
+  return ports.journal.inbox.byId([...known, ...onTape]);
+}
+
+async function giveUp(
+  turn: OpenTurn,
+  target: OpenTurn['messages'][number],
+  ports: LoopPorts,
+  text: string,
+): Promise<void> {
+  const message = outboundTo(target, { id: `${turn.id}:dead`, kind: 'notice', text }, ports.clock.now());
+  await ports.journal.turns.dead(turn.id, [withParts(message, ports.render)]);
+}
+
+function lastEntry(
+  turn: OpenTurn,
+  target: InboundMessage | undefined,
+  outcome: 'stopped' | 'failed',
+  answer: string,
+): EntryDraft {
+  return turnEndEntry({ turnId: turn.id, outcome, answer, target, usage: noUsage, model: null, iterations: 0 });
+}
+
+function asRole(role: string): Role {
+  return role === 'owner' || role === 'trusted' ? role : 'guest';
+}

@@ -1,0 +1,108 @@
+import type { EntryDraft } from '../session/entry.ts';
+import { renderResult, type ToolRegistry } from '../tools/registry.ts';
+import type { ToolContext, ToolResult } from '../tools/tool.ts';
+import type { HookRunner, TurnFacts } from './hooks.ts';
+import type { Live } from './live.ts';
+import type { PendingCall } from './steps.ts';
+
+export interface ToolCalls {
+  readonly facts: TurnFacts;
+  readonly registry: ToolRegistry;
+  readonly hooks: HookRunner;
+  readonly live: Live;
+  readonly context: (callId: string) => ToolContext;
+  readonly append: (...drafts: EntryDraft[]) => Promise<void>;
+  /** Holds a slot of the concurrency cap while a tool runs. */
+  readonly slot: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Told once for each call whose outcome nobody knows. */
+  readonly interrupted: (callId: string, name: string) => Promise<void>;
+}
+
+/** What the model reads about a call that a crash cut off. */
+const INTERRUPTED =
+  'interrupted: the process stopped while this ran; it may or may not have taken effect. Check before you do it again.';
+
+/**
+ * Runs the calls of one step. Calls of class `none` that stand next to each other run side by side, all others in
+ * order; each result is on the tape before the next call of class `effect` starts.
+ */
+export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): Promise<void> {
+  for (const group of groups(calls, turn.registry)) {
+    const drafts = await Promise.all(group.map((pending) => resultOf(pending, turn)));
+    await turn.append(...drafts);
+  }
+}
+
+function groups(calls: readonly PendingCall[], registry: ToolRegistry): PendingCall[][] {
+  const all: PendingCall[][] = [];
+  let readers: PendingCall[] | undefined;
+  for (const pending of calls) {
+    if (registry.effectOf(pending.call.name) !== 'none') {
+      readers = undefined;
+      all.push([pending]);
+    } else if (readers === undefined) {
+      readers = [pending];
+      all.push(readers);
+    } else {
+      readers.push(pending);
+    }
+  }
+  return all;
+}
+
+async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDraft> {
+  const { callId, name } = pending.call;
+  if (pending.started) {
+    await turn.interrupted(callId, name);
+    return toolEntry(
+      turn.facts.turnId,
+      pending,
+      { title: name, output: INTERRUPTED, metadata: {}, isError: true },
+      true,
+    );
+  }
+  turn.live({ type: 'tool-start', callId, name, title: name });
+  const result = await run(pending, turn);
+  turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
+  return toolEntry(turn.facts.turnId, pending, result, false);
+}
+
+async function run({ call }: PendingCall, turn: ToolCalls): Promise<ToolResult> {
+  const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
+    hooks.beforeTool?.(turn.facts, value),
+  );
+  if ('denied' in before) return { title: call.name, output: before.denied, metadata: {}, isError: true };
+  const hooked = before.value;
+  const result = await turn.registry.run(hooked, turn.context(call.callId), {
+    // The intent is on the tape before anything with effects starts: after a crash its outcome counts as unknown.
+    beforeEffect: () =>
+      turn.append({
+        kind: 'intent',
+        turn: turn.facts.turnId,
+        callId: call.callId,
+        name: hooked.name,
+        class: 'effect',
+      }),
+    slot: turn.slot,
+  });
+  const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
+    hooks.afterTool?.(turn.facts, hooked, value),
+  );
+  return 'denied' in after ? { ...result, output: after.denied, isError: true } : after.value;
+}
+
+/** The result of a call as the tape keeps it. */
+export function toolEntry(turnId: string, { call }: PendingCall, result: ToolResult, fixedId: boolean): EntryDraft {
+  return {
+    ...(fixedId ? { id: `${call.callId}:interrupted` } : {}),
+    kind: 'message',
+    role: 'tool',
+    turn: turnId,
+    callId: call.callId,
+    name: call.name,
+    output: renderResult(result),
+    isError: result.isError === true,
+    ...(result.untrusted === true ? { untrusted: true } : {}),
+    ...(result.private === true ? { private: true } : {}),
+  };
+}
