@@ -36,9 +36,11 @@ export class AgentLoop {
   constructor(ports: LoopPorts) {
     this.#ports = ports;
     this.#runner = new TurnRunner(ports);
-    ports.journal.inbox.onStop((turnIds) => {
+    ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       ports.bus.outboundWritten();
+      for (const message of dropped) this.#tell(stop.id, message, 'stopped', 'Dropped by /stop.');
+      this.#tell(stop.id, stop, 'command', reply);
     });
   }
 
@@ -192,14 +194,19 @@ export class AgentLoop {
     const draft = withParts(outboundTo(message, saying, clock.now()), render);
     await this.#withRetry(() => journal.turns.close(turnId, 'command', [draft]));
     bus.outboundWritten();
+    this.#tell(turnId, message, 'command', text);
+  }
+
+  /** Tells whoever waits for this message that no model turn will answer it. */
+  #tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped', text: string): void {
     createLive(
-      bus,
+      this.#ports.bus,
       turnId,
       message,
     )({
       type: 'turn-end',
       answers: [message.externalId],
-      result: { outcome: 'command', text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
+      result: { outcome, text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
     });
   }
 

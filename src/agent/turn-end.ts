@@ -3,7 +3,7 @@ import type { EntryDraft } from '../session/entry.ts';
 import { addUsage, noUsage, type Usage } from '../util/usage.ts';
 import { iterationsOf, pendingCalls } from './steps.ts';
 import { toolEntry } from './tool-calls.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from './turn-context.ts';
 
 /** Why a turn's signal aborted when the turn itself is to end; any other reason leaves it open for the next start. */
 export class EndTurn extends Error {

@@ -7,7 +7,8 @@ import type { TurnFacts } from './hooks.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { textsOf } from './steps.ts';
-import { runTurn, type ChosenModel, type Turn, type TurnPorts } from './turn.ts';
+import { runTurn } from './turn.ts';
+import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
 import { EndTurn } from './turn-end.ts';
 
 export interface RunnerPorts extends TurnPorts {

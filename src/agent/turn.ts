@@ -1,70 +1,15 @@
-import type { MessageBus } from '../bus/bus.ts';
-import type { InboundMessage, Role } from '../bus/messages.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { ModelRequest, Provider } from '../providers/provider.ts';
-import type { EntryDraft } from '../session/entry.ts';
-import type { Session } from '../session/sessions.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
+import type { ModelRequest } from '../providers/provider.ts';
+import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
-import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { Slots } from '../util/lanes.ts';
-import type { Logger } from '../util/log.ts';
 import { addUsage, noUsage, type Usage } from '../util/usage.ts';
-import type { Approvals } from './approvals.ts';
-import type { HookRunner, TurnFacts } from './hooks.ts';
-import type { Live } from './live.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { outboundTo } from './outgoing.ts';
 import { callCount, iterationsOf, nextStep, textsOf, type PendingCall } from './steps.ts';
 import { runCalls } from './tool-calls.ts';
 import { endCut, endDraft, EndTurn, usageOf } from './turn-end.ts';
+import type { Turn, TurnPorts } from './turn-context.ts';
 import { userEntry } from './user-message.ts';
-
-/** A model chosen for a turn. */
-export interface ChosenModel {
-  readonly provider: Provider;
-  readonly providerName: string;
-  /** The provider's own name of it. */
-  readonly model: string;
-}
-
-export interface TurnSettings {
-  readonly maxIterations: number;
-  readonly maxOutputTokens: number;
-  readonly temperature: number | null;
-  readonly reasoning: 'off' | 'low' | 'medium' | 'high';
-  readonly timezone: string | null;
-  readonly workspace: string;
-}
-
-/** What a turn is given; it has no other state. */
-export interface Turn {
-  readonly facts: TurnFacts;
-  readonly role: Role;
-  readonly session: Session;
-  readonly chosen: ChosenModel;
-  /** Layers of the system prompt. */
-  readonly system: readonly string[];
-  /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
-  readonly signal: AbortSignal;
-  readonly live: Live;
-  /** Messages of the same chat that came meanwhile and may join this turn. */
-  readonly steer: () => readonly InboundMessage[];
-}
-
-export interface TurnPorts {
-  readonly bus: MessageBus;
-  readonly journal: Journal;
-  readonly registry: ToolRegistry;
-  readonly hooks: HookRunner;
-  readonly approvals: Approvals;
-  readonly slots: Slots;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly redact: (text: string) => string;
-  readonly settings: TurnSettings;
-}
 
 /**
  * Runs a turn until it is closed on the tape: model, tools, results, model, until done. Works from the tape alone, so
@@ -183,7 +128,7 @@ async function record(turn: Turn, ports: TurnPorts, outcome: ModelOutcome): Prom
   await session.append(content.length === 0 ? [end] : [said, end]);
 }
 
-function asEntries(draft: EntryDraft): ReturnType<Session['turn']> {
+function asEntries(draft: EntryDraft): readonly TapeEntry[] {
   return [{ ...draft, v: 1, id: '', at: 0 }];
 }
 

@@ -2,7 +2,7 @@ import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
-import { isStopRequest, stopSession } from './stop.ts';
+import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** Waiting messages of one chat; more are refused with one notice. */
 const CHAT_CAP = 50;
@@ -14,24 +14,24 @@ const NOTICE_EVERY_MS = 600_000;
 /** Every message that came in, once each. Accepted means: on disk. */
 export class Inbox implements InboxPort {
   readonly #ports: LedgerPorts & { readonly outbox: Outbox };
-  readonly #stopListeners = new Set<(turnIds: readonly string[]) => void>();
+  readonly #stopListeners = new Set<(stopped: Stopped) => void>();
 
   constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
     this.#ports = ports;
   }
 
-  /** Told after the commit of a /stop, with the turns that it stopped. */
-  onStop(listener: (turnIds: readonly string[]) => void): void {
+  /** Told after the commit of a /stop what it ended. */
+  onStop(listener: (stopped: Stopped) => void): void {
     this.#stopListeners.add(listener);
   }
 
   async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
-    const stopped: string[] = [];
+    const stops: Stopped[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
-      return messages.map((message) => this.#acceptOne(message, waiting, stopped));
+      return messages.map((message) => this.#acceptOne(message, waiting, stops));
     });
-    if (stopped.length > 0) for (const listener of this.#stopListeners) listener(stopped);
+    for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
     return results;
   }
 
@@ -65,7 +65,7 @@ export class Inbox implements InboxPort {
     return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
   }
 
-  #acceptOne(message: InboundMessage, waiting: Map<string, number>, stopped: string[]): AcceptResult {
+  #acceptOne(message: InboundMessage, waiting: Map<string, number>, stops: Stopped[]): AcceptResult {
     const { db } = this.#ports;
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
@@ -90,7 +90,7 @@ export class Inbox implements InboxPort {
     );
     if (inserted === 0) return 'duplicate';
     if (stop) {
-      stopped.push(...stopSession(this.#ports, message));
+      stops.push(stopSession(this.#ports, message));
       return 'accepted';
     }
     if (full === null) return 'accepted';

@@ -22,6 +22,8 @@ export interface OutboundState {
   readonly message: OutboundMessage;
   readonly state: string;
   readonly attempts: number;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
   /** Not before this time, ms since 1970. */
   readonly nextAt: number;
   /** Empty until the message was rendered. */
@@ -81,13 +83,17 @@ export class Outbox implements OutboxPort {
   /** Undefined when there is no such row or it is finished. */
   open(id: string): OutboundState | undefined {
     const { db } = this.#ports;
-    const row = db.get(`SELECT payload, state, attempts, next_at FROM outbound WHERE id = ? AND ${OPEN}`, id);
+    const row = db.get(
+      `SELECT payload, state, attempts, next_at, created_at FROM outbound WHERE id = ? AND ${OPEN}`,
+      id,
+    );
     if (row === undefined) return undefined;
     const parts = db.all('SELECT * FROM parts WHERE outbound_id = ? ORDER BY n', id).map(toPart);
     return {
       message: parseOutbound(row.text('payload')),
       state: row.text('state'),
       attempts: row.number('attempts'),
+      createdAt: row.number('created_at'),
       nextAt: row.number('next_at'),
       parts,
     };
@@ -135,6 +141,18 @@ export class Outbox implements OutboxPort {
     return db.write(() => {
       db.run('UPDATE parts SET state = ? WHERE outbound_id = ? AND n = ?', state, id, n);
       this.#touch(id, 'state = ?, next_at = ?, reason = ?', OPEN, state, nextAt, reason);
+    });
+  }
+
+  /** What waits for this chat may be tried at once, whatever was postponed. */
+  retryNow(channel: string, chatId: string): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run(
+        `UPDATE outbound SET next_at = 0 WHERE channel = ? AND chat = ? AND next_at > 0 AND ${OPEN}`,
+        channel,
+        chatId,
+      );
     });
   }
 

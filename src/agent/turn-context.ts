@@ -1,0 +1,57 @@
+import type { MessageBus } from '../bus/bus.ts';
+import type { InboundMessage, Role } from '../bus/messages.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Session } from '../session/sessions.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Slots } from '../util/lanes.ts';
+import type { Logger } from '../util/log.ts';
+import type { Approvals } from './approvals.ts';
+import type { HookRunner, TurnFacts } from './hooks.ts';
+import type { Live } from './live.ts';
+
+/** A model chosen for a turn. */
+export interface ChosenModel {
+  readonly provider: Provider;
+  readonly providerName: string;
+  /** The provider's own name of it. */
+  readonly model: string;
+}
+
+export interface TurnSettings {
+  readonly maxIterations: number;
+  readonly maxOutputTokens: number;
+  readonly temperature: number | null;
+  readonly reasoning: 'off' | 'low' | 'medium' | 'high';
+  readonly timezone: string | null;
+  readonly workspace: string;
+}
+
+/** What a turn is given; it has no other state. */
+export interface Turn {
+  readonly facts: TurnFacts;
+  readonly role: Role;
+  readonly session: Session;
+  readonly chosen: ChosenModel;
+  /** Layers of the system prompt. */
+  readonly system: readonly string[];
+  /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
+  readonly signal: AbortSignal;
+  readonly live: Live;
+  /** Messages of the same chat that came meanwhile and may join this turn. */
+  readonly steer: () => readonly InboundMessage[];
+}
+
+export interface TurnPorts {
+  readonly bus: MessageBus;
+  readonly journal: Journal;
+  readonly registry: ToolRegistry;
+  readonly hooks: HookRunner;
+  readonly approvals: Approvals;
+  readonly slots: Slots;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly redact: (text: string) => string;
+  readonly settings: TurnSettings;
+}

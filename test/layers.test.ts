@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const SRC = join(dirname(fileURLToPath(import.meta.url)), '..', 'src');
+
+/** What each room may import besides itself: rooms, or single files of rooms. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  storage: ['util'],
+  bus: ['util'],
+  config: ['util', 'storage'],
+  security: ['util', 'storage'],
+  providers: ['util'],
+  journal: ['util', 'storage', 'bus'],
+  session: ['util', 'storage', 'providers/provider.ts'],
+  memory: ['util', 'storage', 'session', 'providers/provider.ts'],
+  skills: ['util', 'storage', 'security'],
+  tools: ['util', 'storage', 'bus', 'security', 'providers/provider.ts'],
+  automation: ['util', 'storage', 'bus', 'journal'],
+  agent: ['util', 'storage', 'bus', 'journal', 'providers', 'session', 'memory', 'skills', 'tools', 'security'],
+  channels: ['util', 'storage', 'bus', 'journal', 'security'],
+  gateway: ['util', 'storage', 'bus', 'security', 'channels/channel.ts'],
+  cli: ['util', 'config', 'app.ts', 'gateway/control.ts', 'gateway/assistant-port.ts'],
+  'main.ts': ['cli'],
+};
+
+/** Rooms whose type-only imports of the contracts are free. */
+const CONTRACTS = [
+  'channels/channel.ts',
+  'providers/provider.ts',
+  'tools/tool.ts',
+  'agent/commands/command.ts',
+  'agent/hooks.ts',
+];
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) return sourceFiles(path);
+    return name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+const FILES = sourceFiles(SRC).map((path) => relative(SRC, path).split(sep).join('/'));
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  const pattern =
+    /(?:^|\n)\s*(?<kind>import|export)\s+(?<type>type\s)?[^;'"]*?from\s+'(?<from>\.[^']+)'|import\(\s*'(?<dynamic>\.[^']+)'\s*\)|(?:^|\n)import\s+'(?<bare>\.[^']+)'/gu;
+  return [...text.matchAll(pattern)].map((match) => {
+    const specifier = match.groups?.['from'] ?? match.groups?.['dynamic'] ?? match.groups?.['bare'] ?? '';
+    return {
+      file,
+      target: normalize(join(dirname(file), specifier))
+        .split(sep)
+        .join('/'),
+      typeOnly: match.groups?.['type'] !== undefined,
+    };
+  });
+}
+
+const room = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? file) : file);
+
+const IMPORTS = FILES.flatMap(importsOf);
+
+describe('the walls of the house', () => {
+  test('every room has a row in the table of walls', () => {
+    const rooms = new Set(FILES.map(room).filter((name) => !['app.ts', 'build.ts', 'plugins'].includes(name)));
+    expect([...rooms].filter((name) => MAY_IMPORT[name] === undefined)).toEqual([]);
+  });
+
+  test('no room imports what it may not know', () => {
+    const crossings = IMPORTS.filter(({ file, target, typeOnly }) => {
+      const from = room(file);
+      if (from === room(target) || from === 'build.ts') return false;
+      if (from === 'app.ts') return room(target) === 'cli';
+      if (from === 'plugins') return room(target) !== 'util' && !(typeOnly && CONTRACTS.includes(target));
+      const allowed = MAY_IMPORT[from] ?? [];
+      return !allowed.includes(room(target)) && !allowed.includes(target);
+    });
+    expect(crossings.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
+  });
+
+  test('imports name the file itself', () => {
+    const missing = IMPORTS.filter(({ target }) => !FILES.includes(target) && !target.endsWith('.json'));
+    expect(missing.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
+  });
+
+  test('there are no import cycles, type imports included', () => {
+    const graph = new Map<string, string[]>();
+    for (const { file, target } of IMPORTS) graph.set(file, [...(graph.get(file) ?? []), target]);
+    expect(cycle(graph)).toEqual([]);
+  });
+
+  test('no file is longer than 350 lines', () => {
+    const long = FILES.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 351);
+    expect(long).toEqual([]);
+  });
+
+  test.each([
+    ['the environment is read in config only', /\bprocess\.env\b/u, ['config/', 'build.ts']],
+    [
+      'timers and the wall clock are taken from util',
+      /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/u,
+      ['util/', 'build.ts'],
+    ],
+  ])('%s', (_rule, pattern, allowed) => {
+    const breaking = FILES.filter((file) => !allowed.some((prefix) => file.startsWith(prefix))).filter((file) =>
+      pattern.test(withoutComments(readFileSync(join(SRC, file), 'utf8'))),
+    );
+    expect(breaking).toEqual([]);
+  });
+});
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gmu, '');
+}
+
+function cycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): readonly string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const next of graph.get(file) ?? []) {
+      const found = visit(next, [...path, file]);
+      if (found.length > 0) return found;
+    }
+    done.add(file);
+    return [];
+  };
+  for (const file of graph.keys()) {
+    const found = visit(file, []);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
