@@ -1,0 +1,176 @@
+import { userInfo } from 'node:os';
+import type { MessageBus } from '../bus/bus.ts';
+import { sessionKeyOf, type InboundDraft, type OutboundEvent, type TurnSummary } from '../bus/messages.ts';
+import { raceAbort, sleep, type Clock } from '../util/clock.ts';
+import type { IdFactory } from '../util/ids.ts';
+import { noUsage } from '../util/usage.ts';
+import type { ApprovalQuestion, AssistantInfo, AssistantPort, SendInput, SendOptions, ToolRun } from './assistant-port.ts';
+
+/** The rooms behind the port, as narrow as it needs them. */
+export interface LocalAssistantPorts {
+  readonly bus: MessageBus;
+  readonly clock: Clock;
+  readonly newId: IdFactory;
+  readonly terminal: {
+    attach(chatId: string, listener: (message: TerminalText) => void): Disposable;
+  };
+  readonly approvals: {
+    attach(sessionKey: string, approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>): Disposable;
+  };
+  readonly info: () => AssistantInfo;
+  readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
+}
+
+interface TerminalText {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: string;
+  readonly turnId?: string;
+}
+
+/** How long a reply may take to be marked delivered after its turn ended. */
+const DELIVERY_WAIT_MS = 2_000;
+const STOP_WAIT_MS = 3_000;
+
+/** The assistant of this process, for the terminal, the control socket and programs that embed it. */
+export class LocalAssistant implements AssistantPort {
+  readonly #ports: LocalAssistantPorts;
+  readonly #sender = { id: 'owner', name: localUser(), isBot: false };
+
+  constructor(ports: LocalAssistantPorts) {
+    this.#ports = ports;
+  }
+
+  info(): AssistantInfo {
+    return this.#ports.info();
+  }
+
+  tools(): ReturnType<AssistantPort['tools']> {
+    return this.#ports.tools.tools();
+  }
+
+  runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
+    return this.#ports.tools.runTool(run);
+  }
+
+  attach(session: string, listener: (message: TerminalText) => void): Disposable {
+    return this.#ports.terminal.attach(session, listener);
+  }
+
+  /** Resolves when the turn that answers this message has ended; aborting the signal stops it. */
+  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
+    const { bus, terminal, approvals, newId, clock } = this.#ports;
+    const draft = this.#draft(input, newId());
+    const sessionKey = sessionKeyOf(draft);
+    const delivered = new Set<string>();
+    const onDelivered = new EventTarget();
+    const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
+    using _live = bus.listen((event) => {
+      if (event.sessionKey !== sessionKey) return;
+      options.onEvent?.(event);
+      if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
+    });
+    using _sink = terminal.attach(input.session, (message) => {
+      if (message.turnId === undefined) return;
+      delivered.add(message.turnId);
+      onDelivered.dispatchEvent(new Event('delivered'));
+    });
+    using _approver = options.onApproval === undefined ? undefined : approvals.attach(sessionKey, options.onApproval);
+    const [accepted] = await bus.publishInbound(draft);
+    if (accepted !== 'accepted') return refusedSummary();
+    const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
+    if (result.outcome === 'answered' || result.outcome === 'failed') {
+      while (!delivered.has(turnId)) {
+        const next = new Promise<void>((resolve) => onDelivered.addEventListener('delivered', () => resolve(), { once: true }));
+        const late = await Promise.race([next.then(() => false), sleep(clock, DELIVERY_WAIT_MS).then(() => true)]);
+        if (late) break;
+      }
+    }
+    return result;
+  }
+
+  async #untilEnd(
+    ended: Promise<{ turnId: string; result: TurnSummary }>,
+    input: SendInput,
+    signal: AbortSignal | undefined,
+  ): Promise<{ turnId: string; result: TurnSummary }> {
+    if (signal === undefined) return await ended;
+    try {
+      return await raceAbort(ended, signal);
+    } catch {
+      await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
+      const stopped = { turnId: '', result: { ...refusedSummary(), outcome: 'stopped' as const, text: 'Stopped.' } };
+      return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);
+    }
+  }
+
+  #draft(input: SendInput, id: string): InboundDraft {
+    return {
+      channel: 'terminal',
+      account: 'local',
+      chatId: input.session,
+      chatType: 'direct',
+      sender: this.#sender,
+      role: 'owner',
+      text: input.text,
+      media: [],
+      mentioned: true,
+      context: [],
+      receivedAt: this.#ports.clock.now(),
+      externalId: `m:${id}`,
+      origin: 'user',
+      untrusted: false,
+      metadata: input.model === undefined ? {} : { model: input.model },
+    };
+  }
+}
+
+/** Events of a stream in order, ending with the turn. */
+export async function* streamOf(
+  assistant: AssistantPort,
+  input: SendInput,
+  options: Omit<SendOptions, 'onEvent'>,
+): AsyncGenerator<OutboundEvent, TurnSummary, void> {
+  const waiting: OutboundEvent[] = [];
+  let wake = Promise.withResolvers<void>();
+  let finished = false;
+  const result = assistant
+    .send(input, {
+      ...options,
+      onEvent: (event) => {
+        waiting.push(event);
+        wake.resolve();
+      },
+    })
+    .finally(() => {
+      finished = true;
+      wake.resolve();
+    });
+  result.catch(() => {});
+  for (;;) {
+    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) yield event;
+    if (finished) return await result;
+    await wake.promise;
+    wake = Promise.withResolvers<void>();
+  }
+}
+
+function refusedSummary(): TurnSummary {
+  return {
+    outcome: 'failed',
+    text: 'Too many messages are waiting in this session. Wait for answers, or send /stop.',
+    isError: true,
+    model: null,
+    usage: noUsage,
+    costUsd: null,
+    durationMs: 0,
+  };
+}
+
+function localUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'owner';
+  }
+}
