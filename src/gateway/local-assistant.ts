@@ -4,7 +4,14 @@ import { sessionKeyOf, type InboundDraft, type OutboundEvent, type TurnSummary }
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
-import type { ApprovalQuestion, AssistantInfo, AssistantPort, SendInput, SendOptions, ToolRun } from './assistant-port.ts';
+import type {
+  ApprovalQuestion,
+  AssistantInfo,
+  AssistantPort,
+  SendInput,
+  SendOptions,
+  ToolRun,
+} from './assistant-port.ts';
 
 /** The rooms behind the port, as narrow as it needs them. */
 export interface LocalAssistantPorts {
@@ -15,7 +22,10 @@ export interface LocalAssistantPorts {
     attach(chatId: string, listener: (message: TerminalText) => void): Disposable;
   };
   readonly approvals: {
-    attach(sessionKey: string, approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>): Disposable;
+    attach(
+      sessionKey: string,
+      approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>,
+    ): Disposable;
   };
   readonly info: () => AssistantInfo;
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
@@ -81,7 +91,9 @@ export class LocalAssistant implements AssistantPort {
     const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
     if (result.outcome === 'answered' || result.outcome === 'failed') {
       while (!delivered.has(turnId)) {
-        const next = new Promise<void>((resolve) => onDelivered.addEventListener('delivered', () => resolve(), { once: true }));
+        const next = new Promise<void>((resolve) =>
+          onDelivered.addEventListener('delivered', () => resolve(), { once: true }),
+        );
         const late = await Promise.race([next.then(() => false), sleep(clock, DELIVERY_WAIT_MS).then(() => true)]);
         if (late) break;
       }
