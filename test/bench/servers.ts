@@ -1,0 +1,156 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Servers as lean as they can be, so that the bench measures the assistant and not its peers. */
+export interface Peers extends AsyncDisposable {
+  readonly telegramRoot: string;
+  readonly modelUrl: string;
+  /** Says something in a chat; resolves with the reply's text when it arrives. */
+  ask(chatId: number, text: string): Promise<string>;
+  /** Milliseconds before each model answer. */
+  setModelDelay(ms: number): void;
+  /** Bodies of the requests to the model. */
+  readonly requests: string[];
+}
+
+export const BENCH_TOKEN = '1:bench';
+
+export async function startPeers(): Promise<Peers> {
+  const updates: unknown[] = [];
+  const waiting = new Map<number, ((text: string) => void)[]>();
+  const requests: string[] = [];
+  let poll: ((response: string) => void) | undefined;
+  let nextUpdate = 1;
+  let delayMs = 0;
+
+  const answerPoll = (): void => {
+    if (poll === undefined || updates.length === 0) return;
+    const resolve = poll;
+    poll = undefined;
+    resolve(JSON.stringify({ ok: true, result: updates.slice(0, 100) }));
+  };
+
+  const telegram = await listen(async (method, body) => {
+    if (method === 'getUpdates') {
+      const offset = Number((JSON.parse(body) as { offset?: number }).offset ?? 0);
+      while (updates.length > 0 && (updates[0] as { update_id: number }).update_id < offset) updates.shift();
+      return await new Promise<string>((resolve) => {
+        poll?.('{"ok":true,"result":[]}');
+        poll = resolve;
+        answerPoll();
+      });
+    }
+    if (method === 'getMe') {
+      return '{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"b","username":"bench_bot","can_join_groups":true,"can_read_all_group_messages":false,"supports_inline_queries":false}}';
+    }
+    if (method === 'sendMessage') {
+      const sent = JSON.parse(body) as { chat_id: number | string; text: string };
+      const chat = Number(sent.chat_id);
+      waiting.get(chat)?.shift()?.(sent.text);
+      return JSON.stringify({
+        ok: true,
+        result: { message_id: nextUpdate, date: 1, chat: { id: chat, type: 'private' }, text: sent.text },
+      });
+    }
+    return '{"ok":true,"result":true}';
+  });
+
+  const model = http.createServer((request, response) => {
+    void readAll(request).then((body) => {
+      requests.push(body);
+      const reply = (): void => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(modelFrames(body));
+      };
+      if (delayMs > 0) setTimeout(reply, delayMs);
+      else reply();
+    });
+  });
+  const modelPort = await open(model);
+
+  return {
+    telegramRoot: `http://127.0.0.1:${telegram.port}`,
+    modelUrl: `http://127.0.0.1:${modelPort}/v1`,
+    requests,
+    setModelDelay: (ms) => (delayMs = ms),
+    ask(chatId, text) {
+      const id = (nextUpdate += 1);
+      updates.push({
+        update_id: id,
+        message: {
+          message_id: id,
+          date: 1,
+          chat: { id: chatId, type: 'private', first_name: 'Ada' },
+          from: { id: chatId, is_bot: false, first_name: 'Ada' },
+          text,
+        },
+      });
+      const answer = new Promise<string>((resolve) => waiting.set(chatId, [...(waiting.get(chatId) ?? []), resolve]));
+      setImmediate(answerPoll);
+      return answer;
+    },
+    async [Symbol.asyncDispose]() {
+      telegram.server.closeAllConnections();
+      model.closeAllConnections();
+      telegram.server.close();
+      model.close();
+    },
+  };
+}
+
+/** `tools N` in the last user message makes N calls, one after the other; everything else is answered at once. */
+function modelFrames(body: string): string {
+  const { messages } = JSON.parse(body) as { messages: { role: string; content: unknown }[] };
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  const wanted = Number(/tools (?<n>\d+)/u.exec(JSON.stringify(messages[lastUser]?.content))?.groups?.['n'] ?? 0);
+  const done = messages.slice(lastUser).filter(({ role }) => role === 'tool').length;
+  const delta =
+    done < wanted
+      ? {
+          role: 'assistant',
+          tool_calls: [
+            {
+              index: 0,
+              id: `call_${messages.length}`,
+              type: 'function',
+              function: { name: 'list_dir', arguments: '{"path":"."}' },
+            },
+          ],
+        }
+      : { role: 'assistant', content: 'Done.' };
+  const chunk = (choices: unknown[], usage: unknown = null): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'bench', choices, usage })}\n\n`;
+  return [
+    chunk([{ index: 0, delta, finish_reason: null }]),
+    chunk([{ index: 0, delta: {}, finish_reason: done < wanted ? 'tool_calls' : 'stop' }]),
+    chunk([], { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }),
+    'data: [DONE]\n\n',
+  ].join('');
+}
+
+async function listen(
+  answer: (method: string, body: string) => Promise<string>,
+): Promise<{ readonly server: http.Server; readonly port: number }> {
+  const server = http.createServer((request, response) => {
+    const method = (request.url ?? '').split('/').at(-1)?.split('?')[0] ?? '';
+    void readAll(request)
+      .then((body) => answer(method, body === '' ? '{}' : body))
+      .then((text) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(text);
+      });
+  });
+  return { server, port: await open(server) };
+}
+
+function open(server: http.Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+async function readAll(request: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

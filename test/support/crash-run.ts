@@ -1,0 +1,259 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { inspectWreck, STEPS, type CrashStep } from './crash-steps.ts';
+import { startFakeAnthropic } from './fake-anthropic.ts';
+import { startFakeOpenAi } from './fake-openai.ts';
+import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import type { ModelApiRequest, Step } from './model-script.ts';
+import { tempFolder } from './temp.ts';
+import { waitFor } from './wait.ts';
+
+export interface CrashPlan {
+  readonly kills: number;
+  readonly seed: number;
+  readonly dialect: 'openai' | 'anthropic';
+}
+
+export interface CrashReport {
+  readonly kills: number;
+  /** Kills with a turn or a send in flight. */
+  readonly inside: number;
+  readonly histogram: Readonly<Record<CrashStep, number>>;
+  readonly messages: number;
+  readonly answered: number;
+  /** Messages that got neither an answer nor a notice. */
+  readonly lost: readonly number[];
+  /** Messages answered twice without the mark of an uncertain resend. */
+  readonly doubled: readonly number[];
+  /** Resends that were marked although nothing was being sent when the process died. */
+  readonly wrongMarks: readonly string[];
+  readonly marks: number;
+  /** Effects that happened more than once. */
+  readonly repeatedEffects: readonly number[];
+  /** Effects that are missing without a word about it. */
+  readonly missingEffects: readonly number[];
+  readonly interruptedNotices: number;
+  readonly deadLetters: number;
+}
+
+const CHATS = [101, 102, 103, 104];
+const OUTSTANDING = 8;
+const CHILD = join(dirname(fileURLToPath(import.meta.url)), 'crash-child.ts');
+
+/** Kills the assistant at random instants while numbered messages stream in, then lets it finish and counts. */
+export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
+  const random = seeded(plan.seed);
+  await using folder = await tempFolder();
+  await using telegram = await startFakeTelegram();
+  await using model = await (plan.dialect === 'openai' ? startFakeOpenAi : startFakeAnthropic)({
+    handler: answerNumbers,
+  });
+  const effectsFile = join(folder.path, 'workspace', 'effects.txt');
+  await prepareHome(folder.path, telegram, model.url, plan.dialect);
+  slowSends(telegram, random);
+
+  let sent = 0;
+  const sendMore = (): void => {
+    while (sent - distinctAnswered(telegram).size < OUTSTANDING) {
+      sent += 1;
+      telegram.userSays(CHATS[sent % CHATS.length] ?? 0, `please do number ${sent}`);
+    }
+  };
+  const histogram = Object.fromEntries(STEPS.map((step) => [step, 0])) as Record<CrashStep, number>;
+  const uncertain: string[] = [];
+  let inside = 0;
+
+  for (let kill = 0; kill < plan.kills; kill += 1) {
+    sendMore();
+    const before = progress(telegram, model.requests.length);
+    const child = await startChild(folder.path);
+    await waitFor(() => progress(telegram, model.requests.length) > before, { timeoutMs: 30_000, what: 'progress' });
+    const end = performance.now() + random() * 300;
+    while (performance.now() < end) {
+      sendMore();
+      await delay(Math.min(10, Math.max(0, end - performance.now())));
+    }
+    const modelBusy = model.inFlight > 0;
+    await killHard(child);
+    const effects = effectLines(effectsFile);
+    const wreck = inspectWreck(folder.path, {
+      modelBusy,
+      happened: (command) => numbersIn(command, /echo (?<n>\d+)/gu).some((n) => effects.includes(n)),
+    });
+    for (const step of wreck.steps) histogram[step] += 1;
+    uncertain.push(...wreck.sending);
+    if (wreck.steps.length > 0) inside += 1;
+  }
+
+  const child = await startChild(folder.path);
+  const settled = (): boolean => distinctAnswered(telegram).size >= sent;
+  await waitFor(settled, { timeoutMs: 60_000, what: 'every message is answered' }).catch(() => {});
+  await stopSoftly(child);
+  return judge({ telegram, sent, effects: effectLines(effectsFile), uncertain, histogram, inside, kills: plan.kills });
+}
+
+/** Each number is first written to a file by a command, then answered. */
+function answerNumbers({ body }: ModelApiRequest): Step {
+  const messages = body['messages'] as readonly { role: string; content: unknown; tool_calls?: unknown }[];
+  const open = messages.slice(lastAnswer(messages) + 1);
+  const text = JSON.stringify(open);
+  const asked = numbersIn(text, /please do number (?<n>\d+)/gu);
+  const called = numbersIn(text, /echo (?<n>\d+) >>/gu);
+  const calls = asked.filter((n) => !called.includes(n));
+  if (calls.length > 0) {
+    return {
+      delayMs: 15,
+      calls: calls.map((n) => ({
+        name: 'exec',
+        arguments: { command: `echo ${n} >> effects.txt; sleep 0.02` },
+      })),
+    };
+  }
+  return { delayMs: 15, eventDelayMs: 2, text: asked.map((n) => `answer ${n}.`).join(' ') };
+}
+
+/** The last assistant message that called nothing: everything before it is answered. */
+function lastAnswer(messages: readonly { role: string; content: unknown; tool_calls?: unknown }[]): number {
+  return messages.findLastIndex(
+    ({ role, content, tool_calls }) =>
+      role === 'assistant' && tool_calls === undefined && !JSON.stringify(content).includes('"tool_use"'),
+  );
+}
+
+function numbersIn(text: string, pattern: RegExp): number[] {
+  return [...new Set([...text.matchAll(pattern)].map((match) => Number(match.groups?.['n'])))];
+}
+
+async function prepareHome(home: string, telegram: FakeTelegram, modelUrl: string, dialect: string): Promise<void> {
+  await mkdir(join(home, 'workspace'), { recursive: true });
+  const config = {
+    agent: { model: `${dialect}/scripted-model` },
+    providers: { [dialect]: { apiKey: 'test-key-0001', baseUrl: modelUrl } },
+    channels: {
+      telegram: {
+        token: telegram.token,
+        apiRoot: telegram.apiRoot,
+        allowFrom: CHATS.map(String),
+        owners: CHATS.map(String),
+      },
+    },
+    tools: { exec: { mode: 'full' } },
+    log: { level: 'error', format: 'json' },
+  };
+  await writeFile(join(home, 'config.json'), JSON.stringify(config));
+}
+
+/** Some sends are slow and some have to wait, so that kills fall before, into and after them. */
+function slowSends(telegram: FakeTelegram, random: () => number): void {
+  telegram.setFaultHandler(({ method }) => {
+    if (method !== 'sendMessage') return undefined;
+    const dice = random();
+    if (dice < 0.15) return { status: 429, retryAfter: 1 };
+    return dice < 0.5 ? { delayMs: 10 + random() * 30 } : undefined;
+  });
+}
+
+async function startChild(home: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [CHILD, home, '12'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 30_000, what: 'ready' });
+  if (child.exitCode !== null) throw new Error(`the assistant did not start:\n${output}`);
+  return child;
+}
+
+async function killHard(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+async function stopSoftly(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await Promise.race([gone, delay(10_000, undefined, { ref: false })]);
+  if (child.exitCode === null) child.kill('SIGKILL');
+}
+
+/** The numbers in the file that commands appended to, in order. */
+function effectLines(file: string): number[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number);
+}
+
+function answersOf(telegram: FakeTelegram): { readonly text: string; readonly numbers: readonly number[] }[] {
+  return telegram.sentMessages.map(({ visibleText }) => ({
+    text: visibleText,
+    numbers: numbersIn(visibleText, /answer (?<n>\d+)\./gu),
+  }));
+}
+
+function gaveUp(telegram: FakeTelegram): number[] {
+  return telegram.sentMessages
+    .filter(({ visibleText }) => visibleText.includes('gave up on it'))
+    .flatMap(({ visibleText }) => numbersIn(visibleText, /number (?<n>\d+)/gu));
+}
+
+function distinctAnswered(telegram: FakeTelegram): Set<number> {
+  return new Set([...answersOf(telegram).flatMap(({ numbers }) => numbers), ...gaveUp(telegram)]);
+}
+
+function progress(telegram: FakeTelegram, modelCalls: number): number {
+  return telegram.sentMessages.length + modelCalls;
+}
+
+function judge(run: {
+  telegram: FakeTelegram;
+  sent: number;
+  effects: readonly number[];
+  uncertain: readonly string[];
+  histogram: Readonly<Record<CrashStep, number>>;
+  inside: number;
+  kills: number;
+}): CrashReport {
+  const answers = answersOf(run.telegram);
+  const answered = distinctAnswered(run.telegram);
+  const all = Array.from({ length: run.sent }, (_, i) => i + 1);
+  const marked = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.startsWith('↻'));
+  const plain = answers.filter(({ text }) => !text.startsWith('↻')).flatMap(({ numbers }) => numbers);
+  const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('can not tell whether'));
+  const done = run.effects;
+  const missing = all.filter((n) => !done.includes(n));
+  return {
+    kills: run.kills,
+    inside: run.inside,
+    histogram: run.histogram,
+    messages: run.sent,
+    answered: answered.size,
+    lost: all.filter((n) => !answered.has(n)),
+    doubled: all.filter((n) => plain.filter((other) => other === n).length > 1),
+    wrongMarks: marked
+      .map(({ visibleText }) => visibleText)
+      .filter((text) => !run.uncertain.some((part) => text.includes(plainText(part)))),
+    marks: marked.length,
+    repeatedEffects: [...new Set(done.filter((n, i) => done.indexOf(n) !== i))],
+    missingEffects: missing.length > notices.length ? missing : [],
+    interruptedNotices: notices.length,
+    deadLetters: gaveUp(run.telegram).length,
+  };
+}
+
+function plainText(html: string): string {
+  return html.replace(/<[^>]*>/gu, '').trim();
+}
+
+/** Mulberry32: small, seeded, good enough to spread kills. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

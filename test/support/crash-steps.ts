@@ -1,0 +1,71 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** The steps of a message's life, as docs/architecture.md numbers them. */
+export const STEPS = ['S0', 'S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'S10'] as const;
+export type CrashStep = (typeof STEPS)[number];
+
+export interface Wreck {
+  /** Where each message or reply in flight stood. */
+  readonly steps: readonly CrashStep[];
+  /** Rendered parts whose bytes may have left. */
+  readonly sending: readonly string[];
+}
+
+interface Line {
+  readonly kind: string;
+  readonly turn: string | null;
+  readonly role?: string;
+  readonly callId?: string;
+  readonly content?: readonly { readonly type: string; readonly callId?: string; readonly arguments?: string }[];
+}
+
+/** Reads from the files of a killed process where it stood; `happened` says whether a call's command left its trace. */
+export function inspectWreck(
+  home: string,
+  outside: { modelBusy: boolean; happened: (command: string) => boolean },
+): Wreck {
+  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  const lines = readTapes(join(home, 'sessions'));
+  const steps: CrashStep[] = [];
+  for (const _row of db.prepare("SELECT id FROM inbound WHERE state = 'accepted'").all()) steps.push('S0');
+  for (const row of db.prepare("SELECT id FROM turns WHERE state = 'running'").all()) {
+    const own = lines.filter((line) => line.turn === String(row['id']));
+    steps.push(stepOf(own, outside.modelBusy, outside.happened));
+  }
+  const sending: string[] = [];
+  for (const row of db.prepare("SELECT state, text FROM parts WHERE state IN ('pending', 'sending')").all()) {
+    steps.push(row['state'] === 'pending' ? 'S9' : 'S10');
+    if (row['state'] === 'sending') sending.push(String(row['text']));
+  }
+  db.close();
+  return { steps, sending };
+}
+
+function stepOf(lines: readonly Line[], modelBusy: boolean, happened: (command: string) => boolean): CrashStep {
+  const last = lines.at(-1);
+  if (last === undefined) return 'S1';
+  if (last.kind === 'turn-end') return 'S8';
+  if (last.kind === 'intent') {
+    const calls = lines.flatMap((line) => line.content ?? []);
+    const call = calls.find((part) => part.callId === last.callId);
+    return happened(call?.arguments ?? '') ? 'S6' : 'S5';
+  }
+  if (last.role === 'assistant') return 'S4';
+  if (modelBusy) return 'S3';
+  return last.role === 'tool' ? 'S7' : 'S2';
+}
+
+function readTapes(folder: string): Line[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .flatMap((text) => {
+      try {
+        return [JSON.parse(text) as Line];
+      } catch {
+        return [];
+      }
+    });
+}

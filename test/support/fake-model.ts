@@ -1,0 +1,143 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody, replyJson, startServer } from './http.ts';
+import { playStep, replyError, type Dialect } from './model-play.ts';
+import type { ErrorStep, ModelApiRequest, Step, StepHandler } from './model-script.ts';
+import { recordingFile, recordRequest } from './recording.ts';
+
+export interface FakeModelOptions {
+  /** Other keys are answered with 401. @default any key */
+  readonly apiKey?: string;
+  /** Answers what the queue of `reply` does not. */
+  readonly handler?: StepHandler;
+  /** What GET /models lists. */
+  readonly models?: readonly string[];
+  /** Keys of the body that a compatible server would allow beside the official ones. */
+  readonly extraKeys?: readonly string[];
+  /** Illegal and unscripted requests are part of the test: disposing does not throw. */
+  readonly expectViolations?: boolean;
+  /** Appends each request body to this file. @default the environment's ASSISTANT_TEST_RECORD */
+  readonly record?: string;
+}
+
+/** A model server that plays a script and checks that each request is legal. Disposing throws if one was not. */
+export interface FakeModel extends AsyncDisposable {
+  /** What the SDK takes as its base URL. */
+  readonly url: string;
+  /** Every request for an answer, also illegal ones. */
+  readonly requests: readonly ModelApiRequest[];
+  /** What was illegal, each with the number of its request; also requests for which nothing was scripted. */
+  readonly violations: readonly string[];
+  /** Requests being answered now. */
+  readonly inFlight: number;
+  /** Steps not yet played. */
+  readonly pending: number;
+  /** Queues what the next requests get, one step each. */
+  reply(...steps: Step[]): void;
+  /** Answers requests for which the queue has nothing. */
+  setHandler(handler: StepHandler): void;
+  /** Cuts every open connection. */
+  cutAll(): void;
+  close(): Promise<void>;
+}
+
+export async function startFakeModel(dialect: Dialect, options: FakeModelOptions): Promise<FakeModel> {
+  const requests: ModelApiRequest[] = [];
+  const violations: string[] = [];
+  const queue: Step[] = [];
+  let handler = options.handler;
+  let inFlight = 0;
+
+  const fail = (response: ServerResponse, error: ErrorStep['error']): void => replyError(dialect, response, error);
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const text = await readBody(request);
+    if (options.apiKey !== undefined && dialect.keyOf(request.headers) !== options.apiKey) {
+      fail(response, { status: 401, message: 'Incorrect API key provided.' });
+      return;
+    }
+    const body = parse(text);
+    if (body === undefined) {
+      violations.push(`request ${requests.length}: the body is not a JSON object`);
+      fail(response, { status: 400, message: 'We could not parse the JSON body of your request.' });
+      return;
+    }
+    const file = options.record ?? recordingFile();
+    if (file !== undefined) recordRequest(file, dialect.api, body);
+    const { headers } = request;
+    const seen: ModelApiRequest = {
+      index: requests.length,
+      headers,
+      body,
+      at: Date.now(),
+      view: dialect.view(body),
+      clientGone: false,
+    };
+    requests.push(seen);
+    response.once('close', () => {
+      seen.clientGone = !response.writableFinished;
+    });
+    const problems = [...dialect.checkHeaders(headers), ...dialect.validate(body, options.extraKeys ?? [])];
+    if (problems.length > 0) {
+      for (const problem of problems) violations.push(`request ${seen.index}: ${problem}`);
+      fail(response, { status: 400, message: problems.join('; ') });
+      return;
+    }
+    const step = queue.shift() ?? (await handler?.(seen));
+    if (step === undefined) {
+      violations.push(`request ${seen.index}: nothing is scripted for it`);
+      fail(response, { status: 400, message: 'The test scripted no answer for this request.' });
+      return;
+    }
+    await playStep(dialect, response, step, { number: seen.index, model: seen.view.model }, body);
+  };
+
+  const server = await startServer(async (request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    if (request.method === 'GET' && path === dialect.modelsPath) {
+      replyJson(response, 200, dialect.models(options.models ?? ['scripted-model']));
+    } else if (request.method === 'POST' && path === dialect.path) {
+      inFlight += 1;
+      try {
+        await answer(request, response);
+      } finally {
+        inFlight -= 1;
+      }
+    } else {
+      fail(response, { status: 404, message: `Unknown request URL: ${request.method ?? ''} ${path}` });
+    }
+  });
+
+  const close = async (): Promise<void> => {
+    await server.close();
+    if (violations.length > 0 && options.expectViolations !== true) {
+      throw new Error(`the ${dialect.api} double got illegal requests:\n${violations.join('\n')}`);
+    }
+  };
+  return {
+    url: server.url + dialect.base,
+    requests,
+    violations,
+    get inFlight() {
+      return inFlight;
+    },
+    get pending() {
+      return queue.length;
+    },
+    reply: (...steps) => void queue.push(...steps),
+    setHandler: (next) => {
+      handler = next;
+    },
+    cutAll: () => server.cutAll(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

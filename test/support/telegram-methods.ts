@@ -1,0 +1,66 @@
+import { BotApiError, chatIdOf, type Chats } from './telegram-chats.ts';
+import { isRecord } from './validate.ts';
+
+type Payload = Readonly<Record<string, unknown>>;
+
+export interface StoredFile {
+  readonly content: Uint8Array;
+  readonly path: string;
+}
+
+interface MethodState {
+  readonly chats: Chats;
+  readonly files: ReadonlyMap<string, StoredFile>;
+  /** Ids of pressed buttons that wait for their answer. */
+  readonly queries: Set<string>;
+}
+
+/** Every method but getUpdates: what the server answers, or a thrown `BotApiError`. */
+export function botMethods({
+  chats,
+  files,
+  queries,
+}: MethodState): Readonly<Record<string, (payload: Payload) => unknown>> {
+  return {
+    getMe: () => ({
+      ...chats.bot,
+      can_join_groups: true,
+      can_read_all_group_messages: false,
+      supports_inline_queries: false,
+    }),
+    sendMessage: (payload) => chats.send(payload),
+    editMessageText: (payload) => chats.edit(payload),
+    sendChatAction: (payload) => {
+      chatIdOf(payload);
+      if (typeof payload['action'] !== 'string') throw new BotApiError(400, 'Bad Request: wrong parameter action');
+      return true;
+    },
+    setMyCommands: (payload) => checkCommands(payload['commands']),
+    deleteWebhook: () => true,
+    getChat: (payload) => ({ accent_color_id: 0, max_reaction_count: 11, ...chats.open(chatIdOf(payload), {}) }),
+    answerCallbackQuery: (payload) => {
+      if (queries.delete(String(payload['callback_query_id']))) return true;
+      throw new BotApiError(400, 'Bad Request: query is too old and response timeout expired or query ID is invalid');
+    },
+    getFile: (payload) => {
+      const id = String(payload['file_id']);
+      const file = files.get(id);
+      if (file === undefined) throw new BotApiError(400, 'Bad Request: invalid file_id');
+      return { file_id: id, file_unique_id: `u${id}`, file_size: file.content.byteLength, file_path: file.path };
+    },
+  };
+}
+
+function checkCommands(commands: unknown): true {
+  const holds =
+    Array.isArray(commands) &&
+    commands.length <= 100 &&
+    commands.every(
+      (one: unknown) =>
+        isRecord(one) &&
+        /^[a-z0-9_]{1,32}$/u.test(String(one['command'])) &&
+        /^.{1,256}$/su.test(String(one['description'])),
+    );
+  if (!holds) throw new BotApiError(400, 'Bad Request: BOT_COMMAND_INVALID');
+  return true;
+}
