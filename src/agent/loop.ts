@@ -19,6 +19,8 @@ const COMMANDS_AT_ONCE = 4;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
 const LONGEST_BACKOFF_MS = 30_000;
+/** How long aborted turns may take to notice. */
+const ABORT_WAIT_MS = 1_500;
 
 /**
  * Decides who gets a turn when: one turn at a time per session, sessions side by side, commands of priority at once.
@@ -71,7 +73,7 @@ export class AgentLoop {
     await raceAbort(settled(), grace.signal).catch(() => {});
     const open = [...this.#runner.running];
     this.#shutdown.abort(new Error('the process is stopping'));
-    await settled();
+    await Promise.race([settled(), sleep(clock, ABORT_WAIT_MS)]);
     await Promise.all(open.map((id) => journal.turns.suspend(id)));
   }
 

@@ -1,7 +1,7 @@
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { OpenTurn } from '../journal/turns.ts';
 import type { EntryDraft } from '../session/entry.ts';
-import type { Session } from '../session/sessions.ts';
+import type { Session } from '../session/session.ts';
 import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
 import { isCommand } from './commands/table.ts';
@@ -24,7 +24,7 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
 }
 
 async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promise<void> {
-  const session = await ports.sessions.open(turn.session);
+  const session = await ports.sessions.open(turn.session, { turn: turn.id });
   const messages = await adoptSources(turn, session, ports);
   const entries = session.turn(turn.id);
   const ended = entries.some((entry) => entry.kind === 'turn-end');

@@ -2,7 +2,8 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Session } from '../session/sessions.ts';
+import type { Session } from '../session/session.ts';
+import type { MediaStore } from '../storage/media.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Slots } from '../util/lanes.ts';
@@ -50,6 +51,7 @@ export interface TurnPorts {
   readonly hooks: HookRunner;
   readonly approvals: Approvals;
   readonly slots: Slots;
+  readonly media: MediaStore;
   readonly clock: Clock;
   readonly log: Logger;
   readonly redact: (text: string) => string;

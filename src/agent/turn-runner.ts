@@ -83,7 +83,7 @@ export class TurnRunner {
     const live = createLive(bus, claimed.id, target);
     live({ type: 'typing' });
     const [session, layers, state] = await Promise.all([
-      sessions.open(claimed.sessionKey),
+      sessions.open(claimed.sessionKey, { turn: claimed.id }),
       this.#ports.systemPrompt(),
       hooks.loadState(facts),
     ]);

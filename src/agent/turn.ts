@@ -1,3 +1,4 @@
+import type { InboundMessage } from '../bus/messages.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
@@ -47,9 +48,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
 
 async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<void> {
   const { turnId, messages } = facts;
-  const users = messages.map((message) =>
-    userEntry(turnId, message, { timezone: ports.settings.timezone, redact: ports.redact }),
-  );
+  const users = await userEntries(turnId, messages, ports);
   await session.append([
     {
       kind: 'turn-start',
@@ -60,6 +59,12 @@ async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<
     },
     ...users,
   ]);
+}
+
+function userEntries(turnId: string, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
+  const { redact, media } = ports;
+  const options = { timezone: ports.settings.timezone, redact, media };
+  return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
 }
 
 async function think(turn: Turn, ports: TurnPorts): Promise<void> {
@@ -168,8 +173,7 @@ async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
   if (iterationsOf(session.turn(facts.turnId)) === 0) return;
   const messages = turn.steer();
   if (messages.length === 0) return;
-  const options = { timezone: ports.settings.timezone, redact: ports.redact };
-  await session.append(messages.map((message) => userEntry(facts.turnId, message, options)));
+  await session.append(await userEntries(facts.turnId, messages, ports));
   await ports.journal.turns.absorb(
     facts.turnId,
     messages.map((message) => message.id),

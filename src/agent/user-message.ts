@@ -1,16 +1,24 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { EntryDraft } from '../session/entry.ts';
+import type { MediaStore } from '../storage/media.ts';
+import { imageParts } from './images.ts';
 
 export interface UserMessageOptions {
   /** IANA zone of the person, or null for the machine's. */
   readonly timezone: string | null;
   readonly redact: (text: string) => string;
+  readonly media: MediaStore;
 }
 
 /**
  * The tape entry for what a person said: a context block of the program's own, frozen here for good, and the words.
  */
-export function userEntry(turnId: string, message: InboundMessage, options: UserMessageOptions): EntryDraft {
+export async function userEntry(
+  turnId: string,
+  message: InboundMessage,
+  options: UserMessageOptions,
+): Promise<EntryDraft> {
+  const text = options.redact(message.text);
   return {
     kind: 'message',
     role: 'user',
@@ -18,7 +26,8 @@ export function userEntry(turnId: string, message: InboundMessage, options: User
     sources: [message.id],
     content: [
       { type: 'text', text: contextBlock(message, options.timezone) },
-      { type: 'text', text: options.redact(message.text) },
+      ...(await imageParts(message.media, options.media)),
+      ...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]),
     ],
     ...(message.untrusted ? { untrusted: true } : {}),
   };

@@ -42,15 +42,23 @@ export class MessageBus {
   readonly #inbox: InboxPort;
   readonly #outbox: OutboxPort;
   readonly #newId: IdFactory;
+  readonly #sessionKey: (draft: InboundDraft) => string | undefined;
   readonly #inbound = new Wake();
   readonly #outbound = new Wake();
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(event: OutboundEvent) => void>();
 
-  constructor(ports: { inbox: InboxPort; outbox: OutboxPort; newId: IdFactory }) {
+  /** `sessionKey` may name the session of a message; without an answer it is the chat's own. */
+  constructor(ports: {
+    inbox: InboxPort;
+    outbox: OutboxPort;
+    newId: IdFactory;
+    sessionKey?: (draft: InboundDraft) => string | undefined;
+  }) {
     this.#inbox = ports.inbox;
     this.#outbox = ports.outbox;
     this.#newId = ports.newId;
+    this.#sessionKey = ports.sessionKey ?? (() => undefined);
   }
 
   /** Resolves after the commit, in the order given. Rejects when nothing could be written. */
@@ -58,7 +66,7 @@ export class MessageBus {
     const messages = drafts.map((draft) => ({
       ...draft,
       id: this.#newId(),
-      sessionKey: draft.sessionKey ?? sessionKeyOf(draft),
+      sessionKey: draft.sessionKey ?? this.#sessionKey(draft) ?? sessionKeyOf(draft),
     }));
     const results = await this.#inbox.accept(messages);
     this.#inbound.wake();

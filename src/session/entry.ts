@@ -14,7 +14,7 @@ const reasoning = z.object({
   provider: z.string(),
   model: z.string(),
   text: z.string(),
-  data: z.unknown(),
+  data: z.unknown().default(null),
 });
 const toolCall = z.object({
   type: z.literal('tool-call'),
@@ -106,7 +106,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
   z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()) }),
   /**
    * In force until the next trim: tool results up to the entry `stubUpTo` are stubs, images up to `imagesUpTo` are
-   * markers, entries up to `dropUpTo` (always the end of a whole user turn) are out of the history. Null: none.
+   * markers. Entries up to `dropUpTo` (always the end of a whole user turn) are out of the history for good. Null: none.
    */
   z.object({
     ...base,
@@ -114,6 +114,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     stubUpTo: z.string().nullable(),
     imagesUpTo: z.string().nullable(),
     dropUpTo: z.string().nullable(),
+    /** With `dropUpTo`: the summary then in force, so that no reader looks further back for its anchor. The session fills it in. */
+    summary: z.string().nullable().optional(),
   }),
   /** For readers of the tape; never part of the history. */
   z.object({ ...base, kind: z.literal('note'), text: z.string() }),

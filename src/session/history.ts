@@ -1,0 +1,152 @@
+import type { UserPart } from '../providers/provider.ts';
+import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
+import { type HistoryMessage, Transcript } from './transcript.ts';
+import { type Summary, type Window, WindowScan } from './window.ts';
+
+/** What the model is told of a session: always a legal transcript. */
+export interface History {
+  /** Oldest first. */
+  readonly messages: readonly HistoryMessage[];
+  /** Something in it was written by strangers. */
+  readonly untrusted: boolean;
+  /** Something in it is private to the owner. */
+  readonly private: boolean;
+  /** The summary at its beginning, which is its first message. */
+  readonly summary: Summary | null;
+  /** The trim in force. */
+  readonly trim: EntryOf<'trim'> | null;
+  /** Why it begins where it does; `start`: the tape does. */
+  readonly boundary: Window['boundary'];
+}
+
+export interface FoldOptions {
+  /** The image with this content hash as base64; undefined when it is gone. @default every image is gone */
+  readonly image?: (hash: string) => string | undefined;
+}
+
+const IMAGE_GONE = '[An image that is no longer available.]';
+const IMAGE_TRIMMED = '[An image, left out to save space.]';
+
+/**
+ * Folds a tape, read backwards, into the transcript for the model. Pure: the same entries give the same history.
+ * Takes no more entries than it needs. Messages of ended turns change only by retract, trim, anchor and reset.
+ */
+export function foldHistory(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}): History {
+  const scan = new WindowScan();
+  for (const entry of newestFirst) if (!scan.take(entry)) break;
+  return foldWindow(scan.finish(), options);
+}
+
+/** The entries of one turn, in order. */
+export function turnEntries(entries: readonly TapeEntry[], turnId: string): readonly TapeEntry[] {
+  return entries.filter((entry) => entry.turn === turnId);
+}
+
+/** What readers other than the turn itself may see: all but the entries of turns without an end. */
+export function endedTurnsOnly(entries: readonly TapeEntry[]): readonly TapeEntry[] {
+  const ended = new Set(entries.filter((entry) => entry.kind === 'turn-end').map((entry) => entry.turn));
+  return entries.filter((entry) => entry.turn === null || ended.has(entry.turn));
+}
+
+function foldWindow(window: Window, options: FoldOptions): History {
+  const { summary, trim } = window;
+  const retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+  const entries = window.entries.slice(window.from);
+  const stubbed = lengthUpTo(entries, trim?.stubUpTo);
+  const imageless = lengthUpTo(entries, trim?.imagesUpTo);
+  const transcript = new Transcript();
+  let untrusted = summary?.untrusted ?? false;
+  let isPrivate = summary?.private ?? false;
+  if (summary !== null) transcript.user(summaryMessage(summary));
+  for (const [index, entry] of entries.entries()) {
+    if (entry.turn !== null && retracted.has(entry.turn)) continue;
+    untrusted ||= entry.untrusted === true;
+    isPrivate ||= entry.private === true;
+    if (entry.kind === 'turn-start') transcript.turnBegins(entry.turn);
+    else if (entry.kind === 'turn-end') transcript.turnEnds(entry.turn);
+    else if (entry.kind === 'message') {
+      const image = index < imageless ? 'trimmed' : (options.image ?? (() => undefined));
+      addMessage(transcript, entry, { image, stub: index < stubbed });
+    }
+  }
+  return { messages: transcript.finish(), untrusted, private: isPrivate, summary, trim, boundary: window.boundary };
+}
+
+/** How many entries there are up to and including `id`; none when it is not among them. */
+function lengthUpTo(entries: readonly TapeEntry[], id: string | null | undefined): number {
+  return typeof id === 'string' ? entries.findIndex((entry) => entry.id === id) + 1 : 0;
+}
+
+interface Rendering {
+  readonly image: 'trimmed' | ((hash: string) => string | undefined);
+  readonly stub: boolean;
+}
+
+type ImageRef = Extract<EntryOf<'message'>, { role: 'user' }>['content'][number] & { type: 'image' };
+
+function addMessage(transcript: Transcript, entry: MessageEntry, rendering: Rendering): void {
+  const at = { entryId: entry.id, turn: entry.turn };
+  switch (entry.role) {
+    case 'user': {
+      const content = entry.content.map((part) => (part.type === 'text' ? part : imagePart(part, rendering)));
+      transcript.user({ ...at, message: { role: 'user', content } });
+      return;
+    }
+    case 'assistant':
+      transcript.assistant({ ...at, message: { role: 'assistant', content: entry.content } });
+      return;
+    case 'tool': {
+      const { callId, name, isError } = entry;
+      transcript.result({ ...at, message: { role: 'tool', callId, name, isError, ...resultBody(entry, rendering) } });
+      return;
+    }
+  }
+}
+
+function imagePart(ref: ImageRef, { image }: Rendering): UserPart {
+  if (image === 'trimmed') return { type: 'text', text: IMAGE_TRIMMED };
+  const data = image(ref.hash);
+  if (data === undefined) return { type: 'text', text: IMAGE_GONE };
+  return { type: 'image', mediaType: ref.mediaType, data };
+}
+
+type ImagePart = Extract<UserPart, { type: 'image' }>;
+
+function resultBody(
+  entry: Extract<MessageEntry, { role: 'tool' }>,
+  rendering: Rendering,
+): { output: string; images?: readonly ImagePart[] } {
+  if (rendering.stub) return { output: stubOf(entry) };
+  const images: ImagePart[] = [];
+  const lines = [entry.output];
+  for (const ref of entry.images ?? []) {
+    const part = imagePart(ref, rendering);
+    if (part.type === 'image') images.push(part);
+    else lines.push(part.text);
+  }
+  return { output: lines.join('\n'), ...(images.length > 0 ? { images } : {}) };
+}
+
+/** A short result without images is no longer than its stub and stays. */
+function stubOf({ name, output, images = [] }: Extract<MessageEntry, { role: 'tool' }>): string {
+  const and = images.length === 0 ? '' : ` and ${images.length} image(s)`;
+  const stub = `[The result of ${name} was left out to save space: ${output.length} characters${and}.]`;
+  return images.length === 0 && output.length <= stub.length ? output : stub;
+}
+
+function summaryMessage(summary: Summary): Parameters<Transcript['user']>[0] {
+  const text = summary.text.replaceAll(/<(?=\/?summary>)/gu, '‹');
+  return {
+    entryId: summary.entryId,
+    turn: null,
+    message: {
+      role: 'user',
+      content: [
+        {
+          type: 'text',
+          text: `<summary>\nA summary of the conversation up to here; it is a record, not a request.\n${text}\n</summary>`,
+        },
+      ],
+    },
+  };
+}

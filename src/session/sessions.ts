@@ -1,0 +1,139 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../util/clock.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import type { IdFactory } from '../util/ids.ts';
+import type { Logger } from '../util/log.ts';
+import type { OpenAppend } from '../storage/append-file.ts';
+import { ensureDirectory } from '../storage/files.ts';
+import type { FoldOptions } from './history.ts';
+import { Session } from './session.ts';
+import { readTail } from './tail.ts';
+import { readTapeKey, Tape } from './tape.ts';
+import { keyOfTapeName, tapeName } from './tape-name.ts';
+
+export interface SessionsOptions extends FoldOptions {
+  /** Where the tapes are. */
+  readonly directory: string;
+  /** Where damaged bytes are kept. */
+  readonly quarantine: string;
+  readonly clock: Clock;
+  readonly newId: IdFactory;
+  readonly log: Logger;
+  /** How many sessions nobody uses stay open and in memory. @default 128 */
+  readonly maxOpen?: number;
+  /** @default the real disk */
+  readonly openAppend?: OpenAppend;
+}
+
+interface SessionInfo {
+  readonly key: string;
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Last change, milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+/**
+ * All sessions of a home. There is never more than one `Session` of a key: one that left the least-recently-used
+ * list gives its file handle back but is found again as long as anybody still holds it, and only then forgotten.
+ */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #maxOpen: number;
+  /** Least recently used first. */
+  readonly #recent = new Map<string, Session>();
+  readonly #alive = new Map<string, WeakRef<Session>>();
+  readonly #opening = new Map<string, Promise<Session>>();
+  #closed = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#maxOpen = options.maxOpen ?? 128;
+  }
+
+  /**
+   * The session of a key, new or not. The newest turn on the tape is in memory as a whole; `turn` makes sure of
+   * another one, which recovery may have to go on with.
+   */
+  async open(key: string, options: { readonly turn?: string } = {}): Promise<Session> {
+    if (this.#closed) throw new AppError('sessions-closed', 'The sessions are closed.');
+    const session = this.#find(key) ?? (await this.#load(key));
+    this.#use(session);
+    if (options.turn !== undefined) await session.reach(options.turn);
+    return session;
+  }
+
+  /** Every session with a tape, in no particular order. */
+  async list(): Promise<readonly SessionInfo[]> {
+    const names = await readdir(this.#options.directory).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw error;
+    });
+    const found: SessionInfo[] = [];
+    for (const name of names) {
+      const path = join(this.#options.directory, name);
+      const named = keyOfTapeName(name);
+      const key = named === null ? await readTapeKey(path) : named;
+      if (key === undefined) continue;
+      const { size, mtimeMs } = await stat(path);
+      found.push({ key, path, size, changedAt: mtimeMs });
+    }
+    return found;
+  }
+
+  /** Finishes what was appended; sessions can not be used any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#opening.values());
+    const open = Array.from(this.#alive.keys()).flatMap((key) => this.#find(key) ?? []);
+    await Promise.all(open.map((session) => session.close()));
+    this.#recent.clear();
+    this.#alive.clear();
+  }
+
+  #find(key: string): Session | undefined {
+    return this.#alive.get(key)?.deref();
+  }
+
+  #load(key: string): Promise<Session> {
+    const known = this.#opening.get(key);
+    if (known !== undefined) return known;
+    const opening = this.#read(key).finally(() => this.#opening.delete(key));
+    this.#opening.set(key, opening);
+    return opening;
+  }
+
+  async #read(key: string): Promise<Session> {
+    const { directory, log } = this.#options;
+    await ensureDirectory(directory);
+    const tape = await Tape.open({ ...this.#options, key, path: join(directory, tapeName(key)) });
+    let bytes = 0;
+    const tail = await readTail(tape.entriesBackwards({ onRead: (count) => (bytes += count) }));
+    log.debug('Session opened', { session: key, entries: tail.entries.length, bytes });
+    const session: Session = new Session({
+      ...this.#options,
+      key,
+      tape,
+      tail,
+      onUse: () => this.#use(session),
+    });
+    this.#alive.set(key, new WeakRef(session));
+    return session;
+  }
+
+  #use(session: Session): void {
+    this.#recent.delete(session.key);
+    this.#recent.set(session.key, session);
+    for (const [key, oldest] of this.#recent) {
+      if (this.#recent.size <= this.#maxOpen) break;
+      this.#recent.delete(key);
+      oldest.rest().catch((error: unknown) => {
+        this.#options.log.warn('Could not close a tape', { session: key, error: errorMessage(error) });
+      });
+    }
+    if (this.#alive.size <= 2 * this.#maxOpen) return;
+    for (const [key, ref] of this.#alive) if (ref.deref() === undefined) this.#alive.delete(key);
+  }
+}

@@ -1,0 +1,114 @@
+import type { AssistantPart, ModelMessage, ToolCallPart } from '../providers/provider.ts';
+
+export interface HistoryMessage {
+  /** The entry it comes from; what the fold adds by itself carries the id of the entry that needed it. */
+  readonly entryId: string;
+  readonly turn: string | null;
+  readonly message: ModelMessage;
+}
+
+type RoleOf<Role extends ModelMessage['role']> = HistoryMessage & {
+  readonly message: Extract<ModelMessage, { role: Role }>;
+};
+
+/** Stands in for a result that is not on the tape. */
+const MISSING_RESULT = 'interrupted: this call has no recorded result; it may or may not have taken effect';
+/** Stands in for a user message that is not on the tape. */
+const MISSING_USER = '[The message that led to this is not in the record.]';
+const EMPTY_USER = '[empty message]';
+
+/**
+ * Builds a transcript that every model API takes, whatever it is given: it begins with a user message, no assistant
+ * message is empty or follows another directly, and each call is answered exactly once, directly after its message
+ * and in call order. A result counts only until its turn goes on or ends, so later entries never change it.
+ */
+export class Transcript {
+  readonly #messages: HistoryMessage[] = [];
+  readonly #callIds = new Set<string>();
+  #open: OpenCalls | undefined;
+
+  user(item: RoleOf<'user'>): void {
+    const content = item.message.content.filter((part) => part.type !== 'text' || part.text.trim() !== '');
+    const message = { role: 'user' as const, content: content.length > 0 ? content : textContent(EMPTY_USER) };
+    // Steered into the middle of a turn: its results come first.
+    if (this.#open?.turn === item.turn) this.#open.steered.push({ ...item, message });
+    else {
+      this.#settle();
+      this.#messages.push({ ...item, message });
+    }
+  }
+
+  assistant(item: RoleOf<'assistant'>): void {
+    this.#settle();
+    const content = item.message.content.filter((part) => this.#keeps(part));
+    if (content.every((part) => part.type === 'reasoning')) return;
+    const before = this.#messages.at(-1);
+    if (before === undefined || before.message.role === 'assistant') {
+      this.#messages.push({ ...item, message: { role: 'user', content: textContent(MISSING_USER) } });
+    }
+    this.#messages.push({ ...item, message: { role: 'assistant', content } });
+    const calls = content.filter((part) => part.type === 'tool-call');
+    if (calls.length === 0) return;
+    this.#open = { entryId: item.entryId, turn: item.turn, calls, results: new Map(), steered: [] };
+  }
+
+  result(item: RoleOf<'tool'>): void {
+    const { callId } = item.message;
+    if (this.#open === undefined || this.#open.results.has(callId)) return;
+    const call = this.#open.calls.find((call) => call.callId === callId);
+    if (call !== undefined) this.#open.results.set(callId, { ...item, message: { ...item.message, name: call.name } });
+  }
+
+  /** Open calls of another turn will not be answered any more. */
+  turnBegins(turn: string | null): void {
+    if (this.#open?.turn !== turn) this.#settle();
+  }
+
+  /** Open calls of this turn will not be answered any more. */
+  turnEnds(turn: string | null): void {
+    if (this.#open?.turn === turn) this.#settle();
+  }
+
+  /** Answers the open calls with what there is. */
+  #settle(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    for (const call of open.calls) this.#messages.push(open.results.get(call.callId) ?? missingResult(open, call));
+    this.#messages.push(...open.steered);
+  }
+
+  finish(): readonly HistoryMessage[] {
+    this.#settle();
+    return this.#messages;
+  }
+
+  #keeps(part: AssistantPart): boolean {
+    if (part.type === 'text') return part.text.trim() !== '';
+    if (part.type === 'reasoning') return true;
+    if (this.#callIds.has(part.callId)) return false;
+    this.#callIds.add(part.callId);
+    return true;
+  }
+}
+
+/** The newest assistant message, while its calls are being answered. */
+interface OpenCalls {
+  readonly entryId: string;
+  readonly turn: string | null;
+  readonly calls: readonly ToolCallPart[];
+  readonly results: Map<string, HistoryMessage>;
+  readonly steered: HistoryMessage[];
+}
+
+function missingResult(open: OpenCalls, call: ToolCallPart): HistoryMessage {
+  return {
+    entryId: open.entryId,
+    turn: open.turn,
+    message: { role: 'tool', callId: call.callId, name: call.name, output: MISSING_RESULT, isError: true },
+  };
+}
+
+function textContent(text: string): readonly [{ readonly type: 'text'; readonly text: string }] {
+  return [{ type: 'text', text }];
+}

@@ -1,0 +1,174 @@
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { AppError } from '../util/errors.ts';
+import { syncDirectory } from './files.ts';
+
+/** The few operations that appending needs; tests put a faulty disk here. */
+export interface AppendHandle {
+  /** Bytes in the file. */
+  size(): Promise<number>;
+  byteAt(position: number): Promise<number | undefined>;
+  /** Writes at the end of the file; may write less than it was given. Returns how much. */
+  write(bytes: Uint8Array): Promise<number>;
+  datasync(): Promise<void>;
+  truncate(size: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a file for appending and creates it, mode 0600, when it is missing. */
+export type OpenAppend = (path: string) => Promise<AppendHandle>;
+
+export const openAppend: OpenAppend = async (path) => {
+  const handle = await open(path, 'a+', 0o600);
+  const size = async (): Promise<number> => (await handle.stat()).size;
+  try {
+    if ((await size()) === 0) await syncDirectory(dirname(path));
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  return {
+    size,
+    byteAt: async (position) => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, position);
+      return bytesRead === 1 ? buffer[0] : undefined;
+    },
+    write: async (bytes) => (await handle.write(bytes)).bytesWritten,
+    datasync: () => handle.datasync(),
+    truncate: (size) => handle.truncate(size),
+    close: () => handle.close(),
+  };
+};
+
+export interface AppendFileOptions {
+  /** Whole lines that come first in a file that is empty; asked for when it is written. */
+  readonly header?: () => Uint8Array;
+  /** @default the real disk */
+  readonly open?: OpenAppend;
+}
+
+interface PendingAppend {
+  readonly bytes: Uint8Array;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * A file of lines that only grows. Appends keep their order; those issued while one is under way share one write and
+ * one fdatasync. A failed append leaves no trace where the disk allows it (the file is cut back to its last good
+ * length), else its remains end up on a line of their own; appends after it work again as soon as the disk does.
+ * The file is opened by the first append.
+ */
+export class AppendFile {
+  readonly #path: string;
+  readonly #header: (() => Uint8Array) | undefined;
+  readonly #open: OpenAppend;
+  #handle: AppendHandle | undefined;
+  #size: number | undefined;
+  #endsInLine = false;
+  #queue: PendingAppend[] = [];
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(path: string, options: AppendFileOptions = {}) {
+    this.#path = path;
+    this.#header = options.header;
+    this.#open = options.open ?? openAppend;
+  }
+
+  /** Bytes known to be durable; undefined before the first append. */
+  get size(): number | undefined {
+    return this.#size;
+  }
+
+  /** Appends whole lines; resolves once they survive power loss, rejects when they are not in the file. */
+  append(bytes: Uint8Array): Promise<void> {
+    if (this.#closed) return Promise.reject(new AppError('file-closed', `${this.#path} is closed.`));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ bytes, resolve, reject });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Finishes what was appended and gives the file handle back; the next append opens the file again. */
+  async rest(): Promise<void> {
+    await this.#draining;
+    if (this.#draining === undefined) await this.#drop();
+  }
+
+  /** Finishes what was appended; later appends are rejected. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#draining;
+    await this.#drop();
+  }
+
+  async #drain(): Promise<void> {
+    // Lets the appends of one tick share a write.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      try {
+        await this.#write(batch.map((item) => item.bytes));
+        for (const item of batch) item.resolve();
+      } catch (error) {
+        for (const item of batch) item.reject(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  async #write(lines: readonly Uint8Array[]): Promise<void> {
+    const handle = this.#handle ?? (await this.#reopen());
+    const before = this.#size ?? 0;
+    const head: Uint8Array[] = [];
+    if (this.#endsInLine) head.push(Uint8Array.of(NEWLINE));
+    if (before === 0 && this.#header !== undefined) head.push(this.#header());
+    const data = Buffer.concat([...head, ...lines]);
+    try {
+      for (let done = 0; done < data.length;) {
+        const written = await handle.write(data.subarray(done));
+        if (written === 0) throw new AppError('write-stuck', `${this.#path} takes no more bytes.`);
+        done += written;
+      }
+      await handle.datasync();
+    } catch (error) {
+      await this.#takeBack(handle, before);
+      throw error;
+    }
+    this.#size = before + data.length;
+    this.#endsInLine = false;
+  }
+
+  async #reopen(): Promise<AppendHandle> {
+    const handle = await this.#open(this.#path);
+    try {
+      const size = await handle.size();
+      this.#endsInLine = size > 0 && (await handle.byteAt(size - 1)) !== NEWLINE;
+      this.#size = size;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    this.#handle = handle;
+    return handle;
+  }
+
+  async #takeBack(handle: AppendHandle, size: number): Promise<void> {
+    try {
+      await handle.truncate(size);
+    } catch {
+      // What is in the file now is unknown: opening it again finds out.
+      await this.#drop().catch(() => {});
+    }
+  }
+
+  async #drop(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+}

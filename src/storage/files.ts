@@ -1,0 +1,110 @@
+import { mkdir, open, readFile, rename, rm, truncate } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { errorCode } from '../util/errors.ts';
+
+/** Makes the names in a folder durable: a created, renamed or removed file survives power loss afterwards. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Creates a folder and those above it with mode 0700; one that exists is left as it is. */
+export async function ensureDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await syncDirectory(dirname(first));
+}
+
+let temporaries = 0;
+
+/**
+ * Replaces a file as a whole: after it resolves the new content survives power loss, and at every moment readers see
+ * the old or the new content. On failure (a full disk, say) the old file is untouched and nothing is left behind.
+ */
+export async function replaceDurable(
+  path: string,
+  data: string | Uint8Array,
+  options: { /** @default 0o600 */ readonly mode?: number } = {},
+): Promise<void> {
+  const temporary = await writeNew(data, options.mode ?? 0o600, () => {
+    temporaries += 1;
+    return join(dirname(path), `.${basename(path)}.${process.pid}.${temporaries}.tmp`);
+  });
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+/**
+ * Keeps damaged bytes in `directory` (created when missing) under `name`, or under `name.1`, `name.2` … when other
+ * bytes have that name; never overwrites. The same bytes under the same name are kept once. Returns the path.
+ */
+export async function quarantine(directory: string, name: string, bytes: Uint8Array): Promise<string> {
+  await ensureDirectory(directory);
+  for (let n = 0; ; n += 1) {
+    const path = join(directory, n === 0 ? name : `${name}.${n}`);
+    const kept = await readBytes(path);
+    if (kept?.equals(bytes) === true) return path;
+    if (kept !== undefined) continue;
+    await writeNew(bytes, 0o600, () => path);
+    await syncDirectory(directory);
+    return path;
+  }
+}
+
+/** Cuts a file to `size` bytes; durable when it resolves. */
+export async function truncateDurable(path: string, size: number): Promise<void> {
+  await truncate(path, size);
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The text of a file (UTF-8), or undefined when there is none. */
+export async function readIfExists(path: string): Promise<string | undefined> {
+  return (await readBytes(path))?.toString('utf8');
+}
+
+async function readBytes(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Writes and syncs a file that did not exist, trying names until one is free; removes it when that fails. */
+async function writeNew(data: string | Uint8Array, mode: number, nextName: () => string): Promise<string> {
+  for (let tries = 0; ; tries += 1) {
+    const path = nextName();
+    let handle;
+    try {
+      handle = await open(path, 'wx', mode);
+    } catch (error) {
+      // A process that died may have left its temporary file behind, and process ids repeat in containers.
+      if (errorCode(error) === 'EEXIST' && tries < 100) continue;
+      throw error;
+    }
+    try {
+      await handle.writeFile(data);
+      await handle.sync();
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    } finally {
+      await handle.close();
+    }
+    return path;
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensureDirectory, replaceDurable } from './files.ts';
+
+/** Images kept in memory for the next fold. */
+const CACHED = 16;
+
+/** Bytes by content hash, each stored once: a transcript that names a hash always means the same bytes. */
+export class MediaStore {
+  readonly #folder: string;
+  readonly #cache = new Map<string, string>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Stores durably; returns the SHA-256 in hex. */
+  async put(bytes: Uint8Array): Promise<string> {
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const path = join(this.#folder, hash);
+    const exists = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) {
+      await ensureDirectory(this.#folder);
+      await replaceDurable(path, bytes);
+    }
+    return hash;
+  }
+
+  /** As base64; undefined when it is gone. Synchronous, because folding a tape is. */
+  base64(hash: string): string | undefined {
+    const cached = this.#cache.get(hash);
+    if (cached !== undefined) return cached;
+    if (!/^[0-9a-f]{64}$/u.test(hash)) return undefined;
+    try {
+      const data = readFileSync(join(this.#folder, hash)).toString('base64');
+      this.#cache.set(hash, data);
+      const oldest = this.#cache.size > CACHED ? this.#cache.keys().next().value : undefined;
+      if (oldest !== undefined) this.#cache.delete(oldest);
+      return data;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { open } from 'node:fs/promises';
+
+export interface LineOfFile {
+  /** Without its newline. */
+  readonly bytes: Buffer;
+  /** Where it begins in the file. */
+  readonly offset: number;
+  /** The last line, when it has no newline at its end. */
+  readonly torn: boolean;
+}
+
+export interface ReadLinesOptions {
+  /** @default 65536 */
+  readonly chunkBytes?: number;
+  /** Reads as if the file ended here. @default its size */
+  readonly end?: number;
+  /** Told after each read how many bytes it took. */
+  readonly onRead?: (bytes: number) => void;
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * The lines of a file from its end to its beginning. Reads no more than was asked for, give or take a chunk, so that
+ * the newest lines cost the same in a small and in a huge file.
+ */
+export async function* readLinesBackwards(path: string, options: ReadLinesOptions = {}): AsyncGenerator<LineOfFile> {
+  const chunkBytes = options.chunkBytes ?? 65_536;
+  const handle = await open(path, 'r');
+  try {
+    let start = options.end ?? (await handle.stat()).size;
+    /** Pieces of the line whose beginning was not reached yet, last piece first. */
+    let pieces: Buffer[] = [];
+    let sawNewline = false;
+    while (start > 0) {
+      const length = Math.min(chunkBytes, start);
+      start -= length;
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, start);
+      options.onRead?.(bytesRead);
+      let end = bytesRead;
+      for (let at = lastNewline(buffer, end); at >= 0; at = lastNewline(buffer, end)) {
+        const bytes = join(buffer.subarray(at + 1, end), pieces);
+        if (sawNewline || bytes.length > 0) yield { bytes, offset: start + at + 1, torn: !sawNewline };
+        sawNewline = true;
+        pieces = [];
+        end = at;
+      }
+      pieces.push(buffer.subarray(0, end));
+    }
+    const bytes = join(Buffer.alloc(0), pieces);
+    if (sawNewline || bytes.length > 0) yield { bytes, offset: 0, torn: !sawNewline };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The first line without its newline; undefined when it is not complete within 64 KiB. */
+export async function readFirstLine(path: string): Promise<Buffer | undefined> {
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(65_536), 0, 65_536, 0);
+    const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE);
+    return end < 0 ? undefined : buffer.subarray(0, end);
+  } finally {
+    await handle.close();
+  }
+}
+
+function lastNewline(buffer: Buffer, end: number): number {
+  return end === 0 ? -1 : buffer.lastIndexOf(NEWLINE, end - 1);
+}
+
+function join(first: Buffer, lastFirst: readonly Buffer[]): Buffer {
+  return lastFirst.length === 0 ? first : Buffer.concat([first, ...lastFirst.toReversed()]);
+}

@@ -1,0 +1,59 @@
+import { type AppendHandle, type OpenAppend, openAppend } from '../../src/storage/append-file.ts';
+
+type Fault = 'write' | 'datasync' | 'truncate';
+
+/** A real file behind faults: a disk with room for so many bytes, writes that are cut short, syncs that fail. */
+export class FakeDisk {
+  /** Bytes that still fit. */
+  room = Number.POSITIVE_INFINITY;
+  /** The longest single write. */
+  longestWrite = Number.POSITIVE_INFINITY;
+  /** Operations that fail until removed. */
+  readonly failing = new Set<Fault>();
+  writes = 0;
+  syncs = 0;
+  opened = 0;
+  closed = 0;
+
+  readonly open: OpenAppend = async (path) => {
+    const real = await openAppend(path);
+    this.opened += 1;
+    return this.#wrap(real);
+  };
+
+  #wrap(real: AppendHandle): AppendHandle {
+    return {
+      size: () => real.size(),
+      byteAt: (position) => real.byteAt(position),
+      write: async (bytes) => {
+        this.writes += 1;
+        this.#check('write');
+        const fits = Math.min(bytes.length, this.room, this.longestWrite);
+        if (fits === 0) throw diskError('ENOSPC');
+        this.room -= fits;
+        return real.write(bytes.subarray(0, fits));
+      },
+      datasync: async () => {
+        this.syncs += 1;
+        this.#check('datasync');
+        await real.datasync();
+      },
+      truncate: async (size) => {
+        this.#check('truncate');
+        await real.truncate(size);
+      },
+      close: async () => {
+        this.closed += 1;
+        await real.close();
+      },
+    };
+  }
+
+  #check(operation: Fault): void {
+    if (this.failing.has(operation)) throw diskError('EIO');
+  }
+}
+
+function diskError(code: string): Error {
+  return Object.assign(new Error(`${code}: the disk said no`), { code });
+}
