@@ -1,4 +1,4 @@
-import type { AcceptResult, Button, InboundDraft, Media } from '../bus/messages.ts';
+import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 
@@ -16,6 +16,10 @@ export interface ChannelCapabilities {
 
 /** One message as the platform gets it: already rendered and short enough. */
 export interface OutgoingPart {
+  /** The outbound message that this is a part of. */
+  readonly messageId: string;
+  readonly kind: OutboundMessage['kind'];
+  readonly turnId?: string;
   readonly chatId: string;
   readonly threadId?: string;
   /** Rendered by the channel's own `render`. */
@@ -34,6 +38,10 @@ export interface ChannelContext {
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
   accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
+  /** This chat can be reached now: what waits for it is tried at once. */
+  wake(chatId: string): void;
+  /** The running channel can not go on by itself: it is disposed and, unless the error says otherwise, started again. */
+  fail(error: ChannelError): void;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -14,7 +14,7 @@ import { ScriptedChannel } from './scripted-channel.ts';
 import { settle, VirtualClock } from './virtual-clock.ts';
 
 /** Random numbers without chance: waits get no jitter. */
-export const steadyRandom: Random = { bytes: systemRandom.bytes, fraction: () => 0.5 };
+export const steadyRandom: Random = { bytes: (length) => systemRandom.bytes(length), fraction: () => 0.5 };
 
 /** Outlets that a test opens and shuts. */
 export class TestOutlets implements Outlets {

@@ -1,0 +1,181 @@
+import type { OutboundState, Outbox, Part } from '../journal/outbox.ts';
+import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { Random } from '../util/random.ts';
+import { backoffMs } from './backoff.ts';
+import { SendError, type Channel, type OutgoingPart } from './channel.ts';
+
+const SEND_DEADLINE_MS = 30_000;
+const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
+const UNCERTAIN_WAIT_MS = 2_000;
+const MAX_RESENDS = 5;
+const RETRY = { firstMs: 1_000, maxMs: 60_000 };
+const JOURNAL_RETRY = { firstMs: 1_000, maxMs: 30_000 };
+/** In front of what was sent again although the platform may have the first copy. */
+const RESEND_MARK = '↻ ';
+
+/** The channels as delivery sees them; the manager is one. */
+export interface Outlets {
+  /** The channel when it can send now; `waiting` when it will again some day; `unknown` when none of this name is enabled. */
+  outlet(name: string): Channel | 'waiting' | 'unknown';
+  /** The platform refused the channel's credentials. */
+  revoked(name: string, reason: string): void;
+  /** Calls back when a channel, or one chat of it, can be reached again. */
+  onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable;
+}
+
+export interface PartPorts {
+  readonly outbox: Outbox;
+  readonly outlets: Outlets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Aborted when nothing new may start. */
+  readonly stopping: AbortSignal;
+  /** Aborted when what is in flight has to end too. */
+  readonly aborted: AbortSignal;
+}
+
+/**
+ * What became of one step of a message. `again`: more parts are left; `finished`: it needs nothing more;
+ * `wait`: not before `until`; after `throttled` nothing else of this chat before either.
+ */
+export type Step =
+  | { readonly type: 'again' | 'finished' }
+  | { readonly type: 'wait'; readonly until: number; readonly why: 'not-yet' | 'failed' | 'throttled' };
+
+const again: Step = { type: 'again' };
+const finished: Step = { type: 'finished' };
+
+/**
+ * Does the next thing for an outbound message: expires it, renders it, or sends one part. `failures` counts the
+ * failed attempts in a row before this one. Throws only when `stopping` or `aborted` cut it short.
+ */
+export async function deliverNext(id: string, failures: number, ports: PartPorts): Promise<Step> {
+  const { outbox, outlets, clock, log } = ports;
+  const row = outbox.open(id);
+  if (row === undefined) return finished;
+  const { message } = row;
+  const expiresAt = message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS;
+  if (clock.now() >= expiresAt) {
+    await persist(() => outbox.finish(id, 'expired', 'not sent in time'), ports);
+    log.warn('message expired before it could be sent', { id, channel: message.channel, chat: message.chatId });
+    return finished;
+  }
+  const channel = outlets.outlet(message.channel);
+  if (channel === 'unknown') return finished;
+  if (channel === 'waiting') return { type: 'wait', until: expiresAt, why: 'not-yet' };
+  if (row.nextAt > clock.now()) return { type: 'wait', until: Math.min(row.nextAt, expiresAt), why: 'not-yet' };
+  if (row.parts.length === 0) return renderParts(id, row, channel, ports);
+  const part = row.parts.find(({ state }) => state !== 'delivered');
+  if (part === undefined) {
+    await persist(() => outbox.finish(id, 'delivered', 'all parts were delivered'), ports);
+    return finished;
+  }
+  return sendPart(row, part, channel, failures, ports);
+}
+
+async function renderParts(id: string, row: OutboundState, channel: Channel, ports: PartPorts): Promise<Step> {
+  const texts = channel.render(row.message.text);
+  if (texts.length === 0) return giveUp(row, 'there is nothing to send', ports);
+  await persist(() => ports.outbox.render(id, texts), ports);
+  return again;
+}
+
+async function sendPart(
+  row: OutboundState,
+  part: Part,
+  channel: Channel,
+  failures: number,
+  ports: PartPorts,
+): Promise<Step> {
+  const { id, chatId } = row.message;
+  const { outbox, log } = ports;
+  const resend = part.state === 'sending' || part.state === 'uncertain';
+  if (resend && part.resends >= MAX_RESENDS) {
+    return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
+  }
+  const open = await persist(() => outbox.sending(id, part.n, { resend }), ports);
+  if (!open) return finished;
+  let platformId: string;
+  try {
+    ({ platformId } = await sendInTime(channel, outgoing(row, part, resend), ports));
+  } catch (thrown) {
+    ports.aborted.throwIfAborted();
+    return recordFailure({ row, part, failure: toSendError(thrown), failures }, ports);
+  }
+  await persist(() => outbox.delivered(id, part.n, platformId), ports);
+  const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
+  if (last) log.debug('message delivered', { id, channel: channel.name, chat: chatId });
+  return last ? finished : again;
+}
+
+async function recordFailure(
+  { row, part, failure, failures }: { row: OutboundState; part: Part; failure: SendError; failures: number },
+  ports: PartPorts,
+): Promise<Step> {
+  const { id, channel, chatId } = row.message;
+  const { outbox, clock, log, random } = ports;
+  const reason = failure.message;
+  const postpone = async (state: 'pending' | 'uncertain', until: number): Promise<Step> => {
+    log.info('send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
+    await persist(() => outbox.postpone(id, part.n, state, until, reason), ports);
+    return { type: 'wait', until, why: failure.retryAfterMs === undefined ? 'failed' : 'throttled' };
+  };
+  switch (failure.failure) {
+    case 'retryable':
+      return postpone('pending', clock.now() + (failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random)));
+    case 'uncertain':
+      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? UNCERTAIN_WAIT_MS));
+    case 'revoked':
+      ports.outlets.revoked(channel, reason);
+      return postpone('pending', clock.now());
+    case 'permanent':
+    default:
+      return giveUp(row, reason, ports);
+  }
+}
+
+async function giveUp({ message }: OutboundState, reason: string, ports: PartPorts): Promise<Step> {
+  await persist(() => ports.outbox.finish(message.id, 'dead', reason), ports);
+  ports.log.warn('message given up', { id: message.id, channel: message.channel, chat: message.chatId, reason });
+  return finished;
+}
+
+function outgoing({ message }: OutboundState, part: Part, resend: boolean): OutgoingPart {
+  return {
+    messageId: message.id,
+    kind: message.kind,
+    chatId: message.chatId,
+    text: resend || part.resends > 0 ? RESEND_MARK + part.text : part.text,
+    media: part.n === 0 ? message.media : [],
+    nonce: part.nonce,
+    ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
+    ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
+    ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),
+    ...(message.buttons === undefined ? {} : { buttons: message.buttons }),
+  };
+}
+
+async function sendInTime(channel: Channel, part: OutgoingPart, ports: PartPorts): Promise<{ platformId: string }> {
+  using limit = deadline(ports.clock, SEND_DEADLINE_MS, 'Sending');
+  const signal = AbortSignal.any([ports.aborted, limit.signal]);
+  return await raceAbort(channel.send(part, signal), signal);
+}
+
+function toSendError(thrown: unknown): SendError {
+  return thrown instanceof SendError ? thrown : new SendError('uncertain', errorMessage(thrown));
+}
+
+/** A journal that can not be written (full disk) is tried again until it can: what it says must stay true. */
+async function persist<T>(work: () => Promise<T>, { clock, random, log, stopping }: PartPorts): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (failures === 1) log.error('delivery can not write to the journal', { reason: errorMessage(error) });
+      await sleep(clock, backoffMs(failures, JOURNAL_RETRY, random), stopping);
+    }
+  }
+}

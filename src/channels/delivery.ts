@@ -1,0 +1,204 @@
+import type { MessageBus } from '../bus/bus.ts';
+import type { OutboundMessage } from '../bus/messages.ts';
+import type { Outbox } from '../journal/outbox.ts';
+import { Wake } from '../util/async-queue.ts';
+import { raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { Random } from '../util/random.ts';
+import { deliverNext, type Outlets, type PartPorts } from './delivery-part.ts';
+
+const TROUBLE_WAIT_MS = 1_000;
+
+/** Everything one chat (or thread) still has to be sent: ids only, the rows stay in the journal. */
+interface Lane {
+  readonly key: string;
+  readonly channel: string;
+  readonly chatId: string;
+  /** Notices and approvals; they overtake. */
+  readonly urgent: string[];
+  readonly ordinary: string[];
+  readonly wake: Wake;
+  /** Failed attempts in a row. */
+  failures: number;
+  /** Nothing leaves before: the platform said so. */
+  pausedUntil: number;
+  /** Something changed while a step was under way: what it says about waiting is out of date. */
+  changed: boolean;
+}
+
+export interface DeliveryPorts {
+  readonly bus: Pick<MessageBus, 'consumeOutbound'>;
+  readonly outbox: Outbox;
+  readonly outlets: Outlets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * Carries the outbox to the channels: each chat in order, chats independent of each other. What was sent, and what may
+ * have been, is in the journal before the next step, so a new process goes on where this one ended.
+ */
+export class Delivery {
+  readonly #ports: PartPorts;
+  readonly #bus: DeliveryPorts['bus'];
+  readonly #lanes = new Map<string, Lane>();
+  readonly #queued = new Set<string>();
+  readonly #workers = new Set<Promise<void>>();
+  readonly #unknown = new Set<string>();
+  readonly #stopping = new AbortController();
+  readonly #aborted = new AbortController();
+  readonly #reachable: Disposable;
+
+  constructor({ bus, ...ports }: DeliveryPorts) {
+    this.#bus = bus;
+    this.#ports = { ...ports, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
+  }
+
+  /** Chats that still have something to be sent. */
+  get busyChats(): number {
+    return this.#lanes.size;
+  }
+
+  /** Begins; everything left open by an earlier process comes first. */
+  start(): void {
+    this.#track(this.#consume());
+  }
+
+  /** Nothing new is sent; what is in flight may end within `graceMs`, then it is cut off (and marked when sent again). */
+  async drain(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#reachable[Symbol.dispose]();
+    using _ = this.#ports.clock.timer(graceMs, () => this.#aborted.abort(), { keepAlive: true });
+    while (this.#workers.size > 0) await Promise.all(this.#workers);
+  }
+
+  async #consume(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const messages = this.#bus.consumeOutbound()[Symbol.asyncIterator]();
+        for (;;) {
+          const next = await raceAbort(messages.next(), signal);
+          if (next.done === true) return;
+          this.#enqueue(next.value);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#ports.log.error('delivery can not read the journal', { reason: errorMessage(error) });
+        await sleep(this.#ports.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  #enqueue(message: OutboundMessage): void {
+    const { channel, chatId, threadId, id, kind } = message;
+    if (this.#queued.has(id) || this.#isUnknown(channel)) return;
+    this.#queued.add(id);
+    const key = JSON.stringify([channel, chatId, threadId]);
+    let lane = this.#lanes.get(key);
+    const isNew = lane === undefined;
+    lane ??= {
+      key,
+      channel,
+      chatId,
+      urgent: [],
+      ordinary: [],
+      wake: new Wake(),
+      failures: 0,
+      pausedUntil: 0,
+      changed: false,
+    };
+    (kind === 'notice' || kind === 'approval' ? lane.urgent : lane.ordinary).push(id);
+    if (isNew) {
+      this.#lanes.set(key, lane);
+      this.#track(this.#work(lane));
+    } else {
+      lane.wake.wake();
+    }
+  }
+
+  /** Rows of a channel that is not enabled stay in the journal for a start with another configuration. */
+  #isUnknown(channel: string): boolean {
+    const unknown = this.#ports.outlets.outlet(channel) === 'unknown';
+    if (unknown && !this.#unknown.has(channel)) {
+      this.#unknown.add(channel);
+      this.#ports.log.warn('messages wait for a channel that is not enabled', { channel });
+    }
+    return unknown;
+  }
+
+  async #work(lane: Lane): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const queue = lane.urgent.length > 0 ? lane.urgent : lane.ordinary;
+      const id = queue[0];
+      if (id === undefined) {
+        this.#lanes.delete(lane.key);
+        return;
+      }
+      if (lane.pausedUntil > this.#ports.clock.now()) await this.#pause(lane, lane.pausedUntil);
+      else if (await this.#step(lane, id)) {
+        queue.shift();
+        this.#queued.delete(id);
+      }
+    }
+  }
+
+  /** True when this message needs nothing more. */
+  async #step(lane: Lane, id: string): Promise<boolean> {
+    lane.changed = false;
+    try {
+      const step = await deliverNext(id, lane.failures, this.#ports);
+      if (step.type !== 'wait') {
+        lane.failures = 0;
+        return step.type === 'finished';
+      }
+      if (step.why !== 'not-yet') lane.failures += 1;
+      if (lane.changed) return false;
+      if (step.why === 'throttled') lane.pausedUntil = step.until;
+      await this.#pause(lane, step.until);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
+      this.#ports.log.error('delivery failed', { id, reason: errorMessage(error) });
+      await this.#pause(lane, this.#ports.clock.now() + TROUBLE_WAIT_MS);
+    }
+    return false;
+  }
+
+  /** Ends early when something changed for this lane. */
+  async #pause(lane: Lane, until: number): Promise<void> {
+    const { clock } = this.#ports;
+    using _ = clock.timer(until - clock.now(), () => lane.wake.wake());
+    await lane.wake.wait(this.#stopping.signal);
+  }
+
+  #onReachable(channel: string, chatId: string | undefined): void {
+    if (chatId === undefined) this.#wakeLanes(channel, undefined);
+    else this.#track(this.#retryNow(channel, chatId));
+  }
+
+  async #retryNow(channel: string, chatId: string): Promise<void> {
+    try {
+      await this.#ports.outbox.retryNow(channel, chatId);
+    } catch (error) {
+      this.#ports.log.error('delivery can not write to the journal', { reason: errorMessage(error) });
+    }
+    this.#wakeLanes(channel, chatId);
+  }
+
+  #wakeLanes(channel: string, chatId: string | undefined): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.channel !== channel || (chatId !== undefined && lane.chatId !== chatId)) continue;
+      if (chatId !== undefined) lane.pausedUntil = 0;
+      lane.changed = true;
+      lane.wake.wake();
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#workers.add(work);
+    void work.finally(() => this.#workers.delete(work));
+  }
+}

@@ -1,0 +1,207 @@
+import type { MessageBus } from '../bus/bus.ts';
+import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { Random } from '../util/random.ts';
+import { backoffMs } from './backoff.ts';
+import { ChannelError, type Channel, type ChannelContext, type ChannelHealth } from './channel.ts';
+import type { Outlets } from './delivery-part.ts';
+
+const START_DEADLINE_MS = 30_000;
+const STOP_DEADLINE_MS = 4_000;
+const RESTART = { firstMs: 1_000, maxMs: 300_000 };
+/** A channel that ran this long begins its backoff anew. */
+const STEADY_MS = 60_000;
+
+/** A configured channel before its code is loaded. */
+export interface ChannelSource {
+  readonly name: string;
+  readonly kind: string;
+  /** Loads and builds it; throws a `ChannelError` when its options can not work. */
+  open(): Promise<Channel>;
+}
+
+interface Supervised {
+  readonly source: ChannelSource;
+  channel: Channel | undefined;
+  /** What the supervisor knows; while the channel runs it speaks for itself. */
+  health: ChannelHealth;
+  /** Ends the present run. */
+  fail: (error: ChannelError) => void;
+}
+
+export interface ManagerPorts {
+  readonly bus: Pick<MessageBus, 'publishInbound'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Keeps every channel running, each on its own: one that fails is started again or reported, the others never notice. */
+export class ChannelManager implements Outlets {
+  readonly #ports: ManagerPorts;
+  readonly #channels = new Map<string, Supervised>();
+  readonly #listeners = new Set<(channel: string, chatId: string | undefined) => void>();
+  readonly #stop = new AbortController();
+  readonly #loops = new Set<Promise<void>>();
+
+  constructor(sources: readonly ChannelSource[], ports: ManagerPorts) {
+    this.#ports = ports;
+    for (const source of sources) {
+      this.#channels.set(source.name, {
+        source,
+        channel: undefined,
+        health: { state: 'stopped' },
+        fail: () => {},
+      });
+    }
+  }
+
+  /** Starts all side by side; resolves when each runs, failed, or waits for another try. Never rejects. */
+  async start(): Promise<void> {
+    await Promise.all(
+      [...this.#channels.values()].map(
+        (entry) =>
+          new Promise<void>((tried) => {
+            const loop = this.#supervise(entry, tried).finally(tried);
+            this.#loops.add(loop);
+          }),
+      ),
+    );
+  }
+
+  /** Stops all side by side within 5 s; a channel that does not end by then is left behind with a warning. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** Undefined while it is not loaded. */
+  channel(name: string): Channel | undefined {
+    return this.#channels.get(name)?.channel;
+  }
+
+  /** The parts as the platform will get them; undefined when the channel is unknown or not loaded yet. */
+  renderParts(name: string, markdown: string): readonly string[] | undefined {
+    return this.channel(name)?.render(markdown);
+  }
+
+  /** By channel name, in the order of the configuration. */
+  health(): Readonly<Record<string, ChannelHealth & { readonly kind: string }>> {
+    return Object.fromEntries(
+      [...this.#channels].map(([name, entry]) => [name, { kind: entry.source.kind, ...healthOf(entry) }]),
+    );
+  }
+
+  outlet(name: string): Channel | 'waiting' | 'unknown' {
+    const entry = this.#channels.get(name);
+    if (entry === undefined) return 'unknown';
+    return entry.channel !== undefined && entry.health.state === 'running' ? entry.channel : 'waiting';
+  }
+
+  revoked(name: string, reason: string): void {
+    this.#channels.get(name)?.fail(new ChannelError(reason, { retry: false }));
+  }
+
+  onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  async #supervise(entry: Supervised, tried: () => void): Promise<void> {
+    const { clock, random } = this.#ports;
+    const { name } = entry.source;
+    const log = this.#ports.log.with({ channel: name });
+    for (let failures = 1; !this.#stop.signal.aborted; failures += 1) {
+      const began = clock.monotonic();
+      entry.health = failures === 1 ? { state: 'starting' } : { ...entry.health, state: 'reconnecting' };
+      const error = await this.#run(entry, log, tried);
+      if (this.#stop.signal.aborted) break;
+      const detail = errorMessage(error);
+      if (error instanceof ChannelError && !error.retry) {
+        log.error('channel failed', { reason: detail });
+        entry.health = { state: 'failed', detail };
+        return;
+      }
+      if (clock.monotonic() - began >= STEADY_MS) failures = 1;
+      const waitMs = backoffMs(failures, RESTART, random);
+      log.warn('channel failed, starting it again', { reason: detail, waitMs });
+      entry.health = { state: 'reconnecting', detail };
+      tried();
+      await sleep(clock, waitMs, this.#stop.signal).catch(() => {});
+    }
+    entry.health = { state: 'stopped' };
+  }
+
+  /** One life of a channel; returns why it ended. */
+  async #run(entry: Supervised, log: Logger, tried: () => void): Promise<unknown> {
+    const { clock } = this.#ports;
+    const life = new AbortController();
+    const ended = new Promise<ChannelError>((resolve) => {
+      entry.fail = resolve;
+      this.#stop.signal.addEventListener('abort', () => resolve(new ChannelError('stopped', { retry: true })), {
+        once: true,
+        signal: life.signal,
+      });
+    });
+    let running: AsyncDisposable;
+    try {
+      running = await this.#open(entry, log, life);
+    } catch (error) {
+      life.abort();
+      return error;
+    }
+    entry.health = { state: 'running' };
+    log.info('channel running');
+    tried();
+    this.#tell(entry.source.name, undefined);
+    const why = await ended;
+    entry.health = { state: 'reconnecting', detail: why.message };
+    life.abort();
+    await dispose(running, clock, log);
+    return why;
+  }
+
+  async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
+    const { clock, bus } = this.#ports;
+    const { source } = entry;
+    using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
+    const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
+    entry.channel ??= await raceAbort(source.open(), cut);
+    const context: ChannelContext = {
+      accept: (drafts) => bus.publishInbound(...drafts),
+      wake: (chatId) => this.#tell(source.name, chatId),
+      fail: (error) => {
+        if (!life.signal.aborted) entry.fail(error);
+      },
+      clock,
+      log,
+    };
+    const starting = entry.channel.start(context, life.signal);
+    try {
+      return await raceAbort(starting, cut);
+    } catch (error) {
+      life.abort();
+      // A start that ends after all must not run unseen.
+      starting.then((late) => dispose(late, clock, log)).catch(() => {});
+      throw error;
+    }
+  }
+
+  #tell(channel: string, chatId: string | undefined): void {
+    for (const listener of this.#listeners) listener(channel, chatId);
+  }
+}
+
+function healthOf({ channel, health }: Supervised): ChannelHealth {
+  return health.state === 'running' && channel !== undefined ? channel.health() : health;
+}
+
+async function dispose(running: AsyncDisposable, clock: Clock, log: Logger): Promise<void> {
+  using limit = deadline(clock, STOP_DEADLINE_MS, 'Stopping the channel');
+  try {
+    await raceAbort(Promise.resolve(running[Symbol.asyncDispose]()), limit.signal);
+  } catch (error) {
+    log.warn('channel did not stop cleanly', { reason: errorMessage(error) });
+  }
+}

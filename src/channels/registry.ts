@@ -1,0 +1,72 @@
+import type * as z from 'zod';
+import type { Random } from '../util/random.ts';
+import { nearest } from '../util/text.ts';
+import { ChannelError, type Channel } from './channel.ts';
+import type { ChannelSource } from './manager.ts';
+import { telegramOptions } from './telegram/options.ts';
+
+/** One entry of `config.channels`. What else is in it is the business of its kind. */
+export interface ChannelConfig {
+  /** @default the entry's own name */
+  readonly kind?: string | undefined;
+  readonly [key: string]: unknown;
+}
+
+interface ChannelPorts {
+  readonly random: Random;
+}
+
+/** A kind of channel; its SDK is loaded by `open`, so only when such a channel is enabled. */
+interface ChannelKind {
+  open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
+}
+
+const kinds = {
+  telegram: kind(telegramOptions, async (name, options, ports) => {
+    const { TelegramChannel } = await import('./telegram/channel.ts');
+    return new TelegramChannel(name, options, ports.random);
+  }),
+} satisfies Record<string, ChannelKind>;
+
+/** The channel that this entry configures. Nothing is loaded or checked before it is opened. */
+export function channelSource(name: string, config: ChannelConfig, ports: ChannelPorts): ChannelSource {
+  const kindName = config.kind ?? name;
+  return {
+    name,
+    kind: kindName,
+    async open() {
+      const known: ChannelKind | undefined = Object.entries(kinds).find(([key]) => key === kindName)?.[1];
+      if (known === undefined) throw unknownKind(name, kindName);
+      return known.open(name, config, ports);
+    },
+  };
+}
+
+function kind<Options>(
+  schema: z.ZodType<Options>,
+  open: (name: string, options: Options, ports: ChannelPorts) => Promise<Channel>,
+): ChannelKind {
+  return {
+    async open(name, config, ports) {
+      const parsed = schema.safeParse(config);
+      if (!parsed.success) throw badOptions(name, parsed.error);
+      return open(name, parsed.data, ports);
+    },
+  };
+}
+
+/** Names the key and what was expected, never the value: it may be a secret. */
+function badOptions(name: string, { issues }: z.ZodError): ChannelError {
+  const [issue] = issues;
+  const path = ['channels', name, ...(issue?.path ?? [])].join('.');
+  return new ChannelError(`${path}: ${issue?.message ?? 'is not valid'}.`, { retry: false });
+}
+
+function unknownKind(name: string, given: string): ChannelError {
+  const known = Object.keys(kinds);
+  const hint = nearest(given, known);
+  return new ChannelError(
+    `channels.${name}.kind: "${given}" is not a kind of channel${hint === undefined ? '' : `, did you mean "${hint}"?`} (known: ${known.join(', ')}).`,
+    { retry: false },
+  );
+}

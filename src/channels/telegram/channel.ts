@@ -1,0 +1,223 @@
+import { Api } from 'grammy/web';
+import { deadline, type Clock } from '../../util/clock.ts';
+import type { Random } from '../../util/random.ts';
+import {
+  SendError,
+  ChannelError,
+  type Channel,
+  type ChannelContext,
+  type ChannelHealth,
+  type OutgoingPart,
+} from '../channel.ts';
+import { plainText } from '../markup/html.ts';
+import { renderTelegram } from '../markup/telegram.ts';
+import { callFailure, isMarkupRefused, isTokenRefused, tokenRefused, toSendError } from './errors.ts';
+import { readUpdate } from './inbound.ts';
+import type { TelegramOptions } from './options.ts';
+import { pollUpdates } from './poll.ts';
+import { Strangers } from './strangers.ts';
+import { openTransport, type Transport } from './transport.ts';
+import { botAccount, updateBody, type BotAccount } from './update.ts';
+
+const HELLO_DEADLINE_MS = 20_000;
+
+type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
+
+/** A connection to the Bot API, from start to disposal. */
+interface Connection {
+  readonly api: Api;
+  readonly me: BotAccount;
+  readonly context: ChannelContext;
+}
+
+/** A Telegram bot, through the Bot API's long polling. */
+export class TelegramChannel implements Channel {
+  readonly name: string;
+  readonly kind = 'telegram';
+  readonly capabilities = {
+    maxLength: 4096,
+    edit: false,
+    typing: true,
+    buttons: false,
+    threads: true,
+    media: false,
+    reactions: false,
+    drafts: false,
+  };
+  readonly #options: TelegramOptions;
+  readonly #random: Random;
+  readonly #strangers: Strangers;
+  #connection: Connection | undefined;
+  #health: ChannelHealth = { state: 'stopped' };
+
+  constructor(name: string, options: TelegramOptions, random: Random) {
+    this.name = name;
+    this.#options = options;
+    this.#random = random;
+    this.#strangers = new Strangers(name);
+  }
+
+  async start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable> {
+    this.#health = { state: 'starting' };
+    const transport = openTransport(context.clock);
+    try {
+      const api = this.#openApi(transport);
+      const me = await this.#hello(api, context.clock, signal);
+      const connection: Connection = { api, me, context };
+      this.#connection = connection;
+      this.#health = this.#running(undefined);
+      this.#warnOfNames(context);
+      const stop = new AbortController();
+      const polling = this.#poll(connection, AbortSignal.any([signal, stop.signal]));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          stop.abort();
+          this.#connection = undefined;
+          this.#health = { state: 'stopped' };
+          await polling;
+          transport[Symbol.dispose]();
+        },
+      };
+    } catch (error) {
+      transport[Symbol.dispose]();
+      this.#health = { state: 'stopped' };
+      throw error;
+    }
+  }
+
+  render(markdown: string): readonly string[] {
+    return renderTelegram(markdown);
+  }
+
+  async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
+    const { api } = this.#connected();
+    try {
+      const sent = await this.#sendText(api, part, signal);
+      return { platformId: String(sent.message_id) };
+    } catch (error) {
+      throw toSendError(error);
+    }
+  }
+
+  async typing(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void> {
+    const { api } = this.#connected();
+    await api.raw.sendChatAction({ chat_id: chat.chatId, action: 'typing', ...threadOf(chat) }, forGrammy(signal));
+  }
+
+  health(): ChannelHealth {
+    return this.#health;
+  }
+
+  #openApi(transport: Transport): Api {
+    const { token, apiRoot } = this.#options;
+    return new Api(token, {
+      ...(apiRoot == null ? {} : { apiRoot }),
+      fetch: transport.call,
+    });
+  }
+
+  async #hello(api: Api, clock: Clock, signal: AbortSignal): Promise<BotAccount> {
+    using limit = deadline(clock, HELLO_DEADLINE_MS, 'Asking Telegram for the bot');
+    try {
+      return botAccount.parse(await api.raw.getMe(forGrammy(AbortSignal.any([signal, limit.signal]))));
+    } catch (error) {
+      const failure = callFailure(error);
+      throw isTokenRefused(failure) ? tokenRefused(this.name) : new ChannelError(failure.reason, { retry: true });
+    }
+  }
+
+  async #poll({ api, me, context }: Connection, signal: AbortSignal): Promise<void> {
+    const { clock, log } = context;
+    const ended = await pollUpdates(
+      {
+        getUpdates: (query, cut) =>
+          api.raw.getUpdates({ ...query, allowed_updates: ['message', 'edited_message'] }, forGrammy(cut)),
+        take: (updates) => this.#take(updates, me, context),
+        report: (trouble) => {
+          this.#health = this.#running(trouble);
+        },
+        clock,
+        log,
+        random: this.#random,
+      },
+      signal,
+    );
+    if (ended === 'token-refused') context.fail(tokenRefused(this.name));
+  }
+
+  /** One transaction for the batch. */
+  async #take(updates: readonly unknown[], me: BotAccount, context: ChannelContext): Promise<void> {
+    const { clock, log } = context;
+    const now = clock.now();
+    const { allowFrom, owners, groups } = this.#options;
+    const reading = { channel: this.name, me, access: { allowFrom, owners, groups }, now };
+    const drafts = [];
+    for (const update of updates) {
+      const parsed = updateBody.safeParse(update);
+      if (!parsed.success) {
+        log.warn('skipped an update that could not be understood', { issues: parsed.error.issues.length });
+        continue;
+      }
+      const read = readUpdate(parsed.data, reading);
+      if (read.type === 'stranger') this.#strangers.note(read.sender, now, log);
+      if (read.type === 'message') drafts.push(read.draft);
+    }
+    if (drafts.length > 0) await context.accept(drafts);
+  }
+
+  async #sendText(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<{ message_id: number }> {
+    const message = {
+      chat_id: part.chatId,
+      link_preview_options: { is_disabled: true },
+      ...threadOf(part),
+      ...(part.replyTo === undefined
+        ? {}
+        : { reply_parameters: { message_id: Number(part.replyTo), allow_sending_without_reply: true } }),
+      ...(part.silent === true ? { disable_notification: true } : {}),
+    };
+    try {
+      return await api.raw.sendMessage({ ...message, text: part.text, parse_mode: 'HTML' }, forGrammy(signal));
+    } catch (error) {
+      if (!isMarkupRefused(error)) throw error;
+      this.#connected().context.log.warn('Telegram refused the markup, sending plain text', { id: part.messageId });
+      return await api.raw.sendMessage({ ...message, text: plainText(part.text) }, forGrammy(signal));
+    }
+  }
+
+  #connected(): Connection {
+    if (this.#connection === undefined) throw new SendError('retryable', `channel "${this.name}" is not running`);
+    return this.#connection;
+  }
+
+  #running(trouble: string | undefined): ChannelHealth {
+    const detail = trouble ?? this.#nameTrouble();
+    const heard = trouble === undefined ? this.#connection?.context.clock.now() : this.#health.lastInboundAt;
+    return {
+      state: trouble === undefined ? 'running' : 'reconnecting',
+      ...(detail === undefined ? {} : { detail }),
+      ...(heard === undefined ? {} : { lastInboundAt: heard }),
+    };
+  }
+
+  #warnOfNames({ log }: ChannelContext): void {
+    const trouble = this.#nameTrouble();
+    if (trouble !== undefined) log.warn(trouble);
+  }
+
+  /** Names can be given up and taken by somebody else, so only numbers let people in. */
+  #nameTrouble(): string | undefined {
+    const entries = [...this.#options.allowFrom, ...this.#options.owners];
+    const names = entries.filter((entry) => entry !== '*' && !/^\d+$/u.test(entry));
+    if (names.length === 0) return undefined;
+    return `channels.${this.name} lists ${names.join(', ')}: only numeric user ids let people in. Let them write to the bot once; the log then shows their id.`;
+  }
+}
+
+function threadOf({ threadId }: { readonly threadId?: string }): { message_thread_id?: number } {
+  return threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+}
+
+/** `grammy/web` uses the native signal; its types are those of a polyfill. */
+function forGrammy(signal: AbortSignal): GrammySignal {
+  return signal as unknown as GrammySignal;
+}

@@ -1,0 +1,164 @@
+import type { InboundDraft, ReplyReference, Sender } from '../../bus/messages.ts';
+import { decideAccess } from '../../security/access.ts';
+import { cut } from '../../util/text.ts';
+import type { TelegramOptions } from './options.ts';
+import type {
+  BotAccount,
+  TelegramContent,
+  TelegramEntity,
+  TelegramMessage,
+  TelegramUpdate,
+  TelegramUser,
+} from './update.ts';
+
+const REPLY_TEXT_LIMIT = 1_000;
+
+/** What an update is to the assistant. `nothing`: no message from a person, or not meant for the bot. */
+export type Reading =
+  | { readonly type: 'message'; readonly draft: InboundDraft }
+  | { readonly type: 'stranger'; readonly sender: Sender }
+  | { readonly type: 'nothing' };
+
+const nothing: Reading = { type: 'nothing' };
+
+export interface ReadingContext {
+  readonly channel: string;
+  readonly me: BotAccount;
+  readonly access: Pick<TelegramOptions, 'allowFrom' | 'owners' | 'groups'>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** An update as a message for the assistant; who may not write is told apart before anything else is looked at. */
+export function readUpdate(update: TelegramUpdate, context: ReadingContext): Reading {
+  const message = update.message ?? update.edited_message;
+  const from = message?.from;
+  if (message === undefined || from === undefined || from.is_bot) return nothing;
+  const { channel, me, access, now } = context;
+  const chatType = message.chat.type === 'private' ? 'direct' : 'group';
+  const chatId = String(message.chat.id);
+  if (chatType === 'group' && !isGroupHeard(message, access.groups)) return nothing;
+  const sender = senderOf(from);
+  const { allowFrom, owners, groups } = access;
+  const open = groups.policy === 'open' ? groups : undefined;
+  const decision = decideAccess({ senderId: sender.id, chatType, chatId, allowFrom, owners, groups: open });
+  if (!decision.allowed) return { type: 'stranger', sender };
+  if (chatType === 'group' && !isAddressed(message, me)) return nothing;
+  const text = textOf(message, me);
+  const edited = update.message === undefined;
+  if (text === undefined || (edited && message.text === undefined && message.caption === undefined)) return nothing;
+  const threadId = threadOf(message);
+  const replyTo = replyOf(message);
+  return {
+    type: 'message',
+    draft: {
+      channel,
+      account: String(me.id),
+      chatId,
+      ...(threadId === undefined ? {} : { threadId }),
+      chatType,
+      sender,
+      role: decision.role,
+      text: edited ? `[edited an earlier message, which now says:]\n${text}` : text,
+      media: [],
+      ...(replyTo === undefined ? {} : { replyTo }),
+      mentioned: true,
+      context: [],
+      receivedAt: now,
+      externalId: edited
+        ? `e:${message.message_id}:${message.edit_date ?? message.date}:${update.update_id}`
+        : `m:${message.message_id}`,
+      origin: 'user',
+      untrusted: message.forward_origin !== undefined || message.forward_date !== undefined,
+      metadata: { messageId: String(message.message_id), sentAt: message.date * 1_000 },
+    },
+  };
+}
+
+function isGroupHeard({ chat }: TelegramMessage, { policy, allow }: TelegramOptions['groups']): boolean {
+  if (policy === 'off' || chat.type === 'channel') return false;
+  return allow.length === 0 || allow.includes('*') || allow.includes(String(chat.id));
+}
+
+function senderOf(from: TelegramUser): Sender {
+  const name = [from.first_name, from.last_name].filter(Boolean).join(' ');
+  return {
+    id: String(from.id),
+    isBot: from.is_bot,
+    ...(name === '' ? {} : { name }),
+    ...(from.username === undefined ? {} : { username: from.username }),
+  };
+}
+
+function threadOf(message: TelegramMessage): string | undefined {
+  if (message.is_topic_message !== true || message.message_thread_id === undefined) return undefined;
+  return String(message.message_thread_id);
+}
+
+/** In a group: by @username, by a command for this bot, by a mention of the account, or as a reply to the bot. */
+function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
+  const answered = message.reply_to_message;
+  // Each message of a topic "replies" to the topic's first one.
+  if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
+  const [text, entities] = textAndEntities(message);
+  return entities.some((entity) => {
+    if (entity.type === 'text_mention') return entity.user?.id === me.id;
+    const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
+    const name = `@${me.username.toLowerCase()}`;
+    if (entity.type === 'mention') return marked === name;
+    return entity.type === 'bot_command' && marked.endsWith(name);
+  });
+}
+
+function textAndEntities(message: TelegramContent): readonly [string, readonly TelegramEntity[]] {
+  if (message.text !== undefined) return [message.text, message.entities ?? []];
+  return [message.caption ?? '', message.caption_entities ?? []];
+}
+
+/** Undefined for what is no message of a person (somebody joined, a title changed). */
+function textOf(message: TelegramContent, me?: BotAccount): string | undefined {
+  const [said] = textAndEntities(message);
+  const text = me === undefined ? said : withoutBotSuffix(said, me);
+  const attachment = attachmentOf(message);
+  if (attachment === undefined) return text === '' ? undefined : text;
+  return text === '' ? attachment : `${text}\n${attachment}`;
+}
+
+/** `/status@our_bot now` is `/status now`. */
+function withoutBotSuffix(text: string, me: BotAccount): string {
+  const match = /^\/\w+(?<suffix>@\w+)/u.exec(text);
+  const suffix = match?.groups?.['suffix'];
+  if (match === null || suffix?.toLowerCase() !== `@${me.username.toLowerCase()}`) return text;
+  return text.slice(0, match[0].length - suffix.length) + text.slice(match[0].length);
+}
+
+function attachmentOf(message: TelegramContent): string | undefined {
+  // An animation comes with a document that is the same file.
+  if (message.animation !== undefined) return '[animation: not supported yet]';
+  if (message.document !== undefined) {
+    const { file_name: name } = message.document;
+    return name === undefined
+      ? '[file: not supported yet]'
+      : `[file ${JSON.stringify(cut(name, 200))}: not supported yet]`;
+  }
+  if (message.sticker !== undefined) {
+    const { emoji } = message.sticker;
+    return emoji === undefined ? '[sticker]' : `[sticker ${cut(emoji, 20)}]`;
+  }
+  const kinds = ['photo', 'voice', 'audio', 'video', 'video_note', 'location', 'contact', 'poll', 'dice'] as const;
+  const kind = kinds.find((key) => message[key] !== undefined);
+  return kind === undefined ? undefined : `[${kind.replace('_', ' ')}: not supported yet]`;
+}
+
+function replyOf(message: TelegramMessage): ReplyReference | undefined {
+  const answered = message.reply_to_message;
+  if (answered === undefined || answered.message_id === message.message_thread_id) return undefined;
+  const senderName =
+    answered.from === undefined ? undefined : (senderOf(answered.from).name ?? String(answered.from.id));
+  const text = message.quote?.text ?? textOf(answered);
+  return {
+    externalId: `m:${answered.message_id}`,
+    ...(senderName === undefined ? {} : { senderName }),
+    ...(text === undefined ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
+  };
+}

@@ -1,0 +1,104 @@
+import { deadline, sleep, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import { backoffMs } from '../backoff.ts';
+import { callFailure, isTokenRefused } from './errors.ts';
+import { updateHead } from './update.ts';
+
+const POLL_SECONDS = 30;
+const POLL_DEADLINE_MS = 40_000;
+/** An empty answer that comes sooner than this is no long poll. */
+const HASTY_MS = 500;
+const RETRY = { firstMs: 1_000, maxMs: 30_000 };
+const CONFLICT_WAIT_MS = 30_000;
+
+export interface PollPorts {
+  /** Waits up to `timeout` seconds for updates from `offset` on. */
+  getUpdates(query: { offset: number; timeout: number }, signal: AbortSignal): Promise<unknown>;
+  /** Writes a batch down; rejects when it could not, and then gets the same batch again. */
+  take(updates: readonly unknown[]): Promise<void>;
+  /** Undefined: all is well. */
+  report(trouble: string | undefined): void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * Fetches updates until `signal` aborts (`stopped`) or the token is refused. The offset, which tells Telegram what was
+ * received, moves only after a batch was taken; what was fetched and not taken comes again.
+ */
+export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promise<'stopped' | 'token-refused'> {
+  let offset = 0;
+  let failures = 0;
+  let conflictTold = false;
+  while (!signal.aborted) {
+    let wait: number;
+    try {
+      const began = ports.clock.monotonic();
+      const batch = readBatch(await fetchUpdates(offset, ports, signal));
+      ports.report(undefined);
+      failures = 0;
+      conflictTold = false;
+      if (batch.updates.length > 0) {
+        await takeAll(batch.updates, ports, signal);
+        ports.report(undefined);
+        offset = batch.last + 1;
+        continue;
+      }
+      wait = ports.clock.monotonic() - began < HASTY_MS ? HASTY_MS : 0;
+    } catch (error) {
+      if (signal.aborted) break;
+      failures += 1;
+      const failure = callFailure(error);
+      if (isTokenRefused(failure)) return 'token-refused';
+      const conflict = failure.code === 409;
+      wait = conflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
+      const trouble = conflict ? conflictSentence(failure.reason) : failure.reason;
+      ports.report(trouble);
+      if (!conflict || !conflictTold) ports.log.warn('fetching updates failed', { reason: trouble, waitMs: wait });
+      conflictTold ||= conflict;
+    }
+    if (wait > 0) await sleep(ports.clock, wait, signal).catch(() => {});
+  }
+  return 'stopped';
+}
+
+async function fetchUpdates(offset: number, ports: PollPorts, signal: AbortSignal): Promise<unknown> {
+  using limit = deadline(ports.clock, POLL_DEADLINE_MS, 'Fetching updates');
+  return await ports.getUpdates({ offset, timeout: POLL_SECONDS }, AbortSignal.any([signal, limit.signal]));
+}
+
+function readBatch(answer: unknown): { readonly updates: readonly unknown[]; readonly last: number } {
+  if (!Array.isArray(answer)) throw new TypeError('the answer is not a list of updates');
+  const updates: unknown[] = [];
+  let last = -1;
+  for (const update of answer) {
+    const head = updateHead.safeParse(update);
+    if (!head.success) continue;
+    updates.push(update);
+    last = Math.max(last, head.data.update_id);
+  }
+  if (updates.length === 0 && answer.length > 0) throw new TypeError('the answer holds no update with an id');
+  return { updates, last };
+}
+
+async function takeAll(updates: readonly unknown[], ports: PollPorts, signal: AbortSignal): Promise<void> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await ports.take(updates);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const trouble = `Messages can not be written down: ${errorMessage(error)}`;
+      ports.report(trouble);
+      if (failures === 1) ports.log.error('messages can not be written down', { reason: errorMessage(error) });
+      await sleep(ports.clock, backoffMs(failures, RETRY, ports.random), signal);
+    }
+  }
+}
+
+function conflictSentence(reason: string): string {
+  return `Another program fetches this bot's messages: stop it, or give this assistant a bot of its own. (${reason})`;
+}

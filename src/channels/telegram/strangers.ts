@@ -1,0 +1,30 @@
+import type { Sender } from '../../bus/messages.ts';
+import type { Logger } from '../../util/log.ts';
+
+const EVERY_MS = 3_600_000;
+/** Strangers that are remembered; the oldest is forgotten. */
+const CAP = 1_000;
+
+/** Tells the log, once an hour for each, who wanted to write and how to let them. */
+export class Strangers {
+  readonly #channel: string;
+  readonly #toldAt = new Map<string, number>();
+
+  constructor(channel: string) {
+    this.#channel = channel;
+  }
+
+  note({ id, name, username }: Sender, now: number, log: Logger): void {
+    if (now - (this.#toldAt.get(id) ?? -Infinity) < EVERY_MS) return;
+    this.#toldAt.delete(id);
+    this.#toldAt.set(id, now);
+    const [oldest] = this.#toldAt.keys();
+    if (this.#toldAt.size > CAP && oldest !== undefined) this.#toldAt.delete(oldest);
+    log.info('ignored a message from somebody who is not allowed', {
+      senderId: id,
+      ...(name === undefined ? {} : { name }),
+      ...(username === undefined ? {} : { username }),
+      hint: `To let them in, add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Clock } from '../../util/clock.ts';
+import { errorCode, isAbort } from '../../util/errors.ts';
+
+const CONNECT_DEADLINE_MS = 10_000;
+const BODY_CAP = 32 * 1024 * 1024;
+
+/** A call that brought no JSON back. Its message names no address, because the bot's token is part of every address. */
+export class TransportError extends Error {
+  /** False: the connection was never made, so the server certainly did not get the call. */
+  readonly sent: boolean;
+  /** Of the answer, when there was one. */
+  readonly status: number | undefined;
+
+  constructor(message: string, facts: { sent: boolean; status?: number }) {
+    super(message);
+    this.name = 'TransportError';
+    this.sent = facts.sent;
+    this.status = facts.status;
+  }
+}
+
+interface Call {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+interface Answer {
+  json(): Promise<unknown>;
+}
+
+export interface Transport extends Disposable {
+  /** In the shape of `fetch`, as far as grammY uses it. */
+  readonly call: (url: string, call: Call) => Promise<Answer>;
+}
+
+/**
+ * HTTP for the Bot API. A new message always gets a fresh connection: on one that was kept open a reset can not be told
+ * from a lost answer. Everything else may share connections.
+ */
+export function openTransport(clock: Clock): Transport {
+  const kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
+  const fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
+  return {
+    call: (url, call) => {
+      const address = new URL(url);
+      const agents = makesMessage(address) ? fresh : kept;
+      const secure = address.protocol === 'https:';
+      const request = secure
+        ? https.request(address, { ...requestOptions(call), agent: agents.https })
+        : http.request(address, { ...requestOptions(call), agent: agents.http });
+      return converse(request, call, { clock, readyEvent: secure ? 'secureConnect' : 'connect' });
+    },
+    [Symbol.dispose]() {
+      for (const agent of [kept.http, kept.https, fresh.http, fresh.https]) agent.destroy();
+    },
+  };
+}
+
+function makesMessage({ pathname }: URL): boolean {
+  return /\/(?:send|forward|copy)\w+$/u.test(pathname) && !pathname.endsWith('/sendChatAction');
+}
+
+function requestOptions({ method = 'POST', headers = {}, signal }: Call): http.RequestOptions {
+  return { method, headers, ...(signal === undefined ? {} : { signal }) };
+}
+
+function converse(
+  request: http.ClientRequest,
+  { body }: Call,
+  { clock, readyEvent }: { clock: Clock; readyEvent: string },
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let sent = false;
+    const limit = clock.timer(CONNECT_DEADLINE_MS, () => request.destroy(new Error('connecting took too long')));
+    const connected = (): void => {
+      sent = true;
+      limit[Symbol.dispose]();
+    };
+    request.on('socket', (socket) => {
+      if (request.reusedSocket) connected();
+      else socket.once(readyEvent, connected);
+    });
+    request.on('error', (error) => {
+      limit[Symbol.dispose]();
+      reject(new TransportError(isAbort(error) ? 'aborted' : (errorCode(error) ?? error.message), { sent }));
+    });
+    request.on('response', (response) => {
+      readAll(response).then((text) => resolve(answer(text, response.statusCode ?? 0)), reject);
+    });
+    request.end(typeof body === 'string' ? body : undefined);
+  });
+}
+
+async function readAll(response: http.IncomingMessage): Promise<string> {
+  const status = response.statusCode ?? 0;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response) {
+      size += chunk.length;
+      if (size > BODY_CAP) throw new Error('the answer is too long');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw new TransportError(errorCode(error) ?? 'the answer broke off', { sent: true, status });
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function answer(text: string, status: number): Answer {
+  return {
+    async json() {
+      let value: unknown;
+      try {
+        value = JSON.parse(text);
+      } catch {
+        throw new TransportError(`the answer (HTTP ${status}) is not JSON`, { sent: true, status });
+      }
+      if (typeof value === 'object' && value !== null && 'ok' in value) return value;
+      throw new TransportError(`the answer (HTTP ${status}) is not the Bot API's`, { sent: true, status });
+    },
+  };
+}

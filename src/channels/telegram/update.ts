@@ -1,0 +1,72 @@
+import * as z from 'zod';
+
+/** The parts of a Bot API update that are read here (https://core.telegram.org/bots/api#update). */
+
+const user = z.object({
+  id: z.number(),
+  is_bot: z.boolean(),
+  first_name: z.string().optional(),
+  last_name: z.string().optional(),
+  username: z.string().optional(),
+});
+
+const entity = z.object({
+  type: z.string(),
+  /** UTF-16 units. */
+  offset: z.number(),
+  length: z.number(),
+  user: user.optional(),
+});
+
+const present = z.unknown();
+
+const content = z.object({
+  message_id: z.number(),
+  /** Seconds since 1970. */
+  date: z.number(),
+  from: user.optional(),
+  chat: z.object({ id: z.number(), type: z.string(), title: z.string().optional() }),
+  message_thread_id: z.number().optional(),
+  is_topic_message: z.boolean().optional(),
+  text: z.string().optional(),
+  entities: z.array(entity).optional(),
+  caption: z.string().optional(),
+  caption_entities: z.array(entity).optional(),
+  forward_origin: present.optional(),
+  forward_date: present.optional(),
+  edit_date: z.number().optional(),
+  photo: present.optional(),
+  document: z.object({ file_name: z.string().optional() }).optional(),
+  voice: present.optional(),
+  audio: present.optional(),
+  video: present.optional(),
+  video_note: present.optional(),
+  animation: present.optional(),
+  sticker: z.object({ emoji: z.string().optional() }).optional(),
+  location: present.optional(),
+  contact: present.optional(),
+  poll: present.optional(),
+  dice: present.optional(),
+});
+
+const message = content.extend({
+  reply_to_message: content.optional(),
+  /** The part of the answered message that was marked. */
+  quote: z.object({ text: z.string() }).optional(),
+});
+
+/** Any update has an id; one whose message is not understood is skipped, not repeated for ever. */
+export const updateHead = z.object({ update_id: z.number().int() });
+
+export const updateBody = updateHead.extend({ message: message.optional(), edited_message: message.optional() });
+
+export type TelegramUpdate = z.output<typeof updateBody>;
+export type TelegramMessage = z.output<typeof message>;
+export type TelegramContent = z.output<typeof content>;
+export type TelegramEntity = z.output<typeof entity>;
+export type TelegramUser = z.output<typeof user>;
+
+/** What `getMe` says about the bot itself. */
+export const botAccount = z.object({ id: z.number(), username: z.string().default('') });
+
+export type BotAccount = z.output<typeof botAccount>;

@@ -1,0 +1,94 @@
+import { SendError, type OutgoingPart } from '../../src/channels/channel.ts';
+import { ChannelManager } from '../../src/channels/manager.ts';
+import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
+import { steadyRandom } from './delivery-world.ts';
+import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { recordingLog } from './recording-log.ts';
+import { VirtualClock } from './virtual-clock.ts';
+import type { InboundDraft } from '../../src/bus/messages.ts';
+
+export const PERSON = 7;
+
+/** The Telegram channel under its manager against a local Bot API; `accept` remembers what came in. */
+export class TelegramWorld implements AsyncDisposable {
+  readonly server: FakeTelegram;
+  readonly clock = new VirtualClock();
+  readonly log = recordingLog();
+  readonly accepted: InboundDraft[] = [];
+  /** Each call of accept: the texts of its batch. */
+  readonly batches: (readonly string[])[] = [];
+  readonly manager: ChannelManager;
+  /** Instead of accepting; a test sets it. */
+  refuse: (() => Promise<void> | undefined) | undefined;
+
+  private constructor(server: FakeTelegram, config: Partial<ChannelConfig>) {
+    this.server = server;
+    const full = { token: server.token, apiRoot: server.apiRoot, allowFrom: [String(PERSON)], ...config };
+    const publishInbound = async (...drafts: readonly InboundDraft[]): Promise<readonly 'accepted'[]> => {
+      await this.refuse?.();
+      this.batches.push(drafts.map(({ text }) => text));
+      this.accepted.push(...drafts);
+      return drafts.map(() => 'accepted');
+    };
+    this.manager = new ChannelManager([channelSource('telegram', full, { random: steadyRandom })], {
+      bus: { publishInbound },
+      clock: this.clock,
+      random: steadyRandom,
+      log: this.log,
+    });
+  }
+
+  static async open(
+    config: Partial<ChannelConfig> = {},
+    prepare?: (server: FakeTelegram) => void,
+  ): Promise<TelegramWorld> {
+    const server = await startFakeTelegram();
+    prepare?.(server);
+    const world = new TelegramWorld(server, config);
+    await world.manager.start();
+    return world;
+  }
+
+  get texts(): readonly string[] {
+    return this.accepted.map(({ text }) => text);
+  }
+
+  async send(
+    text: string,
+    part: Partial<OutgoingPart> = {},
+    signal?: AbortSignal,
+  ): Promise<{ readonly platformId: string }> {
+    const channel = this.manager.channel('telegram');
+    if (channel === undefined) throw new Error('the channel is not loaded');
+    const whole: OutgoingPart = {
+      messageId: 'm',
+      kind: 'answer',
+      chatId: String(PERSON),
+      text,
+      media: [],
+      nonce: 'n',
+      ...part,
+    };
+    return await channel.send(whole, signal ?? new AbortController().signal);
+  }
+
+  /** How a send fails. */
+  async failure(signal?: AbortSignal): Promise<SendError> {
+    try {
+      await this.send('hello', {}, signal);
+    } catch (error) {
+      if (error instanceof SendError) return error;
+      throw error;
+    }
+    throw new Error('the send did not fail');
+  }
+
+  logged(message: string): boolean {
+    return this.log.lines.some((line) => line.message === message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.manager.stop();
+    await this.server.close();
+  }
+}
