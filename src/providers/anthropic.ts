@@ -1,0 +1,62 @@
+import type { Anthropic } from '@anthropic-ai/sdk';
+import { fromAnthropicEvents } from './anthropic-events.ts';
+import { toAnthropicRequest } from './anthropic-request.ts';
+import type { EndpointOptions } from './endpoint.ts';
+import type { Provider } from './provider.ts';
+import { endpointFetch, sdkTimeout, streamCall } from './stream-call.ts';
+
+const OFFICIAL_HOST = 'api.anthropic.com';
+
+/** Anthropic's Messages API, or a server that speaks it, through the official SDK (loaded at the first call). */
+export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
+  const official = endpoint.baseUrl === null || URL.parse(endpoint.baseUrl)?.host === OFFICIAL_HOST;
+  let client: Promise<Anthropic> | undefined;
+  const connect = (): Promise<Anthropic> => {
+    client ??= openClient(endpoint, official).catch((error: unknown) => {
+      client = undefined;
+      throw error;
+    });
+    return client;
+  };
+  const target = { provider: endpoint.name, official };
+  return {
+    name: endpoint.name,
+    chat: (request, { signal }) =>
+      streamCall({
+        endpoint,
+        request,
+        signal,
+        open: async (signal) => {
+          const body = { ...toAnthropicRequest(request, target), ...endpoint.extraBody };
+          return (await connect()).messages.create(body, { signal });
+        },
+        read: fromAnthropicEvents,
+      }),
+    warm: async () => {
+      await connect().catch(() => {});
+    },
+  };
+}
+
+async function openClient(endpoint: EndpointOptions, official: boolean): Promise<Anthropic> {
+  const { Anthropic } = await import('@anthropic-ai/sdk');
+  const { apiKey, headers } = endpoint;
+  // Compatible servers know the older version and its key header; a null header takes the SDK's own out.
+  const dialect = { Authorization: null, 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
+  return new Anthropic({
+    // Without a key the SDK would look for one in the environment and in files of other programs.
+    apiKey: apiKey ?? 'none',
+    baseURL: withoutVersion(endpoint.baseUrl ?? `https://${OFFICIAL_HOST}`),
+    defaultHeaders: { ...(official ? {} : dialect), ...headers },
+    maxRetries: 0,
+    timeout: sdkTimeout(endpoint),
+    fetch: endpointFetch(endpoint),
+    logLevel: 'off',
+    openTelemetry: false,
+  });
+}
+
+/** The SDK adds `/v1` itself; people write it as other APIs want it. */
+function withoutVersion(baseUrl: string): string {
+  return baseUrl.replace(/\/+$/u, '').replace(/\/v1$/u, '');
+}

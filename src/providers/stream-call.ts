@@ -1,0 +1,68 @@
+import { raceAbort } from '../util/clock.ts';
+import { DEFAULT_FIRST_BYTE_MS, DEFAULT_IDLE_MS, type EndpointOptions } from './endpoint.ts';
+import { abortedError, brokenStream, classifyError, type ErrorContext } from './errors.ts';
+import type { ModelEvent, ModelRequest } from './provider.ts';
+import { createWatchedFetch, type Fetch } from './watchdog.ts';
+
+export interface StreamCall<Raw> {
+  readonly endpoint: EndpointOptions;
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+  /** Sends the request; the signal also fires when nobody listens any more. */
+  open(signal: AbortSignal): Promise<AsyncIterable<Raw>>;
+  read(raw: AsyncIterable<Raw>, context: ErrorContext): AsyncIterable<ModelEvent>;
+}
+
+/** Runs one call as the contract of `Provider` wants it: never throws, exactly one end or error, prompt on abort. */
+export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<ModelEvent> {
+  const context = errorContext(call.endpoint, call.request);
+  const left = new AbortController();
+  try {
+    if (call.signal.aborted) {
+      yield abortedError(context);
+      return;
+    }
+    const raw = await raceAbort(call.open(AbortSignal.any([call.signal, left.signal])), call.signal);
+    const events = call.read(raw, context)[Symbol.asyncIterator]();
+    for (;;) {
+      const step = await raceAbort(events.next(), call.signal);
+      // SDKs end quietly when aborted, so that an end is believed only after this look.
+      call.signal.throwIfAborted();
+      if (step.done === true) break;
+      yield step.value;
+      if (step.value.type === 'end' || step.value.type === 'error') return;
+    }
+    yield brokenStream(context);
+  } catch (thrown) {
+    const now = call.endpoint.clock.now();
+    yield call.signal.aborted ? abortedError(context) : classifyError(thrown, { ...context, now });
+  } finally {
+    left.abort();
+  }
+}
+
+/** The `fetch` with this endpoint's deadlines. */
+export function endpointFetch(endpoint: EndpointOptions): Fetch {
+  return createWatchedFetch({
+    clock: endpoint.clock,
+    firstByteMs: endpoint.firstByteMs ?? DEFAULT_FIRST_BYTE_MS,
+    idleMs: endpoint.idleMs ?? DEFAULT_IDLE_MS,
+  });
+}
+
+/** A time-out for the SDK that never fires before our own deadlines do. */
+export function sdkTimeout(endpoint: EndpointOptions): number {
+  return 2 * (endpoint.firstByteMs ?? DEFAULT_FIRST_BYTE_MS) + 60_000;
+}
+
+function errorContext(endpoint: EndpointOptions, request: ModelRequest): ErrorContext {
+  return {
+    provider: endpoint.name,
+    host: endpoint.baseUrl === null ? null : (URL.parse(endpoint.baseUrl)?.host ?? endpoint.baseUrl),
+    model: request.model,
+    toolChoice: request.toolChoice,
+    keyVariable: endpoint.keyVariable ?? null,
+    secrets: [endpoint.apiKey ?? '', ...Object.values(endpoint.headers ?? {})].filter((secret) => secret.length >= 6),
+    now: endpoint.clock.now(),
+  };
+}

@@ -1,0 +1,144 @@
+import type { AssistantPart, ModelMessage, ReasoningPart, UserPart } from './provider.ts';
+
+export type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
+
+/** What the model wrote, and everything that came after it until it wrote again. */
+export interface Exchange {
+  /** Null where the transcript begins. */
+  readonly assistant: readonly AssistantPart[] | null;
+  readonly results: readonly ToolMessage[];
+  readonly user: readonly UserPart[];
+}
+
+/**
+ * Cuts a legal transcript into exchanges: neighbouring messages of one side become one, tool results first. Blank
+ * texts and reasoning of another provider or model are left out, lone surrogates replaced.
+ */
+export function toExchanges(messages: readonly ModelMessage[], owner: ReasoningOwner): readonly Exchange[] {
+  let current: { assistant: AssistantPart[] | null; results: ToolMessage[]; user: UserPart[] };
+  current = { assistant: null, results: [], user: [] };
+  const exchanges = [current];
+  for (const message of messages) {
+    switch (message.role) {
+      case 'assistant':
+        if (current.assistant === null || current.results.length + current.user.length > 0) {
+          current = { assistant: [], results: [], user: [] };
+          exchanges.push(current);
+        }
+        current.assistant?.push(...message.content.flatMap((part) => cleanAssistantPart(part, owner)));
+        break;
+      case 'tool':
+        current.results.push({ ...message, output: message.output.toWellFormed() });
+        break;
+      case 'user':
+        current.user.push(...cleanUserParts(message.content));
+        break;
+    }
+  }
+  return exchanges;
+}
+
+/** Whose reasoning may be replayed. */
+export interface ReasoningOwner {
+  readonly provider: string;
+  readonly model: string;
+}
+
+function cleanAssistantPart(part: AssistantPart, owner: ReasoningOwner): AssistantPart[] {
+  if (part.type === 'text') return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text.toWellFormed() }];
+  return part.type === 'tool-call' || isOwn(part, owner) ? [part] : [];
+}
+
+function isOwn(part: ReasoningPart, owner: ReasoningOwner): boolean {
+  return part.provider === owner.provider && part.model === owner.model;
+}
+
+/** A message that says nothing keeps its place, so that what follows does not move. */
+function cleanUserParts(parts: readonly UserPart[]): readonly UserPart[] {
+  const kept = parts.flatMap((part): UserPart[] => {
+    if (part.type === 'image')
+      return [isImage(part.mediaType) ? part : { type: 'text', text: leftOut(part.mediaType) }];
+    return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text.toWellFormed() }];
+  });
+  return kept.length > 0 ? kept : [{ type: 'text', text: '(an empty message)' }];
+}
+
+/** Stands where an answer had nothing that may be replayed, so that roles go on alternating. */
+export const EMPTY_ANSWER = '(no text)';
+
+const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
+
+export type ImageType = (typeof IMAGE_TYPES)[number];
+
+/** The kinds of images that both APIs take. */
+export function isImage(mediaType: string): mediaType is ImageType {
+  return IMAGE_TYPES.some((type) => type === mediaType);
+}
+
+export function leftOut(mediaType: string): string {
+  return `(an image of type ${mediaType.toWellFormed()} was left out: the model can not read it)`;
+}
+
+/**
+ * The id of each call on the wire, by our call id: the provider's own where it is legal and new in this transcript,
+ * else one made from ours. Depends on nothing after the call, so that a growing transcript keeps its bytes.
+ */
+export function wireIds(messages: readonly ModelMessage[], legal: RegExp): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  const used = new Set<string>();
+  for (const message of messages) {
+    if (message.role !== 'assistant') continue;
+    for (const part of message.content) {
+      if (part.type !== 'tool-call') continue;
+      const own = part.providerCallId;
+      const id = legal.test(own) && !used.has(own) ? own : derivedId(part.callId, used);
+      ids.set(part.callId, id);
+      used.add(id);
+    }
+  }
+  return ids;
+}
+
+function derivedId(callId: string, used: ReadonlySet<string>): string {
+  const base = callId.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(-40) || 'call';
+  let id = base;
+  for (let n = 2; used.has(id); n += 1) id = `${base.slice(0, 39 - String(n).length)}-${n}`;
+  return id;
+}
+
+/** A tool's name as both APIs take it; models make up names that they do not. */
+export function wireName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(0, 64) || 'unknown';
+}
+
+/** The arguments as an object; an empty one where the model wrote something else. */
+export function argumentsObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? wellFormedObject(value) : {};
+  } catch {
+    return {};
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wellFormedObject(value: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
+}
+
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  return isObject(value) ? wellFormedObject(value) : value;
+}
+
+/** The layers of the system prompt in one text; empty when there are none. */
+export function joinSystem(layers: readonly string[]): string {
+  return layers
+    .filter((layer) => layer.trim() !== '')
+    .join('\n\n---\n\n')
+    .toWellFormed();
+}

@@ -1,0 +1,111 @@
+import type OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { fromOpenAiEvents } from '../../src/providers/openai-events.ts';
+import type { ModelEvent } from '../../src/providers/provider.ts';
+
+const CONTEXT = {
+  provider: 'local',
+  host: '127.0.0.1:1',
+  model: 'asked',
+  toolChoice: 'auto',
+  keyVariable: null,
+  secrets: [],
+  now: 0,
+} as const;
+
+/** Reads chunks as compatible servers send them, which is not always as the types have it. */
+async function read(chunks: readonly unknown[], failure?: Error): Promise<ModelEvent | undefined> {
+  async function* stream(): AsyncGenerator<OpenAI.ChatCompletionChunk> {
+    for (const chunk of chunks) yield chunk as OpenAI.ChatCompletionChunk;
+    if (failure !== undefined) throw failure;
+    await Promise.resolve();
+  }
+  let last: ModelEvent | undefined;
+  for await (const event of fromOpenAiEvents(stream(), CONTEXT)) last = event;
+  return last;
+}
+
+const delta = (change: object): unknown => ({ choices: [{ delta: change, finish_reason: null }] });
+const finish = (reason: string): unknown => ({ choices: [{ delta: {}, finish_reason: reason }] });
+const piece = (call: object): unknown => delta({ tool_calls: [call] });
+
+test('calls that a server does not count are told apart by their ids', async () => {
+  const last = await read([
+    piece({ id: 'a', function: { name: 'one', arguments: '{' } }),
+    piece({ function: { arguments: '}' } }),
+    piece({ id: 'b', function: { name: 'two', arguments: '{}' } }),
+    finish('tool_calls'),
+  ]);
+  expect(last).toMatchObject({
+    response: {
+      content: [
+        { id: 'a', arguments: '{}' },
+        { id: 'b', name: 'two' },
+      ],
+    },
+  });
+});
+
+test('calls that all claim the index 0 are told apart by their ids', async () => {
+  const last = await read([
+    piece({ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }),
+    piece({ index: 0, id: 'b', function: { name: 'two', arguments: '{}' } }),
+    finish('tool_calls'),
+  ]);
+  expect(last).toMatchObject({ response: { content: [{ name: 'one' }, { name: 'two' }] } });
+});
+
+test('an id and a name repeated in every piece belong to one call', async () => {
+  const last = await read([
+    piece({ index: 0, id: 'a', function: { name: 'one', arguments: '{"x"' } }),
+    piece({ index: 0, id: 'a', function: { name: 'one', arguments: ':1}' } }),
+    finish('tool_calls'),
+  ]);
+  expect(last).toMatchObject({ response: { content: [{ name: 'one', arguments: '{"x":1}' }] } });
+});
+
+test('calls that end with "stop" are calls all the same', async () => {
+  const last = await read([piece({ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }), finish('stop')]);
+  expect(last).toMatchObject({ type: 'end', stopReason: 'tool-calls' });
+});
+
+test('reasoning sent in two fields at once is taken once', async () => {
+  const last = await read([
+    delta({ reasoning_content: 'hm', reasoning: 'hm' }),
+    delta({ content: 'ok' }),
+    finish('stop'),
+  ]);
+  expect(last).toMatchObject({ response: { content: [{ type: 'reasoning', text: 'hm' }, { text: 'ok' }] } });
+});
+
+test('chunks without choices, without a delta and with nulls are harmless', async () => {
+  const last = await read([
+    {},
+    { choices: [] },
+    { choices: [{}] },
+    delta({ content: null }),
+    delta({ content: 'ok' }),
+    finish('stop'),
+  ]);
+  expect(last).toMatchObject({ type: 'end', response: { model: 'asked', usage: null, content: [{ text: 'ok' }] } });
+});
+
+test('tokens cached by DeepSeek are counted', async () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_cache_hit_tokens: 8 };
+  const last = await read([delta({ content: 'ok' }), finish('stop'), { choices: [], usage }]);
+  expect(last).toMatchObject({ response: { usage: { input: 10, cached: 8, output: 2 } } });
+});
+
+test('an answer with its finish reason is whole, even if the connection breaks afterwards', async () => {
+  const last = await read([delta({ content: 'ok' }), finish('stop')], new TypeError('terminated'));
+  expect(last).toMatchObject({ type: 'end', response: { content: [{ text: 'ok' }] } });
+});
+
+test('a finish reason that means failure is a broken stream', async () => {
+  expect(await read([delta({ content: 'ok' }), finish('error')])).toMatchObject({ kind: 'network', retryable: true });
+});
+
+test('a refusal in its own field is text and a refusal', async () => {
+  const last = await read([delta({ refusal: 'I can not do that.' }), finish('stop')]);
+  expect(last).toMatchObject({ stopReason: 'refusal', response: { content: [{ text: 'I can not do that.' }] } });
+});

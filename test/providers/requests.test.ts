@@ -1,0 +1,240 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { toAnthropicRequest } from '../../src/providers/anthropic-request.ts';
+import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
+import type {
+  AssistantPart,
+  ModelMessage,
+  ModelRequest,
+  ReasoningPart,
+  ToolChoice,
+  UserPart,
+} from '../../src/providers/provider.ts';
+import { validateAnthropicRequest } from '../support/validate-anthropic.ts';
+import { validateOpenAiRequest } from '../support/validate-openai.ts';
+import { assistant, call, request, result, user } from './dialects.ts';
+
+const OWN = { provider: 'p', model: 'test-model' };
+const COMPATIBLE = { provider: 'p', official: false };
+const OFFICIAL = { provider: 'p', official: true };
+
+const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', ' ', '\n', 'hello', '\ud83d', 'a\udc00b'));
+
+const userPart: fc.Arbitrary<UserPart> = fc.oneof(
+  anyText.map((text): UserPart => ({ type: 'text', text })),
+  fc.constantFrom('image/png', 'image/tiff').map((mediaType): UserPart => ({ type: 'image', mediaType, data: 'AAAA' })),
+);
+
+const reasoning: fc.Arbitrary<ReasoningPart> = fc.record({
+  type: fc.constant('reasoning'),
+  provider: fc.constantFrom('p', 'q'),
+  model: fc.constantFrom('test-model', 'other'),
+  text: anyText,
+  data: fc.constantFrom(
+    { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+    { type: 'thinking', thinking: 'hm', signature: '' },
+    { type: 'redacted_thinking', data: 'xx' },
+    { field: 'reasoning_content', text: 'hm' },
+    null,
+    'nonsense',
+  ),
+});
+
+const callDraft = fc.record({
+  providerCallId: fc.oneof(
+    fc.constantFrom('', 'same', 'call_1', '01T_1', 'functions.x:0', 'é', 'x'.repeat(64)),
+    fc.string(),
+  ),
+  name: fc.oneof(fc.constantFrom('read_file', '', 'functions.read file', 'x'.repeat(100)), anyText),
+  arguments: fc.oneof(fc.json(), anyText, fc.constantFrom('{"path":"\\ud83d"}', '[1]', '"x"', 'null')),
+  output: anyText,
+  isError: fc.boolean(),
+  images: fc.array(fc.constant({ type: 'image', mediaType: 'image/png', data: 'AAAA' } as const), { maxLength: 2 }),
+});
+
+/** One round: people speak, the model may answer, its calls are answered at once. */
+const round = fc.record({
+  before: fc.array(fc.array(userPart, { maxLength: 3 }), { minLength: 1, maxLength: 2 }),
+  answer: fc.array(
+    fc.record({
+      words: fc.array(
+        fc.oneof(
+          anyText.map((text): AssistantPart => ({ type: 'text', text })),
+          reasoning,
+        ),
+        { maxLength: 3 },
+      ),
+      calls: fc.array(callDraft, { maxLength: 3 }),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
+const transcript = fc
+  .tuple(fc.array(round, { maxLength: 5 }), fc.array(userPart, { maxLength: 2 }))
+  .map(([rounds, last]): readonly ModelMessage[] => {
+    let count = 0;
+    const answers = rounds.flatMap(({ before, answer }): ModelMessage[] => [
+      ...before.map((content): ModelMessage => ({ role: 'user', content })),
+      ...answer.flatMap(({ words, calls }): ModelMessage[] => {
+        const drafts = calls.map((draft) => ({ ...draft, callId: `01T.${(count += 1)}` }));
+        const parts = drafts.map((draft): AssistantPart => ({ type: 'tool-call', ...draft }));
+        return [
+          { role: 'assistant', content: [...words, ...parts] },
+          ...drafts.map((draft): ModelMessage => ({ role: 'tool', ...draft })),
+        ];
+      }),
+    ]);
+    return [...answers, { role: 'user', content: last }];
+  });
+
+const modelRequest: fc.Arbitrary<ModelRequest> = fc
+  .record({
+    messages: transcript,
+    cut: fc.nat(),
+    system: fc.array(anyText, { maxLength: 3 }),
+    toolChoice: fc.constantFrom<ToolChoice[]>('auto', 'none', { tool: 'read_file' }),
+    maxOutputTokens: fc.constantFrom(1, 1024, 8192),
+    temperature: fc.constantFrom(0, 0.7, 1.5, undefined),
+    reasoning: fc.constantFrom('off', 'low', 'high', undefined),
+  })
+  .map(({ messages, cut, temperature, reasoning, ...rest }) =>
+    request(shortened(messages, cut), {
+      ...rest,
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(reasoning === undefined ? {} : { reasoning }),
+    }),
+  );
+
+/** A beginning of the transcript that ends where a model is called. */
+function shortened(messages: readonly ModelMessage[], cut: number): readonly ModelMessage[] {
+  const ends = messages.flatMap((message, index) =>
+    message.role !== 'assistant' && messages[index + 1]?.role !== 'tool' ? [index + 1] : [],
+  );
+  return messages.slice(0, ends[cut % ends.length]);
+}
+
+describe('every legal transcript makes a legal request', () => {
+  test.each([COMPATIBLE, OFFICIAL])('to Anthropic (%j)', (target) => {
+    fc.assert(
+      fc.property(modelRequest, (random) => {
+        expect(validateAnthropicRequest(wire(toAnthropicRequest(random, target)))).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  test.each([COMPATIBLE, OFFICIAL])('to OpenAI (%j)', (target) => {
+    fc.assert(
+      fc.property(modelRequest, (random) => {
+        expect(validateOpenAiRequest(wire(toOpenAiRequest(random, target)), [])).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  test('and it begins like the request before it', () => {
+    fc.assert(
+      fc.property(transcript, fc.nat(), (messages, cut) => {
+        const before = shortened(messages, cut);
+        // The newest user message may still grow; everything before it is settled.
+        const settled = before.slice(0, before.findLastIndex(({ role }) => role === 'assistant') + 1);
+        const count = blocksOf(settled).length;
+        expect(blocksOf(messages).slice(0, count)).toEqual(blocksOf(before).slice(0, count));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function wire(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body));
+}
+
+function blocksOf(messages: readonly ModelMessage[]): readonly string[] {
+  return toOpenAiRequest(request(messages), COMPATIBLE).messages.map((message) => JSON.stringify(message));
+}
+
+describe('Anthropic requests', () => {
+  const rounds = [
+    user('one'),
+    assistant(call('t.1', 'a')),
+    result('t.1'),
+    assistant({ type: 'text', text: 'ok' }),
+    user('two'),
+  ];
+
+  test('bear four cache marks: tools, system, where the request before ended, the newest block', () => {
+    const body = toAnthropicRequest(request(rounds), OFFICIAL);
+    const mark = { cache_control: { type: 'ephemeral' } };
+    expect(body.tools?.at(-1)).toMatchObject(mark);
+    expect(body.system).toMatchObject([{ text: 'You are a test.\n\n---\n\nBe brief.', ...mark }]);
+    expect(body.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'user', content: [{ type: 'tool_result', ...mark }] },
+      { role: 'assistant' },
+      { role: 'user', content: [{ type: 'text', text: 'two', ...mark }] },
+    ]);
+    expect(JSON.stringify(body).split('cache_control')).toHaveLength(5);
+  });
+
+  test('replay thinking word for word with its signature', () => {
+    const block = { type: 'thinking', thinking: 'hm \ud83d', signature: 'c2ln' };
+    const part = { type: 'reasoning', ...OWN, text: 'hm', data: block } as const;
+    const body = toAnthropicRequest(request([user('go'), assistant(part, call('t.1', 'a')), result('t.1')]), OFFICIAL);
+    expect(body.messages[1]?.content).toMatchObject([block, { type: 'tool_use' }]);
+  });
+
+  test("think as Anthropic's own models want it, or by a budget elsewhere, and never with a forced tool", () => {
+    const thinking = { reasoning: 'medium', maxOutputTokens: 8192, temperature: 0.5 } as const;
+    const own = toAnthropicRequest(request([user('go')], thinking), OFFICIAL);
+    expect(own).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } });
+    const other = toAnthropicRequest(request([user('go')], thinking), COMPATIBLE);
+    expect(other).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4096 } });
+    const forced = toAnthropicRequest(
+      request([user('go')], { ...thinking, toolChoice: { tool: 'read_file' } }),
+      OFFICIAL,
+    );
+    expect(forced).not.toHaveProperty('thinking');
+    for (const body of [own, other, forced]) expect(body).not.toHaveProperty('temperature');
+  });
+
+  test('put steered words after tool results in one message', () => {
+    const body = toAnthropicRequest(
+      request([user('go'), assistant(call('t.1', 'a')), result('t.1'), user('wait')]),
+      OFFICIAL,
+    );
+    expect(body.messages[2]?.content).toMatchObject([{ type: 'tool_result' }, { type: 'text', text: 'wait' }]);
+  });
+});
+
+describe('OpenAI requests', () => {
+  test('name the limit as the server knows it', () => {
+    const official = toOpenAiRequest(request([user('go')]), OFFICIAL);
+    expect(official).toMatchObject({ max_completion_tokens: 4096 });
+    expect(official).not.toHaveProperty('max_tokens');
+    expect(toOpenAiRequest(request([user('go')]), COMPATIBLE)).toMatchObject({ max_tokens: 4096 });
+  });
+
+  test('send texts as one string and lists only for images', () => {
+    const two = toOpenAiRequest(request([user('one'), user('two')]), OFFICIAL);
+    expect(two.messages.at(-1)).toEqual({ role: 'user', content: 'one\n\ntwo' });
+  });
+
+  test('send reasoning back in the field it came in', () => {
+    const part = { type: 'reasoning', ...OWN, text: 'hm', data: { field: 'reasoning', text: 'hm' } } as const;
+    const body = toOpenAiRequest(
+      request([user('go'), assistant(part, { type: 'text', text: 'ok' }), user('on')]),
+      COMPATIBLE,
+    );
+    expect(body.messages[2]).toEqual({ role: 'assistant', content: 'ok', reasoning: 'hm' });
+  });
+
+  test('keep ids that are odd but legal here', () => {
+    const messages = [user('go'), assistant(call('t.1', 'functions.read_file:0')), result('t.1')];
+    expect(JSON.stringify(toOpenAiRequest(request(messages), COMPATIBLE))).toContain(
+      '"tool_call_id":"functions.read_file:0"',
+    );
+  });
+});
