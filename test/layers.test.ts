@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   storage: ['util'],
   bus: ['util'],
   config: ['util', 'storage'],
-  security: ['util', 'storage'],
+  security: ['util', 'storage', 'bus/messages.ts'],
   providers: ['util'],
   journal: ['util', 'storage', 'bus'],
   session: ['util', 'storage', 'providers/provider.ts'],

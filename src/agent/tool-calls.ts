@@ -1,5 +1,6 @@
 import type { EntryDraft } from '../session/entry.ts';
-import { renderResult, type ToolRegistry } from '../tools/registry.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { renderResult } from '../tools/result.ts';
 import type { ToolContext, ToolResult } from '../tools/tool.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';

@@ -1,0 +1,159 @@
+import { parse, type Assignment, type HereDocBody, type ParsedScript, type Word, type WordPart } from 'unbash';
+import { DECODED, SPLIT, STAR, ANY, SUBSTITUTION, UNKNOWN, unquoted } from './marks.ts';
+import { expandParameter, valuesOf } from './parameters.ts';
+import { step, type Output, type Scope } from './scope.ts';
+import { HOME } from './targets.ts';
+
+/** Runs a nested script as far as it can be known, checking it on the way. */
+export type RunScript = (script: ParsedScript | undefined, scope: Scope) => Output;
+
+const MOST_ALTERNATIVES = 32;
+
+/** Every text that a word may become. Several words from one are joined by SPLIT. */
+export function expandWord(word: Word, scope: Scope, run: RunScript): string[] {
+  step(scope);
+  const { parts } = word;
+  if (parts === undefined) return [tilde(word, word.value, scope)];
+  const brace = parts.find((part) => part.type === 'BraceExpansion');
+  if (brace !== undefined) {
+    const choices = braceChoices(brace.text);
+    if (choices !== undefined) return expandBraces(word, brace, choices, scope, run);
+  }
+  return combine(
+    parts.map((part, i) => {
+      const texts = expandPart(part, scope, run, false);
+      return i === 0 ? texts.map((text) => (part.type === 'Literal' ? tilde(word, text, scope) : text)) : texts;
+    }),
+  );
+}
+
+/** What a command line's words become: one list of arguments for each way it may turn out. */
+export function expandArguments(words: readonly (Word | Assignment)[], scope: Scope, run: RunScript): string[][] {
+  const expanded = words.map((word) => {
+    if (word.type === 'Assignment') return expandAssignment(word, scope, run).map((value) => `${word.name}=${value}`);
+    return expandWord(word, scope, run);
+  });
+  const variants = product(expanded, (list, text, i) => [...list, ...splitWord(text, words[i])], [[]] as string[][]);
+  return variants ?? [expanded.flatMap((texts, i) => texts.flatMap((text) => splitWord(text, words[i])))];
+}
+
+export function expandAssignment(assignment: Assignment, scope: Scope, run: RunScript): string[] {
+  const { value } = assignment;
+  const texts =
+    value.type === 'Word'
+      ? expandWord(value, scope, run)
+      : combine(
+          value.elements.map((element, i) =>
+            expandWord(element, scope, run).map((text) => (i === 0 ? text : SPLIT + text)),
+          ),
+        );
+  if (assignment.append !== true) return texts;
+  return combine([
+    [...valuesOf(assignment.name, scope)],
+    value.type === 'Word' ? texts : texts.map((text) => SPLIT + text),
+  ]);
+}
+
+export function expandHereDoc(body: HereDocBody, scope: Scope, run: RunScript): string {
+  if (body.parts === undefined) return body.text;
+  return body.parts.map((part) => expandPart(part, scope, run, true).at(-1) ?? '').join('');
+}
+
+function expandPart(part: WordPart, scope: Scope, run: RunScript, quoted: boolean): string[] {
+  const plain = (texts: readonly string[]): string[] => (quoted ? [...texts] : texts.map(unquoted));
+  switch (part.type) {
+    case 'Literal':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return [part.value];
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return combine(part.parts.map((inner) => expandPart(inner, scope, run, true)));
+    case 'Glob':
+      return [part.kind === 'star' ? STAR : ANY];
+    case 'ExtendedGlob':
+      return [STAR];
+    case 'SimpleExpansion':
+      return plain(valuesOf(part.text.slice(1), scope));
+    case 'ParameterExpansion':
+      return plain(expandParameter(part, scope, (word) => expandWord(word, scope, run)));
+    case 'CommandExpansion': {
+      const { text, decoded } = run(part.script, scope);
+      return plain([(decoded ? DECODED : '') + (text ?? UNKNOWN).replace(/\n+$/, '')]);
+    }
+    case 'ProcessSubstitution':
+      return [`${SUBSTITUTION}${scope.shared.substitutions.push(part) - 1}${SUBSTITUTION}`];
+    case 'ArithmeticExpansion':
+      return [UNKNOWN];
+    case 'BraceExpansion':
+      return [part.text];
+    default:
+      return part satisfies never;
+  }
+}
+
+function tilde(word: Word, text: string, scope: Scope): string {
+  if (!word.text.startsWith('~')) return text;
+  const [prefix = '', ...rest] = text.split('/');
+  const places: Readonly<Record<string, string>> = { '~': HOME, '~+': scope.directories[0] ?? UNKNOWN, '~-': UNKNOWN };
+  return [places[prefix] ?? `/home/${prefix.slice(1)}`, ...rest].join('/');
+}
+
+/** The choices of `{a,b}`; the ends of `{1..9}`; undefined when the braces are plain text. */
+function braceChoices(text: string): string[] | undefined {
+  const inner = text.slice(1, -1);
+  const choices: string[] = [];
+  let depth = 0;
+  let quote = '';
+  let start = 0;
+  for (let i = 0; i < inner.length; i += 1) {
+    const char = inner[i] ?? '';
+    if (char === '\\') i += 1;
+    else if (quote !== '') quote = char === quote ? '' : quote;
+    else if (char === '"' || char === "'" || char === '`') quote = char;
+    else if (char === '{' || char === '(') depth += 1;
+    else if (char === '}' || char === ')') depth -= 1;
+    else if (char === ',' && depth === 0) {
+      choices.push(inner.slice(start, i));
+      start = i + 1;
+    }
+  }
+  if (choices.length > 0) return [...choices, inner.slice(start)];
+  const range = /^(-?\w+)\.\.(-?\w+)(?:\.\.-?\d+)?$/.exec(inner);
+  return range === null ? undefined : [range[1] ?? '', range[2] ?? ''];
+}
+
+function expandBraces(word: Word, brace: WordPart, choices: readonly string[], scope: Scope, run: RunScript): string[] {
+  const before = word.text.slice(0, brace.pos - word.pos);
+  const after = word.text.slice(brace.end - word.pos);
+  const words = choices.map((choice) => {
+    const [statement] = parse(`: ${before}${choice}${after}`).commands;
+    const [argument] = statement?.command.type === 'Command' ? statement.command.args : [];
+    return argument?.type === 'Word' ? expandWord(argument, scope, run) : [UNKNOWN];
+  });
+  return combine(words.map((texts, i) => (i === 0 ? texts : texts.map((text) => SPLIT + text))));
+}
+
+function splitWord(text: string, word: Word | Assignment | undefined): string[] {
+  const quoted = word?.type === 'Word' && /["']/.test(word.text);
+  return text.split(SPLIT).filter((piece) => piece !== '' || quoted);
+}
+
+/** Every way to put one text of each list after another. */
+function combine(lists: readonly (readonly string[])[]): string[] {
+  return product(lists, (before, text) => before + text, ['']) ?? [lists.map((texts) => texts.join(SPLIT)).join('')];
+}
+
+/** Undefined when there are too many ways. */
+function product<T>(
+  lists: readonly (readonly string[])[],
+  add: (before: T, text: string, index: number) => T,
+  start: readonly T[],
+): T[] | undefined {
+  let ways = [...start];
+  for (const [i, texts] of lists.entries()) {
+    if (ways.length * texts.length > MOST_ALTERNATIVES) return undefined;
+    ways = ways.flatMap((before) => texts.map((text) => add(before, text, i)));
+  }
+  return ways;
+}

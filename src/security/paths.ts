@@ -1,0 +1,273 @@
+import { constants, type Stats } from 'node:fs';
+import { lstat, mkdir, open, opendir, realpath, type FileHandle } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { errorCode } from '../util/errors.ts';
+import { pin, type Pinned } from './descriptors.ts';
+import { readable, refused } from './path-errors.ts';
+import { refuseState, replaceIn, sameFile } from './path-inodes.ts';
+import {
+  decidePath,
+  within,
+  type PathAccess,
+  type PathCaller,
+  type PathDecision,
+  type PathRoots,
+} from './path-rules.ts';
+
+export interface PathGuardOptions {
+  /** Relative paths start here. */
+  readonly workspace: string;
+  /** The assistant's home; closed to tools but for the workspace and read roots in it. */
+  readonly home: string;
+  /** Folders that may be read beside the workspace. */
+  readonly readRoots: readonly string[];
+  /** False opens the whole machine but the assistant's state. */
+  readonly restrictToWorkspace: boolean;
+  /** What `~` means. @default the home directory of the user who runs the process */
+  readonly userHome?: string;
+}
+
+/** Who opens. `approved` answers for a real path that needs a person's yes whether it was given. @default no */
+export interface PathUse extends PathCaller {
+  readonly approved?: (path: string, reason: string) => boolean;
+}
+
+export interface OpenedFile {
+  /** At the start of a regular file; the caller closes it. */
+  readonly handle: FileHandle;
+  /** The real path. */
+  readonly path: string;
+  readonly stat: Stats;
+}
+
+export interface ListedEntry {
+  readonly name: string;
+  readonly kind: 'file' | 'directory' | 'link' | 'other';
+  /** Bytes of a file, else 0. */
+  readonly size: number;
+}
+
+const LONGEST_LIST = 10_000;
+const NEW_FILE_MODE = 0o600;
+
+/**
+ * The one opener for every path that a tool, an attachment or a skill touches. Everything is opened first and judged
+ * by what was really opened, so a link that is swapped in between leads nowhere. Refusals are thrown as an `AppError`
+ * with the code `path-refused` and one sentence for the model.
+ */
+export class PathGuard {
+  readonly #options: PathGuardOptions;
+
+  constructor(options: PathGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Absolute, with `~` expanded; links are not followed. Throws on an empty path and on a NUL character. */
+  resolve(path: string): string {
+    if (path === '' || path.includes('\0')) throw refused('A path must be a non-empty text without NUL characters.');
+    const expanded = /^~(?=\/|$)/.test(path) ? join(this.#options.userHome ?? homedir(), path.slice(1)) : path;
+    return resolve(this.#options.workspace, expanded);
+  }
+
+  /** Decides without reading or changing anything. What does not exist is judged by where it would be. */
+  async check(path: string, access: PathAccess, caller: PathCaller): Promise<PathDecision> {
+    try {
+      const roots = await this.#roots();
+      const absolute = this.resolve(path);
+      const refusal = this.#refuseOutside(absolute, access, caller, roots);
+      if (refusal !== undefined) return refusal;
+      return decidePath(await realPlace(absolute), access, caller, roots);
+    } catch (error) {
+      return { decision: 'deny', reason: readable(error, path).message };
+    }
+  }
+
+  async openForReading(path: string, use: PathUse): Promise<OpenedFile> {
+    return await this.#guarded(path, async (absolute, roots) => {
+      await using pinned = await this.#pin(absolute, 'read', use, roots);
+      requireFile(pinned, path);
+      const handle = await open(pinned.self, constants.O_RDONLY | constants.O_NONBLOCK);
+      return { handle, path: pinned.path, stat: pinned.stat };
+    });
+  }
+
+  /** A directory that may be read, by its real path. */
+  async directory(path: string, use: PathUse): Promise<string> {
+    return await this.#guarded(path, async (absolute, roots) => {
+      await using pinned = await this.#pin(absolute, 'read', use, roots);
+      requireDirectory(pinned, path);
+      return pinned.path;
+    });
+  }
+
+  /** What lies in a directory and may be known, in no order, at most 10,000 entries. */
+  async list(path: string, use: PathUse): Promise<{ path: string; entries: ListedEntry[]; more: boolean }> {
+    return await this.#guarded(path, async (absolute, roots) => {
+      await using pinned = await this.#pin(absolute, 'read', use, roots);
+      requireDirectory(pinned, path);
+      const entries: ListedEntry[] = [];
+      for await (const entry of await opendir(pinned.self)) {
+        if (entries.length === LONGEST_LIST) return { path: pinned.path, entries, more: true };
+        if (decidePath(join(pinned.path, entry.name), 'read', use, roots).decision === 'deny') continue;
+        const info = await lstat(pinned.at(entry.name)).catch(() => undefined);
+        if (info !== undefined)
+          entries.push({ name: entry.name, kind: kindOf(info), size: info.isFile() ? info.size : 0 });
+      }
+      return { path: pinned.path, entries, more: false };
+    });
+  }
+
+  /**
+   * Replaces or creates a file in one step: readers see the old bytes or the new ones. Missing parents are created,
+   * the mode of a replaced file is kept, a link to an allowed file is followed. `unchangedSince` refuses when the file
+   * is not the one that was read before.
+   */
+  async writeFile(
+    path: string,
+    bytes: Uint8Array,
+    use: PathUse & { readonly unchangedSince?: Stats },
+  ): Promise<{ path: string; created: boolean }> {
+    return await this.#guarded(path, async (absolute, roots) => {
+      const old = await this.#replaced(absolute, path, use, roots);
+      const target = old?.path ?? absolute;
+      if (use.unchangedSince !== undefined && !sameFile(old?.stat, use.unchangedSince)) {
+        throw refused(`${path} changed after it was read. Read it again before you change it.`);
+      }
+      await using parent = await this.#parent(target, use, roots);
+      const real = join(parent.path, basename(target));
+      allowOrThrow(decidePath(real, 'write', use, roots), use);
+      await replaceIn(parent, basename(target), bytes, old === undefined ? NEW_FILE_MODE : old.stat.mode & 0o777);
+      return { path: real, created: old === undefined };
+    });
+  }
+
+  /** The file that a write replaces; undefined when there is none. */
+  async #replaced(
+    absolute: string,
+    path: string,
+    use: PathUse,
+    roots: PathRoots,
+  ): Promise<{ path: string; stat: Stats } | undefined> {
+    try {
+      await using pinned = await this.#pin(absolute, 'write', use, roots);
+      requireFile(pinned, path);
+      if (pinned.stat.nlink > 1) throw refused(`${path} has other names (hard links), so it is not written.`);
+      return { path: pinned.path, stat: pinned.stat };
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error;
+      const link = await lstat(absolute).catch(() => undefined);
+      if (link !== undefined) throw refused(`${path} is a link that leads nowhere, so it is not written.`);
+      return undefined;
+    }
+  }
+
+  /** Opens the directory of a new file, creating what is missing step by step beneath a directory that was checked. */
+  async #parent(target: string, use: PathUse, roots: PathRoots): Promise<Pinned> {
+    const missing: string[] = [];
+    let existing = dirname(target);
+    let parent: Pinned | undefined;
+    while (parent === undefined) {
+      try {
+        parent = await pin(existing);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT' || dirname(existing) === existing) throw error;
+        missing.unshift(basename(existing));
+        existing = dirname(existing);
+      }
+    }
+    const decision = decidePath(join(parent.path, ...missing, basename(target)), 'write', use, roots);
+    for (const name of missing) {
+      await using above: Pinned = parent;
+      requireDirectory(above, above.path);
+      allowOrThrow(decision, use);
+      await mkdir(above.at(name), 0o700).catch((error: unknown) => {
+        if (errorCode(error) !== 'EEXIST') throw error;
+      });
+      parent = await pin(above.at(name), { noFollow: true });
+    }
+    return parent;
+  }
+
+  async #guarded<T>(path: string, work: (absolute: string, roots: PathRoots) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.resolve(path), await this.#roots());
+    } catch (error) {
+      throw readable(error, path);
+    }
+  }
+
+  async #pin(absolute: string, access: PathAccess, use: PathUse, roots: PathRoots): Promise<Pinned> {
+    const refusal = this.#refuseOutside(absolute, access, use, roots);
+    if (refusal !== undefined) allowOrThrow(refusal, use);
+    const pinned = await pin(absolute).catch(async (error: unknown) => {
+      const place = decidePath(await realPlace(absolute), access, use, roots);
+      if (place.decision === 'deny') throw refused(place.reason);
+      throw error;
+    });
+    try {
+      allowOrThrow(decidePath(pinned.path, access, use, roots), use);
+      if (pinned.stat.isFile() && pinned.stat.nlink > 1) await refuseState(pinned.stat, roots.home);
+      return pinned;
+    } catch (error) {
+      await pinned[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Says no before anything is opened, so that nobody learns what exists outside. Roots may be named by their links. */
+  #refuseOutside(absolute: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision | undefined {
+    const { workspace, readRoots } = this.#options;
+    const named = [workspace, ...readRoots].some((root) => within(resolve(root), absolute));
+    if (named) return undefined;
+    const decision = decidePath(absolute, access, caller, roots);
+    return decision.decision === 'deny' ? decision : undefined;
+  }
+
+  async #roots(): Promise<PathRoots> {
+    const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
+    return {
+      workspace: await realPlace(resolve(workspace)),
+      home: await realPlace(resolve(home)),
+      readRoots: await Promise.all(readRoots.map((root) => realPlace(resolve(root)))),
+      restrictToWorkspace,
+    };
+  }
+}
+
+/** The real path of what is there, or would be there: existing parents with their links followed. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    return join(await realPlace(dirname(path)), basename(path));
+  }
+}
+
+function kindOf(info: Stats): ListedEntry['kind'] {
+  if (info.isFile()) return 'file';
+  if (info.isDirectory()) return 'directory';
+  return info.isSymbolicLink() ? 'link' : 'other';
+}
+
+function requireFile({ stat }: Pinned, path: string): void {
+  if (stat.isFile()) return;
+  throw refused(
+    stat.isDirectory()
+      ? `${path} is a directory; a file was expected.`
+      : `${path} is not a regular file (a device, pipe or socket), so it is not opened.`,
+  );
+}
+
+function requireDirectory({ stat }: Pinned, path: string): void {
+  if (!stat.isDirectory()) throw refused(`${path} is not a directory.`);
+}
+
+function allowOrThrow(decision: PathDecision, use: PathUse): void {
+  if (decision.decision === 'allow') return;
+  if (decision.decision === 'deny') throw refused(decision.reason);
+  if (use.approved?.(decision.path, decision.reason) !== true) {
+    throw refused(`This needs a yes from the owner: ${decision.reason}.`);
+  }
+}

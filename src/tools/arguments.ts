@@ -1,0 +1,77 @@
+import * as z from 'zod';
+
+export type ParsedArguments =
+  | { readonly ok: true; readonly params: Record<string, unknown> }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * What a model wrote as arguments, checked against the tool's schema. Text that is not JSON is refused, never repaired;
+ * harmless slips inside valid JSON are put right: "5" for 5, a single value for a list, null for an absent field.
+ */
+export function parseArguments(schema: z.ZodObject, text: string): ParsedArguments {
+  let given: unknown;
+  try {
+    given = text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    return {
+      ok: false,
+      problem: 'The arguments are not valid JSON, so nothing was done. Call again with a JSON object.',
+    };
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return { ok: false, problem: 'The arguments must be a JSON object, so nothing was done.' };
+  }
+  const first = schema.safeParse(given);
+  if (first.success) return { ok: true, params: first.data };
+  const repaired = structuredClone(given);
+  for (const issue of first.error.issues) repair(repaired, issue);
+  const second = schema.safeParse(repaired);
+  if (second.success) return { ok: true, params: second.data };
+  return { ok: false, problem: describe(second.error, repaired) };
+}
+
+function repair(root: unknown, issue: z.core.$ZodIssue): void {
+  const key = issue.path.at(-1);
+  const parent = valueAt(root, issue.path.slice(0, -1));
+  if (key === undefined || typeof parent !== 'object' || parent === null) return;
+  const holder = parent as Record<PropertyKey, unknown>;
+  const value = holder[key];
+  if (value === null) {
+    delete holder[key];
+    return;
+  }
+  if (issue.code !== 'invalid_type') return;
+  const better = convert(value, issue.expected);
+  if (better !== undefined) holder[key] = better;
+}
+
+function convert(value: unknown, expected: string): unknown {
+  if ((expected === 'number' || expected === 'int') && typeof value === 'string' && value.trim() !== '') {
+    const number = Number(value);
+    return Number.isFinite(number) ? number : undefined;
+  }
+  if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (expected === 'string' && typeof value === 'number') return String(value);
+  if (expected === 'array' && (typeof value === 'string' || typeof value === 'number')) return [value];
+  return undefined;
+}
+
+function describe({ issues }: z.ZodError, root: unknown): string {
+  const sentences = issues.slice(0, 5).map((issue) => {
+    const field = issue.path.join('.');
+    if (issue.code === 'unrecognized_keys') return `unknown field ${issue.keys.join(', ')}`;
+    const given = valueAt(root, issue.path);
+    const got = given === undefined ? 'it is missing' : `${JSON.stringify(given)?.slice(0, 80)} was given`;
+    return `${field === '' ? 'the arguments' : field}: ${issue.message.replace(/, received .*$/u, '')}, ${got}`;
+  });
+  return `Nothing was done, because the arguments do not fit: ${sentences.join('; ')}.`;
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let at = root;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}

@@ -1,0 +1,109 @@
+import * as z from 'zod';
+import type { PathGuard } from '../security/paths.ts';
+import { AppError } from '../util/errors.ts';
+import { oneLine, plural } from '../util/text.ts';
+import { decidePathUse, readWhole, useOf } from './file-access.ts';
+import { decodeText, encodeText } from './file-text.ts';
+import { errorResult } from './result.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+/** How many near misses are named. */
+const CANDIDATES = 5;
+
+export function editFileTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: 'edit_file',
+    description: 'Replace one exact piece of a text file. oldText must occur exactly once unless replaceAll is true.',
+    parameters: z.object({
+      path: z.string().min(1).describe('File, relative to the workspace or absolute'),
+      oldText: z.string().describe('Text as it stands in the file, without line numbers; empty only for a new file'),
+      newText: z.string().describe('What stands there afterwards'),
+      replaceAll: z.boolean().optional().describe('Replace every occurrence'),
+    }),
+    // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
+    effect: 'effect',
+    decide: ({ path }, context) => decidePathUse(guard, path, 'write', context),
+    execute: async ({ path, oldText, newText, replaceAll = false }, context) => {
+      const title = `edit ${path}`;
+      if (oldText === '') return createNew(guard, { path, newText }, context);
+      const { bytes, stat } = await readWhole(guard, path, context);
+      const decoded = decodeText(bytes);
+      if ('binary' in decoded) return errorResult(title, 'This is a binary file, so it is not edited.');
+      const { text, format } = decoded;
+      const crlf = text.includes('\r\n');
+      const wanted = crlf ? toCrlf(oldText) : oldText;
+      const places = occurrences(text, wanted);
+      if (places.length === 0) return errorResult(title, notFound(text, oldText));
+      if (places.length > 1 && !replaceAll) {
+        const lines = places.map((at) => lineOf(text, at)).join(', ');
+        return errorResult(
+          title,
+          `oldText occurs ${places.length} times, at lines ${lines}. Add context to it, or set replaceAll.`,
+        );
+      }
+      const changed = text.split(wanted).join(crlf ? toCrlf(newText) : newText);
+      await guard.writeFile(path, encodeText(changed, format), { ...useOf(context), unchangedSince: stat });
+      return {
+        title: `edited ${path}`,
+        output: `Replaced ${plural(places.length, 'occurrence')} at ${places.length === 1 ? 'line' : 'lines'} ${places.map((at) => lineOf(text, at)).join(', ')}.`,
+        metadata: { occurrences: places.length },
+      };
+    },
+  });
+}
+
+async function createNew(
+  guard: PathGuard,
+  { path, newText }: { path: string; newText: string },
+  context: Parameters<Tool['execute']>[1],
+): ReturnType<Tool['execute']> {
+  const exists = await readWhole(guard, path, context).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.facts['code'] === 'ENOENT') return false;
+      throw error;
+    },
+  );
+  if (exists) {
+    return errorResult(
+      `edit ${path}`,
+      'oldText is empty, which is for new files only, and the file exists. Use write_file to replace it.',
+    );
+  }
+  await guard.writeFile(path, Buffer.from(newText, 'utf8'), useOf(context));
+  return { title: `created ${path}`, output: 'Created.', metadata: { size: Buffer.byteLength(newText) } };
+}
+
+function toCrlf(text: string): string {
+  return text.replace(/\r?\n/gu, '\r\n');
+}
+
+function occurrences(text: string, wanted: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) places.push(at);
+  return places;
+}
+
+function lineOf(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length;
+}
+
+/** Names lines that match when white space is ignored: most misses are indentation. */
+function notFound(text: string, oldText: string): string {
+  const flat = (line: string): string => line.replace(/\s+/gu, ' ').trim();
+  const first =
+    oldText
+      .split('\n')
+      .map(flat)
+      .find((line) => line !== '') ?? '';
+  const near = text
+    .split('\n')
+    .map((line, i) => ({ line, number: i + 1 }))
+    .filter(({ line }) => first !== '' && flat(line).includes(first))
+    .slice(0, CANDIDATES);
+  const hint =
+    near.length === 0
+      ? 'Read the file again and copy the text exactly.'
+      : `These lines are close: ${near.map(({ line, number }) => `${number}: ${oneLine(line, 80)}`).join(' | ')}. White space must match too.`;
+  return `oldText does not occur in the file. ${hint}`;
+}

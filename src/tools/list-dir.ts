@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import * as z from 'zod';
+import type { ListedEntry, PathGuard } from '../security/paths.ts';
+import { errorMessage } from '../util/errors.ts';
+import { plural } from '../util/text.ts';
+import { decidePathUse, useOf } from './file-access.ts';
+import { defineTool, type Tool, type ToolContext } from './tool.ts';
+
+const MOST_ENTRIES = 500;
+const DEEPEST = 8;
+/** Listed, never entered. */
+const NOT_ENTERED = new Set(['.git', 'node_modules']);
+
+export function listDirTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: 'list_dir',
+    description: 'List a folder: names sorted, folders with a slash, files with their size.',
+    parameters: z.object({
+      path: z.string().min(1).optional().describe('Folder; default the workspace'),
+      depth: z.int().min(1).max(DEEPEST).optional().describe('How many levels; default 1'),
+    }),
+    effect: 'none',
+    decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
+    execute: async ({ path = '.', depth = 1 }, context) => {
+      const lines: string[] = [];
+      const more = await list({ guard, context, lines }, path, '', depth);
+      const title = `listed ${path}`;
+      if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 } };
+      const rest = more ? `\n(more than ${MOST_ENTRIES} entries; list a folder inside)` : '';
+      return {
+        title,
+        output: lines.join('\n') + rest,
+        metadata: { entries: lines.length, truncated: more },
+      };
+    },
+  });
+}
+
+interface Listing {
+  readonly guard: PathGuard;
+  readonly context: ToolContext;
+  readonly lines: string[];
+}
+
+/** True when not everything fitted. */
+async function list(listing: Listing, path: string, indent: string, depth: number): Promise<boolean> {
+  const { guard, context, lines } = listing;
+  const { entries, more } = await guard.list(path, useOf(context));
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (lines.length >= MOST_ENTRIES) return true;
+    context.signal.throwIfAborted();
+    lines.push(indent + describe(entry));
+    if (entry.kind !== 'directory' || depth <= 1 || NOT_ENTERED.has(entry.name)) continue;
+    const inner = await list(listing, join(path, entry.name), `${indent}  `, depth - 1).catch((error: unknown) => {
+      lines.push(`${indent}  (${errorMessage(error)})`);
+      return false;
+    });
+    if (inner) return true;
+  }
+  return more;
+}
+
+function describe({ name, kind, size }: ListedEntry): string {
+  if (kind === 'directory') return `${name}/`;
+  return kind === 'file' ? `${name}  ${plural(size, 'byte')}` : `${name}  (${kind})`;
+}

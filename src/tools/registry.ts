@@ -1,0 +1,173 @@
+import type { Role } from '../bus/messages.ts';
+import type { ToolSpec } from '../providers/provider.ts';
+import { deadline, raceAbort, type Clock } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { nearest } from '../util/text.ts';
+import { parseArguments } from './arguments.ts';
+import { refusalOf, type ToolPolicy } from './policy.ts';
+import { capOutput, errorResult } from './result.ts';
+import { toJsonSchema } from './schema.ts';
+import type { EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from './tool.ts';
+
+/** Names that models know from elsewhere. */
+const ALIASES: Readonly<Record<string, string>> = {
+  read: 'read_file',
+  write: 'write_file',
+  edit: 'edit_file',
+  multiedit: 'apply_patch',
+  ls: 'list_dir',
+  list_directory: 'list_dir',
+  bash: 'exec',
+  shell: 'exec',
+  run_command: 'exec',
+  glob: 'glob',
+  grep: 'grep',
+  websearch: 'web_search',
+  webfetch: 'web_fetch',
+  fetch: 'web_fetch',
+  task: 'spawn',
+};
+
+const TIMEOUT_MS = 120_000;
+
+export interface RegistryOptions {
+  readonly policy: ToolPolicy;
+  readonly clock: Clock;
+  /** Removes secrets. */
+  readonly redact: (text: string) => string;
+  /** Longest output in characters. */
+  readonly maxOutput: number;
+}
+
+export interface RequestedCall {
+  readonly name: string;
+  /** Raw JSON text. */
+  readonly arguments: string;
+}
+
+export interface RunOptions {
+  /** Awaited before a tool of class `effect` starts, after everything that could refuse it. */
+  readonly beforeEffect?: () => Promise<unknown>;
+  /** Runs the tool inside a slot of the caller's. */
+  readonly slot?: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
+interface Registered {
+  readonly tool: Tool;
+  readonly spec: ToolSpec;
+}
+
+type Ready = { readonly tool: Tool; readonly params: Record<string, unknown> };
+
+/** The tools there are. Decides by code who may call what, and always answers a call with a result. */
+export class ToolRegistry {
+  readonly #options: RegistryOptions;
+  readonly #tools = new Map<string, Registered>();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** Throws when the name is taken or the schema can not be shown to a model. */
+  register(tool: Tool): Disposable {
+    if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
+    const { name, description } = tool;
+    this.#tools.set(name, { tool, spec: { name, description, parameters: toJsonSchema(tool.parameters) } });
+    return { [Symbol.dispose]: () => this.#tools.delete(name) };
+  }
+
+  /** What a role is offered, sorted by name. */
+  specs(role: Role): readonly ToolSpec[] {
+    return this.list()
+      .filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)
+      .map(({ spec }) => spec);
+  }
+
+  /** Every tool, sorted by name. */
+  list(): readonly Registered[] {
+    return [...this.#tools.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
+  }
+
+  /** Unknown names count as `none`: calling them does nothing. */
+  effectOf(name: string): EffectClass {
+    return this.#find(name)?.effect ?? 'none';
+  }
+
+  /** What policy says of a call; runs nothing. */
+  async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
+    const ready = this.#prepare(call, context.role);
+    if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
+    try {
+      return (await ready.tool.decide?.(ready.params, context)) ?? { decision: 'allow' };
+    } catch (error) {
+      return { decision: 'deny', reason: errorMessage(error) };
+    }
+  }
+
+  /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
+  async run(call: RequestedCall, context: ToolContext, options: RunOptions = {}): Promise<ToolResult> {
+    return this.#clean(await this.#run(call, context, options));
+  }
+
+  async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
+    const ready = this.#prepare(call, context.role);
+    if ('problem' in ready) return errorResult(call.name, ready.problem);
+    const decision = await this.decide(call, context);
+    if (decision.decision === 'deny') return errorResult(ready.tool.name, `Refused: ${decision.reason}`);
+    if (decision.decision === 'allow') return this.#execute(ready, context, options);
+    const answer = await context.approve(decision.request);
+    if (!answer.approved) return errorResult(ready.tool.name, `Not done: ${answer.reason}. (${decision.reason})`);
+    return this.#execute(ready, { ...context, approved: decision.request.detail }, options);
+  }
+
+  async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
+    if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');
+    if (tool.effect === 'effect') await options.beforeEffect?.();
+    const slot = options.slot ?? ((task) => task());
+    try {
+      return await slot(() => this.#within(tool, params, context));
+    } catch (error) {
+      if (context.signal.aborted)
+        return errorResult(tool.name, 'Cut off: the turn was stopped. It may have taken effect.');
+      return errorResult(tool.name, errorMessage(error));
+    }
+  }
+
+  async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+    const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
+    using limit = deadline(this.#options.clock, limitMs, tool.name);
+    const signal = AbortSignal.any([context.signal, limit.signal]);
+    try {
+      return await raceAbort(tool.execute(params, { ...context, signal }), signal);
+    } catch (error) {
+      if (!limit.signal.aborted || context.signal.aborted) throw error;
+      return errorResult(tool.name, `Gave up after ${Math.round(limitMs / 1000)} s. It may have taken effect.`);
+    }
+  }
+
+  #prepare(call: RequestedCall, role: Role): Ready | { readonly problem: string } {
+    const tool = this.#find(call.name);
+    if (tool === undefined) {
+      const known = this.specs(role).map(({ name }) => name);
+      const guess = nearest(call.name, known);
+      const hint = guess === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${guess}?`;
+      return { problem: `There is no tool named ${call.name.slice(0, 64)}. ${hint}` };
+    }
+    const refusal = refusalOf(tool, role, this.#options.policy);
+    if (refusal !== null) return { problem: refusal };
+    const parsed = parseArguments(tool.parameters, call.arguments);
+    return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };
+  }
+
+  #find(name: string): Tool | undefined {
+    return (this.#tools.get(name) ?? this.#tools.get(ALIASES[name.toLowerCase()] ?? ''))?.tool;
+  }
+
+  #clean(result: ToolResult): ToolResult {
+    const { redact, maxOutput } = this.#options;
+    const metadata = Object.fromEntries(
+      Object.entries(result.metadata).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]),
+    );
+    return { ...result, title: redact(result.title), output: capOutput(redact(result.output), maxOutput), metadata };
+  }
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import type * as z3 from 'zod/v3';
+import { zodToJsonSchema } from 'zod-to-json-schema';
+import { AppError } from '../util/errors.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * The JSON Schema (draft-7) that a model sees of a zod schema, from zod 4 or, as plugins bring them, zod 3. Stripped of
+ * what costs tokens and tells a model nothing. Throws for a schema that would come out without properties it has.
+ */
+export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
+  const fields = Object.keys(schema.shape);
+  const json = isZod4(schema)
+    ? z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
+    : // The library's types name its own copy of zod 3.
+      zodToJsonSchema(schema as never, { $refStrategy: 'none' });
+  const stripped = strip(json);
+  const properties = isObject(stripped) ? stripped['properties'] : undefined;
+  if (!isObject(stripped) || !isObject(properties) || fields.some((field) => !(field in properties))) {
+    throw new AppError(
+      'tool-schema',
+      'The parameters of a tool could not be turned into a JSON Schema; they must be a zod object.',
+    );
+  }
+  return stripped;
+}
+
+function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {
+  return '_zod' in schema;
+}
+
+const WITHOUT = new Set(['$schema', 'additionalProperties']);
+
+function strip(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strip);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(
+    ([key, entry]) => !WITHOUT.has(key) && !(isIntegerBound(key, entry) && value['type'] === 'integer'),
+  );
+  return Object.fromEntries(kept.map(([key, entry]) => [key, strip(entry)]));
+}
+
+/** zod writes the range of safe integers where none was asked for. */
+function isIntegerBound(key: string, entry: unknown): boolean {
+  return (key === 'minimum' || key === 'maximum') && Math.abs(Number(entry)) === Number.MAX_SAFE_INTEGER;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import type { PathGuard } from '../security/paths.ts';
+import { plural } from '../util/text.ts';
+import { decidePathUse, useOf } from './file-access.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+export function writeFileTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: 'write_file',
+    description: 'Create a file or replace its whole content; missing folders are created.',
+    parameters: z.object({
+      path: z.string().min(1).describe('File, relative to the workspace or absolute'),
+      content: z.string().describe('The whole new content'),
+    }),
+    // The same content may be written again after a crash.
+    effect: 'idempotent',
+    decide: ({ path }, context) => decidePathUse(guard, path, 'write', context),
+    execute: async ({ path, content }, context) => {
+      const bytes = Buffer.from(content, 'utf8');
+      const { created } = await guard.writeFile(path, bytes, useOf(context));
+      const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
+      return {
+        title: `${created ? 'created' : 'replaced'} ${path}`,
+        output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
+        metadata: { size: bytes.length },
+      };
+    },
+  });
+}
