@@ -1,0 +1,146 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld } from '../support/world.ts';
+
+const said = (world: Parameters<typeof chatOf>[0], count: number): Promise<unknown> =>
+  waitFor(() => chatOf(world).length >= count, { what: `${count} replies` });
+
+describe('the chat', () => {
+  test('strangers are not answered and their text never reaches the model', async () => {
+    await using world = await startWorld();
+    world.model.reply('hi owner');
+    world.telegram.userSays(999, 'let me in');
+    world.telegram.userSays(OWNER, 'hello');
+    await said(world, 1);
+    expect(world.model.requests).toHaveLength(1);
+    expect(chatOf(world, 999)).toEqual([]);
+  });
+
+  test('an update that the platform repeats gets no second turn, also across a restart', async () => {
+    await using world = await startWorld();
+    world.model.reply('once');
+    const { updateId } = world.telegram.userSays(OWNER, 'hello');
+    await said(world, 1);
+    world.telegram.duplicateUpdate(updateId, { asNew: true });
+    await world.restart();
+    world.telegram.duplicateUpdate(updateId, { asNew: true });
+    world.model.reply('twice');
+    world.telegram.userSays(OWNER, 'next');
+    await said(world, 2);
+    expect(chatOf(world)).toEqual(['once', 'twice']);
+  });
+
+  test('/stop ends a turn in the middle of the model’s answer within two seconds, and the next message is answered', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'a very long answer '.repeat(50), eventDelayMs: 100 }, 'Here again.');
+    world.telegram.userSays(OWNER, 'tell me a story');
+    await waitFor(() => world.model.inFlight === 1, { what: 'the model is answering' });
+    const began = performance.now();
+    world.telegram.userSays(OWNER, '/stop');
+    await said(world, 1);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    await waitFor(() => world.model.requests[0]?.clientGone, { what: 'the model call is cut' });
+    world.telegram.userSays(OWNER, 'hello?');
+    await said(world, 2);
+    expect(chatOf(world)).toEqual(['Stopped.', 'Here again.']);
+  });
+
+  test('/new starts afresh: nothing of the old conversation is sent any more', async () => {
+    await using world = await startWorld();
+    world.model.reply('Noted.', 'Hello.');
+    world.telegram.userSays(OWNER, 'my secret word is xylophone');
+    await said(world, 1);
+    world.telegram.userSays(OWNER, '/new');
+    await said(world, 2);
+    world.telegram.userSays(OWNER, 'hi');
+    await said(world, 3);
+    expect(JSON.stringify(world.model.requests.at(-1)?.body)).not.toContain('xylophone');
+  });
+
+  test('/help and /status answer while a turn is running; an unknown command gets a suggestion and no model call', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'slow', delayMs: 600 });
+    world.telegram.userSays(OWNER, 'work');
+    await waitFor(() => world.model.inFlight === 1);
+    world.telegram.userSays(OWNER, '/status');
+    world.telegram.userSays(OWNER, '/stauts');
+    await said(world, 2);
+    expect(world.model.inFlight).toBe(1);
+    const texts = chatOf(world).join('\n');
+    expect(texts).toContain('openai/scripted-model');
+    expect(texts).toContain('Did you mean /status?');
+    await said(world, 3);
+    expect(world.model.requests).toHaveLength(1);
+  });
+
+  test('a message that comes during a turn joins it before the next model call', async () => {
+    await using world = await startWorld();
+    world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }], delayMs: 300 }, 'Both.');
+    world.telegram.userSays(OWNER, 'list the files');
+    await waitFor(() => world.model.inFlight === 1);
+    world.telegram.userSays(OWNER, 'and be brief');
+    await said(world, 1);
+    expect(chatOf(world)).toEqual(['Both.']);
+    expect(JSON.stringify(world.model.requests[1]?.body)).toContain('and be brief');
+  });
+
+  test('the model and its own tools see no configured secret', async () => {
+    await using world = await startWorld();
+    await writeFile(join(world.workspace, 'leak.txt'), `token: ${world.telegram.token} key: test-key-12345678`);
+    world.model.reply({ calls: [{ name: 'read_file', arguments: { path: 'leak.txt' } }] }, 'ok');
+    world.telegram.userSays(OWNER, 'read it');
+    await said(world, 1);
+    const bodies = JSON.stringify(world.model.requests.map(({ body }) => body));
+    expect(bodies).toContain('[redacted]');
+    expect(bodies).not.toContain(world.telegram.token);
+    expect(bodies).not.toContain('test-key-12345678');
+  });
+
+  test('the iteration cap ends with the best answer so far, asked for without tools', async () => {
+    await using world = await startWorld({ config: { agent: { maxIterations: 3 } } });
+    const call = { calls: [{ name: 'list_dir', arguments: {} }] };
+    world.model.reply(call, call, 'This is what I know.');
+    world.telegram.userSays(OWNER, 'loop');
+    await said(world, 1);
+    expect(chatOf(world)).toEqual(['This is what I know.']);
+    expect(world.model.requests[2]?.body['tool_choice']).toBe('none');
+    expect(world.model.requests[2]?.body['tools']).toEqual(world.model.requests[1]?.body['tools']);
+  });
+});
+
+describe('the assistant as a library', () => {
+  test('run answers with the text, the model and what it used', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'Hello there.', usage: { input: 12, output: 3 } });
+    expect(await world.assistant.run('hi')).toMatchObject({
+      text: 'Hello there.',
+      isError: false,
+      model: 'openai/scripted-model',
+      usage: { input: 12, output: 3 },
+    });
+  });
+
+  test('stream shows the text as it grows and ends with the result', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'one two three four five', chunkSize: 4 });
+    const texts: string[] = [];
+    const stream = world.assistant.stream('count');
+    let step = await stream.next();
+    for (; step.done !== true; step = await stream.next()) if (step.value.type === 'text') texts.push(step.value.text);
+    expect(texts.length).toBeGreaterThan(2);
+    expect(texts.every((text, i) => i === 0 || text.startsWith(texts[i - 1] ?? ''))).toBe(true);
+    expect(step.value.text).toBe('one two three four five');
+  });
+
+  test('aborting a run stops its turn', async () => {
+    await using world = await startWorld();
+    world.model.reply({ fault: 'hang' });
+    const controller = new AbortController();
+    const run = world.assistant.run('wait', { signal: controller.signal });
+    await waitFor(() => world.model.inFlight === 1);
+    controller.abort();
+    expect(await run).toMatchObject({ outcome: 'stopped' });
+  });
+});

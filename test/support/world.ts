@@ -1,0 +1,96 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createAssistant, type Assistant, type HookSet } from '../../src/app.ts';
+import { entrySchema, type TapeEntry } from '../../src/session/entry.ts';
+import { tapeName } from '../../src/session/tape-name.ts';
+import { silentLog, type Logger } from '../../src/util/log.ts';
+import { startFakeAnthropic } from './fake-anthropic.ts';
+import type { FakeModel } from './fake-model.ts';
+import { startFakeOpenAi } from './fake-openai.ts';
+import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { tempFolder } from './temp.ts';
+
+export type DialectName = 'openai' | 'anthropic';
+
+export interface WorldOptions {
+  readonly dialect?: DialectName;
+  /** Settings over the world's own. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly hooks?: readonly HookSet[];
+  readonly log?: Logger;
+}
+
+/** A whole assistant in this process, with a Bot API, a model server and a home of its own. */
+export interface World extends AsyncDisposable {
+  readonly home: string;
+  readonly workspace: string;
+  readonly telegram: FakeTelegram;
+  readonly model: FakeModel;
+  readonly assistant: Assistant;
+  /** Stops the assistant and starts another on the same home. */
+  restart(): Promise<Assistant>;
+  /** The entries of a session's tape. */
+  tape(sessionKey: string): Promise<readonly TapeEntry[]>;
+}
+
+/** The person in chat 42, who is the owner. */
+export const OWNER = 42;
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const dialect = options.dialect ?? 'openai';
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder());
+  const telegram = stack.use(await startFakeTelegram());
+  const model = stack.use(await (dialect === 'openai' ? startFakeOpenAi() : startFakeAnthropic()));
+  const home = join(folder.path, 'home');
+  const workspace = join(home, 'workspace');
+  await mkdir(workspace, { recursive: true, mode: 0o700 });
+  await writeFile(
+    join(home, 'config.json'),
+    JSON.stringify({
+      agent: { model: `${dialect}/scripted-model` },
+      providers: { [dialect]: { apiKey: 'test-key-12345678', baseUrl: model.url } },
+      channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(OWNER)] } },
+    }),
+  );
+  const start = (): Promise<Assistant> =>
+    createAssistant({
+      home,
+      serve: 'gateway',
+      port: 0,
+      environment: { PATH: process.env['PATH'] },
+      log: options.log ?? silentLog,
+      hooks: options.hooks ?? [],
+      config: options.config ?? {},
+    });
+  let assistant = await start();
+  stack.defer(async () => assistant[Symbol.asyncDispose]());
+  const owned = stack.move();
+  return {
+    home,
+    workspace,
+    telegram,
+    model,
+    get assistant() {
+      return assistant;
+    },
+    async restart() {
+      await assistant[Symbol.asyncDispose]();
+      assistant = await start();
+      return assistant;
+    },
+    tape: async (sessionKey) => {
+      const text = await readFile(join(home, 'sessions', tapeName(sessionKey)), 'utf8');
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => entrySchema.parse(JSON.parse(line)));
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** What people see in a chat, oldest first. */
+export function chatOf(world: World, chatId = OWNER): readonly string[] {
+  return world.telegram.sentMessages.filter((sent) => sent.chatId === chatId).map((sent) => sent.visibleText);
+}
