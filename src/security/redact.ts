@@ -17,8 +17,7 @@ const TOKENS = new RegExp(
   'g',
 );
 const BEARER = /(?<!\w)(bearer\s{1,4})(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,4000}={0,2}/gi;
-const KEY_BLOCK_START = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g;
-const KEY_BLOCK_END = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g;
+const KEY_MARKER = /-----(BEGIN|END) [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g;
 const KEY_BODY = /(?:\s|\\[rn]|[A-Za-z0-9+/=]{16,}|[A-Za-z-]{1,30}: [^\n]{0,200}\n)*/y;
 
 /**
@@ -76,24 +75,19 @@ function base64Core(bytes: Buffer, offset: number): string {
 /** Private keys, also when the end was cut off. */
 function redactKeyBlocks(text: string): string {
   if (!text.includes('PRIVATE KEY')) return text;
+  const markers = [...text.matchAll(KEY_MARKER)];
   let clean = '';
   let at = 0;
-  KEY_BLOCK_START.lastIndex = 0;
-  for (let start = KEY_BLOCK_START.exec(text); start !== null; start = KEY_BLOCK_START.exec(text)) {
-    const body = start.index + start[0].length;
-    const end = keyBlockEnd(text, body);
-    clean += text.slice(at, start.index) + MARK;
-    at = end;
-    KEY_BLOCK_START.lastIndex = end;
+  for (const [i, marker] of markers.entries()) {
+    if (marker[1] !== 'BEGIN' || marker.index < at) continue;
+    clean += text.slice(at, marker.index) + MARK;
+    at = keyBlockEnd(text, marker.index + marker[0].length, markers[i + 1]);
   }
   return clean + text.slice(at);
 }
 
-function keyBlockEnd(text: string, body: number): number {
-  const near = text.slice(body, body + LONGEST_KEY_BLOCK);
-  KEY_BLOCK_END.lastIndex = 0;
-  const end = KEY_BLOCK_END.exec(near);
-  if (end !== null) return body + end.index + end[0].length;
+function keyBlockEnd(text: string, body: number, next: RegExpExecArray | undefined): number {
+  if (next?.[1] === 'END' && next.index - body <= LONGEST_KEY_BLOCK) return next.index + next[0].length;
   KEY_BODY.lastIndex = body;
   return body + (KEY_BODY.exec(text)?.[0].length ?? 0);
 }

@@ -16,7 +16,7 @@ export const ANY_OUTPUT: Output = { text: undefined, decoded: false };
 export class Refusal extends Error {}
 
 /** What all parts of one judged command share. */
-export interface Shared {
+interface Shared {
   steps: number;
   /** A file was sourced: variables may have values that nobody saw. */
   sourced: boolean;
