@@ -29,6 +29,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 const TIMEOUT_MS = 120_000;
+const CUT_OFF = 'Cut off: the turn was stopped.';
 
 export interface RegistryOptions {
   readonly policy: ToolPolicy;
@@ -122,14 +123,18 @@ export class ToolRegistry {
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
     if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');
-    if (tool.effect === 'effect') await options.beforeEffect?.();
     const slot = options.slot ?? ((task) => task());
+    let written = tool.effect !== 'effect';
     try {
-      return await slot(() => this.#within(tool, params, context));
+      return await slot(async () => {
+        if (!written) await options.beforeEffect?.();
+        written = true;
+        return this.#within(tool, params, context);
+      });
     } catch (error) {
-      if (context.signal.aborted)
-        return errorResult(tool.name, 'Cut off: the turn was stopped. It may have taken effect.');
-      return errorResult(tool.name, errorMessage(error));
+      if (!context.signal.aborted && !written) throw error;
+      if (!context.signal.aborted) return errorResult(tool.name, errorMessage(error));
+      return errorResult(tool.name, `${CUT_OFF}${written ? ' It may have taken effect.' : ' It had not started.'}`);
     }
   }
 

@@ -75,16 +75,10 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly role?: Role;
   /** @default 120_000 */
   readonly timeoutMs?: number;
-  /** The longest output, in characters, of a tool that pages by itself. @default what the registry was given */
-  readonly resultChars?: number;
-  /** False: the model is not told of it, and a call is answered by what `decide` says. @default true */
-  readonly offered?: boolean;
   /** Decides about these arguments without doing anything. @default allow */
   decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
   /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */
   execute(params: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
-  /** Ends what outlives a call; called once, when the registry is disposed. */
-  [Symbol.asyncDispose]?(): Promise<void>;
 }
 
 /** A tool whose schema type is forgotten, as the registry keeps it. */
