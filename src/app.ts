@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Approvals } from './agent/approvals.ts';
-import { readSystemPrompt } from './agent/bootstrap.ts';
+import { SystemPrompt } from './agent/bootstrap.ts';
 import type { StatusReport } from './agent/commands/command.ts';
 import { HookRunner, type Hooks } from './agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from './agent/loop.ts';
@@ -153,6 +153,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const standard = providers.resolve(config.agent.model);
   const model = `${standard.providerName}/${standard.model}`;
   const registry = createTools(config, { paths, env, redact });
+  const prompt = new SystemPrompt(paths.workspace);
   const ports: LoopPorts = {
     bus,
     journal,
@@ -168,7 +169,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     redact,
     settings: { ...config.agent, workspace: paths.workspace },
     resolveModel,
-    systemPrompt: () => readSystemPrompt(paths.workspace),
+    systemPrompt: () => prompt.read(),
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,

@@ -1,13 +1,43 @@
+import { statSync } from 'node:fs';
 import { arch, release, type } from 'node:os';
 import { join } from 'node:path';
 import { readIfExists } from '../storage/files.ts';
-import { BOOTSTRAP_FILES, buildSystemPrompt } from './prompt.ts';
+import { BOOTSTRAP_FILES, buildSystemPrompt, type BootstrapFile } from './prompt.ts';
 
-/** Reads the workspace's files and renders the system prompt of this turn; a file that is missing is left out. */
-export async function readSystemPrompt(workspace: string): Promise<readonly string[]> {
-  const files = await Promise.all(
-    BOOTSTRAP_FILES.map(async (name) => ({ name, text: (await readIfExists(join(workspace, name))) ?? '' })),
-  );
-  const facts = { os: `${type()} ${release()} (${arch()})`, runtime: `Node ${process.versions.node}`, workspace };
-  return buildSystemPrompt(facts, files);
+/** Renders the system prompt of a workspace. */
+export class SystemPrompt {
+  readonly #workspace: string;
+  #stamp: string | undefined;
+  #layers: Promise<readonly string[]> | undefined;
+
+  constructor(workspace: string) {
+    this.#workspace = workspace;
+  }
+
+  /** As the files are now; they are read again when one of them changed. A missing file is left out. */
+  read(): Promise<readonly string[]> {
+    const stamp = BOOTSTRAP_FILES.map((name) => stampOf(join(this.#workspace, name))).join(' ');
+    if (this.#layers === undefined || stamp !== this.#stamp) {
+      this.#stamp = stamp;
+      this.#layers = this.#render();
+      this.#layers.catch(() => (this.#layers = undefined));
+    }
+    return this.#layers;
+  }
+
+  async #render(): Promise<readonly string[]> {
+    const files: BootstrapFile[] = await Promise.all(
+      BOOTSTRAP_FILES.map(async (name) => ({
+        name,
+        text: (await readIfExists(join(this.#workspace, name))) ?? '',
+      })),
+    );
+    const os = `${type()} ${release()} (${arch()})`;
+    return buildSystemPrompt({ os, runtime: `Node ${process.versions.node}`, workspace: this.#workspace }, files);
+  }
+}
+
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
 }

@@ -67,9 +67,25 @@ function oneWord(text: string): string {
 
 /** `2026-11-21 14:05 Sat (Europe/Berlin)`. */
 export function localTime(at: number, timezone: string | null): string {
-  const zone = timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const parts = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
+  const { format, zone } = zoneFormat(timezone);
+  const parts = format.formatToParts(at);
+  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((p) => p.type === type)?.value ?? '';
+  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')} ${part('weekday')} (${zone})`;
+}
+
+interface ZoneFormat {
+  readonly format: Intl.DateTimeFormat;
+  readonly zone: string;
+}
+
+/** Making a format costs more than a hundred uses of it, and an assistant has one zone. */
+const formats = new Map<string | null, ZoneFormat>();
+
+function zoneFormat(timezone: string | null): ZoneFormat {
+  const known = formats.get(timezone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-CA', {
+    ...(timezone === null ? {} : { timeZone: timezone }),
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',
@@ -77,7 +93,8 @@ export function localTime(at: number, timezone: string | null): string {
     minute: '2-digit',
     weekday: 'short',
     hourCycle: 'h23',
-  }).formatToParts(at);
-  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((p) => p.type === type)?.value ?? '';
-  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')} ${part('weekday')} (${zone})`;
+  });
+  const made = { format, zone: format.resolvedOptions().timeZone };
+  formats.set(timezone, made);
+  return made;
 }

@@ -1,5 +1,5 @@
 import { copyFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { AppError, errorMessage } from '../util/errors.ts';
 
@@ -21,6 +21,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   const existed = existsSync(options.path);
   let db: DatabaseSync;
   try {
+    // SQLite gives its side files the mode of the file itself.
+    closeSync(openSync(options.path, 'a', 0o600));
     db = new DatabaseSync(options.path, { timeout: 250 });
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
   } catch (error) {

@@ -64,6 +64,7 @@ type Ready = { readonly tool: Tool; readonly params: Record<string, unknown> };
 export class ToolRegistry {
   readonly #options: RegistryOptions;
   readonly #tools = new Map<string, Registered>();
+  readonly #specs = new Map<Role, readonly ToolSpec[]>();
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -74,14 +75,24 @@ export class ToolRegistry {
     if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
     const { name, description } = tool;
     this.#tools.set(name, { tool, spec: { name, description, parameters: toJsonSchema(tool.parameters) } });
-    return { [Symbol.dispose]: () => this.#tools.delete(name) };
+    this.#specs.clear();
+    return {
+      [Symbol.dispose]: () => {
+        this.#tools.delete(name);
+        this.#specs.clear();
+      },
+    };
   }
 
   /** What a role is offered, sorted by name. */
   specs(role: Role): readonly ToolSpec[] {
-    return this.list()
+    const known = this.#specs.get(role);
+    if (known !== undefined) return known;
+    const specs = this.list()
       .filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)
       .map(({ spec }) => spec);
+    this.#specs.set(role, specs);
+    return specs;
   }
 
   /** Every tool, sorted by name. */

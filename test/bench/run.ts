@@ -220,14 +220,16 @@ async function time(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Of consecutive requests of one chat with the same number of messages or more: how many begin with the one before. */
+/** Of the requests of the second chat: how many begin with the one before. */
 function sharedPrefix(): number {
-  const seen = peers.requests.map((text) => JSON.parse(text) as { messages: { content: unknown }[]; tools?: unknown });
+  const seen = peers.requests
+    .map((text) => JSON.parse(text) as { messages: { content: unknown }[]; tools?: unknown })
+    .filter(({ messages }) => JSON.stringify(messages[1]).includes('chat 2)'));
   let shared = 0;
   let pairs = 0;
   for (const [i, request] of seen.entries()) {
     const before = seen[i - 1];
-    if (before === undefined || request.messages.length <= before.messages.length) continue;
+    if (before === undefined) continue;
     pairs += 1;
     const same = JSON.stringify(request.messages.slice(0, before.messages.length)) === JSON.stringify(before.messages);
     if (same && JSON.stringify(request.tools) === JSON.stringify(before.tools)) shared += 1;
