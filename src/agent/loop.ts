@@ -2,7 +2,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
-import { Slots } from '../util/lanes.ts';
+import { Slots } from '../util/slots.ts';
 import type { CommandPorts, StatusReport } from './commands/command.ts';
 import { findCommand, type FoundCommand } from './commands/table.ts';
 import { outboundTo, withParts } from './outgoing.ts';

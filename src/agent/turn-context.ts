@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
-import type { Slots } from '../util/lanes.ts';
+import type { Slots } from '../util/slots.ts';
 import type { Logger } from '../util/log.ts';
 import type { Approvals } from './approvals.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';

@@ -1,5 +1,5 @@
 import type { IdFactory } from '../util/ids.ts';
-import { Wake } from '../util/async-queue.ts';
+import { Wake } from '../util/wake.ts';
 import {
   sessionKeyOf,
   type AcceptResult,

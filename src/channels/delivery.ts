@@ -1,7 +1,7 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Outbox } from '../journal/outbox.ts';
-import { Wake } from '../util/async-queue.ts';
+import { Wake } from '../util/wake.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';

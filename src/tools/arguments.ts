@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 
 export type ParsedArguments =
   | { readonly ok: true; readonly params: Record<string, unknown> }

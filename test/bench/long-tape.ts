@@ -34,7 +34,7 @@ export async function writeLongTape(folder: string, key: string, count: number):
     });
   add({ kind: 'session', key });
   let last = '';
-  while (n < count - 41) {
+  for (let left = Math.floor((count - 42) / 4); left > 0; left -= 1) {
     const turn = `T${n}`;
     add({ kind: 'turn-start', turn, sources: [], role: 'owner', origin: 'user' });
     user(turn);

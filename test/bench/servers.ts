@@ -32,7 +32,7 @@ export async function startPeers(): Promise<Peers> {
 
   const telegram = await listen(async (method, body) => {
     if (method === 'getUpdates') {
-      const offset = Number((JSON.parse(body) as { offset?: number }).offset ?? 0);
+      const offset = (JSON.parse(body) as { offset?: number }).offset ?? 0;
       while (updates.length > 0 && (updates[0] as { update_id: number }).update_id < offset) updates.shift();
       return await new Promise<string>((resolve) => {
         poll?.('{"ok":true,"result":[]}');

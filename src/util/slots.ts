@@ -1,36 +1,3 @@
-/** Runs tasks one after another per key and side by side across keys; a failed task never blocks its lane. */
-export class Lanes {
-  readonly #tails = new Map<string, Promise<void>>();
-
-  /** Keys with work queued or running. */
-  get size(): number {
-    return this.#tails.size;
-  }
-
-  has(key: string): boolean {
-    return this.#tails.has(key);
-  }
-
-  run<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const before = this.#tails.get(key) ?? Promise.resolve();
-    const result = before.then(task);
-    const tail = result.then(
-      () => {},
-      () => {},
-    );
-    this.#tails.set(key, tail);
-    void tail.then(() => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
-    return result;
-  }
-
-  /** Resolves when every lane is empty. */
-  async idle(): Promise<void> {
-    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
-  }
-}
-
 /** Lets at most `limit` tasks hold a slot at once; waiting is first come, first served. */
 export class Slots {
   #free: number;

@@ -29,33 +29,3 @@ export class Wake {
     });
   }
 }
-
-/** An unbounded in-memory queue with a closable async iterator; its owner bounds what goes in. */
-export class AsyncQueue<T> implements AsyncIterable<T> {
-  readonly #items: T[] = [];
-  readonly #wake = new Wake();
-  readonly #closed = new AbortController();
-
-  get size(): number {
-    return this.#items.length;
-  }
-
-  push(item: T): void {
-    if (this.#closed.signal.aborted) return;
-    this.#items.push(item);
-    this.#wake.wake();
-  }
-
-  /** Ends the iteration after the items already queued. */
-  close(): void {
-    this.#closed.abort();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncIterator<T> {
-    for (;;) {
-      while (this.#items.length > 0) yield this.#items.shift() as T;
-      if (this.#closed.signal.aborted) return;
-      await this.#wake.wait(this.#closed.signal);
-    }
-  }
-}
