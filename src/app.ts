@@ -13,6 +13,7 @@ import { ChannelManager } from './channels/manager.ts';
 import { channelSource } from './channels/registry.ts';
 import { TerminalChannel } from './channels/terminal.ts';
 import { startTyping } from './channels/typing.ts';
+import { enabledChannels } from './config/channels.ts';
 import { execEnvironment, readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
@@ -34,7 +35,7 @@ import { runToolOnce } from './tools/run-once.ts';
 import { sleep, systemClock } from './util/clock.ts';
 import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
-import { Slots } from './util/lanes.ts';
+import { Slots } from './util/slots.ts';
 import { openLog, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
@@ -130,7 +131,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.defer(() => bus.close());
 
   const terminal = new TerminalChannel();
-  const enabled = Object.entries(config.channels).filter(([, channel]) => serving && channel.enabled);
+  const enabled = serving ? Object.entries(enabledChannels(config)) : [];
   const manager = new ChannelManager(
     [
       { name: terminal.name, kind: terminal.kind, open: async () => terminal },

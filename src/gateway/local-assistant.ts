@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import { sessionKeyOf, type InboundDraft, type OutboundEvent, type TurnSummary } from '../bus/messages.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
@@ -72,16 +73,19 @@ export class LocalAssistant implements AssistantPort {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
     const draft = this.#draft(input, newId());
     const sessionKey = sessionKeyOf(draft);
+    const ownTurns = new Set<string>();
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
     const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
     using _live = bus.listen((event) => {
       if (event.sessionKey !== sessionKey) return;
+      ownTurns.add(event.turnId);
       options.onEvent?.(event);
       if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
     });
     using _sink = terminal.attach(input.session, (message) => {
-      if (message.turnId === undefined) return;
+      // What belongs to no turn of this conversation waits for somebody who shows it.
+      if (message.turnId === undefined || !ownTurns.has(message.turnId)) throw new Error('not for this listener');
       delivered.add(message.turnId);
       onDelivered.dispatchEvent(new Event('delivered'));
     });
@@ -125,7 +129,7 @@ export class LocalAssistant implements AssistantPort {
       sender: this.#sender,
       role: 'owner',
       text: input.text,
-      media: [],
+      media: (input.images ?? []).map((path) => ({ kind: 'image', mediaType: 'image/*', path, name: basename(path) })),
       mentioned: true,
       context: [],
       receivedAt: this.#ports.clock.now(),

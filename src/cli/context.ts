@@ -1,0 +1,68 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Assistant, AssistantSettings } from '../app.ts';
+import { readEnvironment, type Environment } from '../config/environment.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { systemClock, type Clock } from '../util/clock.ts';
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+type Terminal = { readonly isTTY?: boolean | undefined };
+
+/** What the commands need of `app.ts`; loaded only when an assistant is started in this process. */
+export interface AppModule {
+  readonly createAssistant: (settings: AssistantSettings) => Promise<Assistant>;
+}
+
+/** The world as the commands see it. */
+export interface CliContext {
+  readonly stdin: Readable & Terminal;
+  readonly stdout: Writable & Terminal;
+  readonly stderr: Writable & Terminal;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Calls back at each signal, instead of the process ending by it, until disposed of. */
+  readonly onSignal: (listener: (signal: StopSignal) => void) => Disposable;
+  /** Calls back at each error that nobody caught, until disposed of. */
+  readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
+  readonly exitNow: (code: number) => void;
+  readonly connect: (socketPath: string) => Promise<(AssistantPort & AsyncDisposable) | undefined>;
+  readonly app: () => Promise<AppModule>;
+}
+
+/** The context of a real process. */
+export function processContext(): CliContext {
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: readEnvironment(),
+    clock: systemClock,
+    onSignal: (listener) => {
+      const signals: readonly StopSignal[] = ['SIGINT', 'SIGTERM'];
+      for (const signal of signals) process.on(signal, listener);
+      return {
+        [Symbol.dispose]: () => {
+          for (const signal of signals) process.off(signal, listener);
+        },
+      };
+    },
+    onStray: (listener) => {
+      const onException = (error: unknown): void => listener(error, true);
+      const onRejection = (error: unknown): void => listener(error, false);
+      process.on('uncaughtException', onException);
+      process.on('unhandledRejection', onRejection);
+      return {
+        [Symbol.dispose]: () => {
+          process.off('uncaughtException', onException);
+          process.off('unhandledRejection', onRejection);
+        },
+      };
+    },
+    exitNow: (code) => process.exit(code),
+    connect: async (path) => {
+      const { connectAssistant } = await import('../gateway/control.ts');
+      return connectAssistant(path, systemClock);
+    },
+    app: () => import('../app.ts'),
+  };
+}

@@ -1,0 +1,26 @@
+import { AppError } from '../util/errors.ts';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export function textFlag(flags: Flags, name: string): string | undefined {
+  const value = flags[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function listFlag(flags: Flags, name: string): readonly string[] {
+  const value = flags[name];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** A number above zero. */
+export function numberFlag(flags: Flags, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw usageError(`--${name} must be a number above 0, but ${JSON.stringify(text)} was given.`);
+}
+
+export function usageError(message: string): AppError {
+  return new AppError('usage', message, { exitCode: 2 });
+}

@@ -1,0 +1,70 @@
+import type { Assistant } from '../app.ts';
+import { deadline, raceAbort } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import { greeting } from './chat.ts';
+import type { CliContext } from './context.ts';
+import { textFlag } from './flags.ts';
+import { pathsOf, startAssistant } from './open.ts';
+import { talk } from './talk.ts';
+
+/** SIGTERM ends the process within 10 seconds. */
+const STOP_MS = 9_500;
+
+/** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform it talks in this terminal too. */
+export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
+  const paths = pathsOf(context, textFlag(flags, 'home'));
+  const ended = new AbortController();
+  using _signals = context.onSignal((signal) => {
+    if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
+    ended.abort();
+  });
+  const assistant = await startAssistant(context, { paths, config: overrides(flags), serve: 'gateway' });
+  const { log } = assistant;
+  let code = 0;
+  using _strays = context.onStray((error, fatal) => {
+    log.error('an error that nobody caught', { error });
+    if (!fatal) return;
+    code = 1;
+    ended.abort();
+  });
+  try {
+    const { home, model, channels, http, warnings } = await assistant.info();
+    for (const warning of warnings) log.warn('check the configuration', { warning });
+    const names = Object.keys(channels);
+    log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+    const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+    if (isTerminal && names.every((name) => name === 'terminal')) {
+      context.stdout.write(await greeting(assistant, false, 'main'));
+      await talk(context, { assistant, session: 'main', signal: ended.signal });
+    } else {
+      await aborted(ended.signal);
+    }
+  } finally {
+    if (!(await stop(context, assistant))) code = 1;
+  }
+  return code;
+}
+
+function overrides(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const port = textFlag(flags, 'port');
+  if (port === undefined) return {};
+  return { gateway: { port: /^\d+$/u.test(port) ? Number(port) : port } };
+}
+
+async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {
+  using waiting = deadline(context.clock, STOP_MS, 'stopping');
+  try {
+    await raceAbort(Promise.resolve(assistant[Symbol.asyncDispose]()), waiting.signal);
+    return true;
+  } catch (error) {
+    assistant.log.error('did not stop cleanly', { reason: errorMessage(error) });
+    return false;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import type { Assistant } from '../app.ts';
+import { resolveHome } from '../config/environment.ts';
+import { homePaths, type HomePaths } from '../config/home.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
+import type { CliContext } from './context.ts';
+
+/** Where the home of this command line is. */
+export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
+  return homePaths(resolveHome({ flag: home, env: context.env }), context.env);
+}
+
+/** Starts the assistant of a home in this process; a home that is new is filled first. */
+export async function startAssistant(
+  context: CliContext,
+  options: {
+    readonly paths: HomePaths;
+    /** Settings over those of the file. */
+    readonly config: Readonly<Record<string, unknown>>;
+    readonly serve: 'gateway' | 'local';
+  },
+): Promise<Assistant> {
+  const { paths, config, serve } = options;
+  if (!existsSync(paths.workspace)) await (await import('../config/init.ts')).initHome(paths);
+  const { createAssistant } = await context.app();
+  return createAssistant({ home: paths.home, config, serve, environment: context.env });
+}
+
+export interface OpenedAssistant extends AsyncDisposable {
+  readonly port: AssistantPort;
+  /** It lives in another process. */
+  readonly attached: boolean;
+}
+
+/** The assistant of a home: the one that runs already, else one in this process with a quiet log. */
+export async function openAssistant(context: CliContext, home: string | undefined): Promise<OpenedAssistant> {
+  const paths = pathsOf(context, home);
+  const running = await context.connect(paths.socket);
+  const port =
+    running ?? (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local' }));
+  if (running === undefined) {
+    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
+  }
+  return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };
+}

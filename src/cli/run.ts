@@ -1,0 +1,133 @@
+import { Command, CommanderError, Option } from 'commander';
+import { readVersion } from '../config/version.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { processContext, type CliContext } from './context.ts';
+
+/** What a wrong command line returns. */
+const USAGE_ERROR = 2;
+
+type Flags = Readonly<Record<string, unknown>>;
+type CommandRunner = (flags: Flags, context: CliContext, words: readonly string[]) => Promise<number>;
+
+/** Runs this process's command line and ends the process. */
+export async function main(): Promise<void> {
+  const context = processContext();
+  // A reader such as `head` may close the pipe early.
+  process.stdout.on('error', () => process.exit(0));
+  const code = await run(process.argv.slice(2), context);
+  process.stdout.write('', () => process.exit(code));
+}
+
+/** Runs one command line; resolves with the exit code and never rejects. Each command is loaded when it is called. */
+export async function run(argv: readonly string[], context: CliContext): Promise<number> {
+  const outcome = { code: 0 };
+  try {
+    const program = buildProgram(context, (code) => {
+      outcome.code = code;
+    });
+    await program.parseAsync(argv.length === 0 ? ['--help'] : [...argv], { from: 'user' });
+    return outcome.code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+    if (error instanceof AppError) {
+      context.stderr.write(`${error.message}\n`);
+      return error.exitCode;
+    }
+    context.stderr.write(`Something unexpected went wrong: ${errorMessage(error)}\n`);
+    if (error instanceof Error && (await isDebugging(context, argv))) context.stderr.write(`${error.stack ?? ''}\n`);
+    return 1;
+  }
+}
+
+/** Whether the home of this command line has log level `debug`; looked up only after a failure. */
+async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
+  try {
+    const [{ loadConfig }, { resolveHome }] = await Promise.all([
+      import('../config/load.ts'),
+      import('../config/environment.ts'),
+    ]);
+    const home = resolveHome({ flag: argv[argv.indexOf('--home') + 1 || argv.length], env: context.env });
+    return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
+  } catch {
+    return false;
+  }
+}
+
+function buildProgram(context: CliContext, done: (code: number) => void): Command {
+  const program = new Command('assistant')
+    .description('A personal assistant that you host yourself.')
+    .option('--home <folder>', 'where it lives (default: $ASSISTANT_HOME, or ~/.assistant)')
+    .version(readVersion(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand(false)
+    .addHelpText('after', '\nStart with: assistant gateway, or talk right here: assistant chat')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => write(usageSentence(text)),
+    })
+    .exitOverride();
+  const action =
+    (load: () => Promise<CommandRunner>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1);
+      if (!(command instanceof Command)) return;
+      const runner = await load();
+      done(await runner(command.optsWithGlobals(), context, command.args));
+    };
+
+  program
+    .command('gateway')
+    .description('run the assistant: chat platforms, schedule, HTTP')
+    .option('--port <number>', 'port for HTTP (0: any)')
+    .action(action(async () => (await import('./gateway.ts')).gatewayCommand));
+  program
+    .command('chat')
+    .description('talk to it in this terminal, attached to a running gateway or alone')
+    .option('-m, --message <text>', 'say this, print the answer and end ("-": read it from stdin)')
+    .option('--json', 'print the answer and its facts as JSON')
+    .addOption(
+      new Option('--image <path>', 'send an image with the message; may be repeated').argParser(
+        (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
+      ),
+    )
+    .option('--model <ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5')
+    .option('--session <name>', 'the conversation to continue', 'main')
+    .option('--timeout <seconds>', 'stop after so many seconds')
+    .action(action(async () => (await import('./chat.ts')).chatCommand));
+  program
+    .command('init')
+    .description('make a home: settings and workspace; never overwrites')
+    .action(action(async () => (await import('./init.ts')).initCommand));
+  program
+    .command('status')
+    .description('show what is running')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./status.ts')).statusCommand));
+  const tools = program.command('tools').description('what it can do');
+  tools
+    .command('list')
+    .description('list the tools')
+    .option('--json', 'as JSON, with their parameters')
+    .action(action(async () => (await import('./tools.ts')).toolsListCommand));
+  tools
+    .command('run')
+    .description('run a tool as a turn would, and print {decision, reason, result}')
+    .argument('<name>', 'the tool')
+    .argument('[arguments]', 'its arguments as JSON', '{}')
+    .option('--dry-run', 'only decide, run nothing')
+    .action(action(async () => (await import('./tools.ts')).toolsRunCommand));
+  return program;
+}
+
+/** commander's complaint as one sentence: `Unknown command 'gatway'. Did you mean gateway? …` */
+function usageSentence(text: string): string {
+  const [first = '', hint = ''] = text
+    .replace(/^error: /u, '')
+    .trim()
+    .split('\n');
+  const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/u, '.');
+  const meant = hint === '' ? '' : ` ${hint.replace(/^\(|\)$/gu, '')}`;
+  return `${sentence}${meant} See assistant --help.\n`;
+}

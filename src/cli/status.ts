@@ -1,0 +1,70 @@
+import { enabledChannels } from '../config/channels.ts';
+import { loadConfig } from '../config/load.ts';
+import type { AssistantInfo } from '../gateway/assistant-port.ts';
+import type { CliContext } from './context.ts';
+import { textFlag } from './flags.ts';
+import { pathsOf } from './open.ts';
+import { printable } from './printable.ts';
+
+/** `assistant status`: what the running assistant says, else what can be seen without one. */
+export async function statusCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
+  const paths = pathsOf(context, textFlag(flags, 'home'));
+  const isJson = flags['json'] === true;
+  const running = await context.connect(paths.socket);
+  if (running !== undefined) {
+    await using assistant = running;
+    const info = await assistant.info();
+    print(context, isJson ? { running: true, ...info } : runningLines(info, context.clock.now()));
+    return 0;
+  }
+  const { config, warnings, path, exists } = await loadConfig({ home: paths.home, env: context.env });
+  const facts = {
+    running: false,
+    home: paths.home,
+    config: { path, exists },
+    model: config.agent.model,
+    channels: Object.keys(enabledChannels(config)),
+    warnings,
+  };
+  if (isJson) {
+    print(context, facts);
+    return 0;
+  }
+  print(context, [
+    'not running',
+    ...rows({
+      home: facts.home,
+      config: exists ? path : `${path} (there is none; the defaults are used)`,
+      model: facts.model,
+      channels: facts.channels.join(', ') || 'none',
+    }),
+    ...warnings.map((warning) => `⚠ ${warning}`),
+  ]);
+  return 0;
+}
+
+function runningLines(info: AssistantInfo, now: number): readonly string[] {
+  return [
+    `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
+    ...rows({ home: info.home, model: info.model, http: info.http ?? 'off' }),
+    ...Object.entries(info.channels).map(
+      ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
+    ),
+    ...info.warnings.map((warning) => `⚠ ${warning}`),
+  ];
+}
+
+function rows(facts: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(facts).map(([name, value]) => `${name.padEnd(9)} ${value}`);
+}
+
+function minutes(ms: number): string {
+  const total = Math.max(0, Math.floor(ms / 60_000));
+  const hours = Math.floor(total / 60);
+  return hours === 0 ? `${total} min` : `${hours} h ${total % 60} min`;
+}
+
+function print(context: CliContext, what: readonly string[] | object): void {
+  const text = Array.isArray(what) ? printable(what.join('\n')) : JSON.stringify(what, null, 2);
+  context.stdout.write(`${text}\n`);
+}

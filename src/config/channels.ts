@@ -1,0 +1,16 @@
+import type { Config } from './schema.ts';
+import { channelSecrets, type ChannelSettings } from './schema/channels.ts';
+
+/** The channels to connect: enabled, and with the tokens that their platform needs. */
+export function enabledChannels(config: Config): Readonly<Record<string, ChannelSettings>> {
+  return Object.fromEntries(
+    Object.entries(config.channels).filter(
+      ([name, settings]) => settings.enabled && missingSecrets(name, settings).length === 0,
+    ),
+  );
+}
+
+/** The keys of the tokens that this channel can not do without and does not have. */
+export function missingSecrets(name: string, settings: ChannelSettings): readonly string[] {
+  return channelSecrets(settings.kind ?? name).filter((key) => typeof settings[key] !== 'string');
+}

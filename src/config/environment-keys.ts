@@ -1,0 +1,71 @@
+import type { Environment } from './environment.ts';
+
+/** Which variables fill which settings of which entry; the first is the one that enables it. */
+const ENTRIES: readonly {
+  readonly section: 'providers' | 'channels';
+  readonly name: string;
+  readonly keys: Readonly<Record<string, string>>;
+}[] = [
+  { section: 'providers', name: 'anthropic', keys: { apiKey: 'ANTHROPIC_API_KEY', baseUrl: 'ANTHROPIC_BASE_URL' } },
+  { section: 'providers', name: 'openai', keys: { apiKey: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL' } },
+  { section: 'channels', name: 'telegram', keys: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' } },
+  { section: 'channels', name: 'discord', keys: { token: 'DISCORD_BOT_TOKEN', allowFrom: 'DISCORD_ALLOW_FROM' } },
+  {
+    section: 'channels',
+    name: 'slack',
+    keys: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
+  },
+];
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/**
+ * The settings with what the environment adds: a key in the environment enables its provider or channel without an
+ * entry. What the file says wins.
+ */
+export function withEnvironment(raw: Settings, env: Environment): Settings {
+  let settings = raw;
+  for (const { section, name, keys } of ENTRIES) {
+    const entries = settings[section] ?? {};
+    if (!isSettings(entries)) continue;
+    const entry = entries[name];
+    const [enabling] = Object.values(keys);
+    if (entry === undefined && (enabling === undefined || env[enabling] === undefined) && !hasAddress(keys, env))
+      continue;
+    if (entry !== undefined && !isSettings(entry)) continue;
+    const added = Object.entries(keys).flatMap(([key, variable]) => {
+      const value = env[variable];
+      if (value === undefined || (entry !== undefined && Object.hasOwn(entry, key))) return [];
+      return [[key, key === 'allowFrom' ? list(value) : value] as const];
+    });
+    if (entry !== undefined && added.length === 0) continue;
+    settings = { ...settings, [section]: { ...entries, [name]: { ...entry, ...Object.fromEntries(added) } } };
+  }
+  return settings;
+}
+
+/** `over` wins; objects are merged key by key. */
+export function mergeSettings(under: Settings, over: Settings): Settings {
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const before = merged[key];
+    merged[key] = isSettings(before) && isSettings(value) ? mergeSettings(before, value) : value;
+  }
+  return merged;
+}
+
+function hasAddress(keys: Readonly<Record<string, string>>, env: Environment): boolean {
+  const variable = keys['baseUrl'];
+  return variable !== undefined && env[variable] !== undefined;
+}
+
+function isSettings(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

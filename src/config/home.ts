@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, lstat, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ensureDirectory } from '../storage/files.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import type { Environment } from './environment.ts';
+
+/** What lies where in a home. Absolute paths. */
+export interface HomePaths {
+  readonly home: string;
+  readonly config: string;
+  readonly workspace: string;
+  readonly sessions: string;
+  /** The journal. */
+  readonly state: string;
+  /** The full-text index. */
+  readonly search: string;
+  readonly lock: string;
+  /** The control socket; not in the home when the path would be too long for a socket. */
+  readonly socket: string;
+  /** The gateway's token. */
+  readonly token: string;
+  readonly audit: string;
+  readonly media: string;
+  readonly spill: string;
+  readonly versions: string;
+  readonly quarantine: string;
+  readonly backups: string;
+  readonly logs: string;
+  readonly plugins: string;
+}
+
+/** Bytes; kernels take 104 to 108. */
+const LONGEST_SOCKET_PATH = 100;
+
+export function homePaths(home: string, env: Environment = {}): HomePaths {
+  const at = (name: string): string => join(home, name);
+  return {
+    home,
+    config: at('config.json'),
+    workspace: at('workspace'),
+    sessions: at('sessions'),
+    state: at('state.db'),
+    search: at('search.db'),
+    lock: at('lock'),
+    socket: socketPath(home, env),
+    token: at('gateway.token'),
+    audit: at('audit.jsonl'),
+    media: at('media'),
+    spill: at('spill'),
+    versions: at('versions'),
+    quarantine: at('quarantine'),
+    backups: at('backups'),
+    logs: at('logs'),
+    plugins: at('plugins'),
+  };
+}
+
+/**
+ * Makes the home and the folders that everything needs (workspace, sessions, the socket's), mode 0700; the others are
+ * made when something is put there. Throws `home-unusable` when the assistant could not live there.
+ */
+export async function ensureHome(paths: HomePaths): Promise<void> {
+  for (const folder of [paths.home, paths.workspace, paths.sessions]) await ensureFolder(folder);
+  const runtime = dirname(paths.socket);
+  if (runtime === paths.home) return;
+  await ensureFolder(runtime);
+  for (const folder of [dirname(runtime), runtime]) await requireOwn(folder);
+}
+
+function socketPath(home: string, env: Environment): string {
+  const path = join(home, 'control.sock');
+  if (Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
+  const runtime = env['XDG_RUNTIME_DIR'];
+  const base = runtime === undefined ? `/tmp/assistant-${process.getuid?.() ?? 0}` : join(runtime, 'assistant');
+  return join(base, createHash('sha256').update(home).digest('hex').slice(0, 16), 'control.sock');
+}
+
+async function ensureFolder(folder: string): Promise<void> {
+  try {
+    await ensureDirectory(folder);
+    if (!(await stat(folder)).isDirectory()) throw unusable(folder, 'it is not a folder');
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw unusable(folder, reason(error), error);
+  }
+}
+
+/** Nobody else may have put the folder there: others could answer in the assistant's name. */
+async function requireOwn(folder: string): Promise<void> {
+  const facts = await lstat(folder);
+  const isOwn = facts.isDirectory() && facts.uid === (process.getuid?.() ?? facts.uid) && (facts.mode & 0o077) === 0;
+  if (!isOwn) throw unusable(folder, 'it does not belong to you alone');
+}
+
+function reason(error: unknown): string {
+  switch (errorCode(error)) {
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return 'a file is in the way';
+    case 'EACCES':
+    case 'EPERM':
+      return 'you may not read and write there';
+    case 'EROFS':
+      return 'the disk is read-only';
+    case 'ENOSPC':
+      return 'the disk is full';
+    default:
+      return errorMessage(error);
+  }
+}
+
+function unusable(folder: string, why: string, cause?: unknown): AppError {
+  return new AppError(
+    'home-unusable',
+    `The assistant can not live in ${folder}: ${why}. Correct that, or choose another folder with --home.`,
+    { facts: { folder }, ...(cause === undefined ? {} : { cause }) },
+  );
+}

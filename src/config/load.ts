@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { missingSecrets } from './channels.ts';
+import { parseDocument, type ConfigDocument } from './document.ts';
+import type { Environment } from './environment.ts';
+import { mergeSettings, withEnvironment } from './environment-keys.ts';
+import { homePaths } from './home.ts';
+import { problemsError } from './problems.ts';
+import { configSchema, type Config } from './schema.ts';
+import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
+import { unknownKeys } from './unknown-keys.ts';
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  /** Of the file, whether or not it exists. */
+  readonly path: string;
+  readonly exists: boolean;
+  /** Every secret value that is known, for redaction. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * The configuration of a home: the file, over it `overrides` (from flags), under it what the environment adds and the
+ * defaults. Throws `config-invalid` (exit code 78) when it can not run like that.
+ */
+export async function loadConfig(options: {
+  readonly home: string;
+  readonly env: Environment;
+  readonly overrides?: Readonly<Record<string, unknown>>;
+}): Promise<LoadedConfig> {
+  const { home, env, overrides = {} } = options;
+  const path = homePaths(home, env).config;
+  const source = await readConfigFile(path);
+  const document = source === undefined ? undefined : parseDocument(source, path);
+  const written = asSettings(document?.value);
+  const resolved = await resolveReferences(written, env, dirname(path));
+  const raw = mergeSettings(withEnvironment(asSettings(resolved.value), env), overrides);
+  const config = parse(raw, { file: path, document, referenced: resolved.referenced });
+  return {
+    config,
+    path,
+    exists: source !== undefined,
+    secrets: collectSecrets(config, env, resolved.secrets),
+    warnings: [
+      ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),
+      ...unknownKeys(written),
+      ...missingVariables(resolved.missing, config, written),
+      ...idleChannels(resolved.missing, config),
+    ],
+  };
+}
+
+async function readConfigFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return undefined;
+    // Not a folder above it: the home itself is wrong, and `ensureHome` says so better.
+    if (errorCode(cause) === 'ENOTDIR') return undefined;
+    throw new AppError(
+      'config-invalid',
+      `Could not read ${path}: ${errorMessage(cause)}. Make it a file that you can read.`,
+      {
+        cause,
+        exitCode: 78,
+        facts: { file: path },
+      },
+    );
+  }
+}
+
+function parse(
+  raw: unknown,
+  source: { file: string; document: ConfigDocument | undefined; referenced: ReadonlySet<string> },
+): Config {
+  const parsed = configSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  throw problemsError(parsed.error, { ...source, raw });
+}
+
+/** A setting whose variable is not set is worth a warning when its section is meant to work. */
+function missingVariables(missing: readonly MissingVariable[], config: Config, written: unknown): readonly string[] {
+  return missing
+    .filter(({ path }) => isNeeded(path, config, written))
+    .map(
+      ({ path, variable }) =>
+        `${path.join('.')} names the variable ${variable}, which is not set; the setting is left out.`,
+    );
+}
+
+function isNeeded([section, name = '']: readonly string[], config: Config, written: unknown): boolean {
+  if (section === 'channels') return asSettings(asSettings(asSettings(written)['channels'])[name])['enabled'] === true;
+  if (section !== 'providers') return true;
+  return [config.agent.model, ...config.agent.fallbacks].some((model) => model.startsWith(`${name}/`));
+}
+
+function idleChannels(missing: readonly MissingVariable[], config: Config): readonly string[] {
+  return Object.entries(config.channels).flatMap(([name, settings]) => {
+    if (!settings.enabled) return [];
+    const lacking = missingSecrets(name, settings).filter(
+      (key) => !missing.some(({ path }) => path.join('.') === `channels.${name}.${key}`),
+    );
+    return lacking.map((key) => `channels.${name} stays off: channels.${name}.${key} is not set.`);
+  });
+}
+
+function asSettings(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { modelReference } from './agent.ts';
+import { count, flag, optionalText, text } from './values.ts';
+
+export const heartbeatSchema = z
+  .object({
+    enabled: flag(true, 'Whether it looks at HEARTBEAT.md by itself.'),
+    everyMinutes: count(30, 1, 'How often.'),
+    activeHours: z
+      .string()
+      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-4]):[0-5]\d$/u, {
+        error: 'expected hours such as "08:00-22:00"',
+      })
+      .nullable()
+      .default(null)
+      .describe('When it may speak up, e.g. `08:00-22:00`; null: always.'),
+    model: modelReference().nullable().default(null).describe('Its model; null: the agent’s.'),
+    target: text().default('owner').describe('Who is told: `owner`, or a session such as `telegram:123456789`.'),
+  })
+  .prefault({})
+  .describe('Looking after open tasks by itself.');
+
+export const cronSchema = z
+  .object({
+    enabled: flag(true, 'Whether scheduled jobs run.'),
+    catchUp: z
+      .enum(['once', 'skip'])
+      .default('once')
+      .describe('What becomes of runs that were missed: one late run, or none.'),
+    graceMinutes: count(720, 0, 'How late a run may start.'),
+    maxConcurrent: count(2, 1, 'Jobs at once.'),
+  })
+  .prefault({})
+  .describe('Scheduled jobs.');
+
+export const gatewaySchema = z
+  .object({
+    host: text().default('127.0.0.1').describe('Address to listen on; another than loopback needs a `token`.'),
+    port: count(18790, 0, 'Port to listen on; 0: any that is free.', 65_535),
+    token: optionalText('Token for everything but `/health`; null: made at first start into `gateway.token`.'),
+    ui: flag(true, 'Whether the browser page is served.'),
+  })
+  .prefault({})
+  .describe('The HTTP server.');
+
+export const hooksSchema = z
+  .record(
+    z.string(),
+    z
+      .object({
+        secret: text().describe('Signs or guards the calls.'),
+        session: optionalText('The session it speaks into; null: one of its own.'),
+        template: optionalText('Text made from the call; null: the call’s body.'),
+        role: z.enum(['owner', 'trusted', 'guest']).default('guest').describe('What its turns may do.'),
+      })
+      .describe('One webhook.'),
+  )
+  .default({})
+  .describe('Webhooks by name.');
+
+export const sessionSchema = z
+  .object({ unified: flag(false, 'Whether the owner’s direct chats share one conversation.') })
+  .prefault({})
+  .describe('Conversations.');
+
+export const pluginsSchema = z.array(text()).default([]).describe('Names of the plugins that are run.');
+
+export const logSchema = z
+  .object({
+    level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('What is written.'),
+    format: z
+      .enum(['auto', 'json', 'pretty'])
+      .default('auto')
+      .describe('How; `auto`: pretty on a terminal, JSON lines elsewhere.'),
+  })
+  .prefault({})
+  .describe('The log on stderr.');

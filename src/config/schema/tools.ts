@@ -1,0 +1,91 @@
+import * as z from 'zod';
+import { count, flag, httpUrl, optionalText, optionalUrl, text, textMap, texts } from './values.ts';
+
+const exec = z
+  .object({
+    mode: z
+      .enum(['off', 'ask', 'auto', 'full'])
+      .default('auto')
+      .describe(
+        'Commands: never, after asking, in the sandbox without asking (elsewhere after asking), without sandbox and questions.',
+      ),
+    sandbox: z
+      .enum(['auto', 'bubblewrap', 'off'])
+      .default('auto')
+      .describe('What encloses commands; `auto`: the best that works.'),
+    network: flag(false, 'Whether commands in the sandbox reach the network.'),
+    timeoutSeconds: count(120, 1, 'After so many seconds a command is ended.'),
+    maxConcurrent: count(4, 1, 'Commands at once.'),
+    allowEnv: texts('Names of environment variables that commands may see.'),
+    allowCommands: texts('Exact commands, with absolute paths, that run without a question.'),
+  })
+  .prefault({})
+  .describe('Running commands.');
+
+const web = z
+  .object({
+    searchProvider: text().default('auto').describe('Which web search is used; `auto`: the first that has a key.'),
+    searchApiKey: optionalText('Its key.'),
+    searchUrl: optionalUrl('Its address, for a search engine of your own.'),
+    allowHosts: texts('Hosts that may be fetched without a question, also when private text is in play.'),
+    denyHosts: texts('Hosts that are never fetched.'),
+  })
+  .prefault({})
+  .describe('Search and pages on the web.');
+
+export const toolsSchema = z
+  .object({
+    allow: texts('Tools that exist; `*` is any part of a name.', ['*']),
+    deny: texts('Tools that do not; wins over `allow`.'),
+    guest: texts('Tools that guests may use.', ['web_search', 'web_fetch']),
+    restrictToWorkspace: flag(true, 'Whether file tools stay inside the workspace and `readRoots`.'),
+    readRoots: texts('Folders outside the workspace that file tools may read.'),
+    exec,
+    web,
+  })
+  .prefault({})
+  .describe('What it can do, and who may let it.');
+
+const mcpServer = z
+  .object({
+    command: text().optional().describe('Program of a local server.'),
+    args: z.array(z.string()).default([]).describe('Its arguments.'),
+    env: textMap('Its environment.'),
+    url: httpUrl().optional().describe('Address of a remote server, instead of `command`.'),
+    headers: textMap('Headers for it.'),
+  })
+  .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
+    error: 'expected either "command" or "url"',
+  })
+  .describe('One MCP server.');
+
+export const mcpServersSchema = z.record(z.string(), mcpServer).default({}).describe('MCP servers by name.');
+
+export const skillsSchema = z
+  .object({
+    disabled: texts('Names of skills that are left out.'),
+    entries: z
+      .record(
+        z.string(),
+        z
+          .object({ enabled: flag(true, 'Whether it is used.'), env: textMap('Variables for its commands.') })
+          .describe('Settings of one skill.'),
+      )
+      .default({})
+      .describe('Settings by skill.'),
+  })
+  .prefault({})
+  .describe('Skills.');
+
+export const memorySchema = z
+  .object({
+    consolidateAt: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe('Share of the context window above which older talk is summed up.'),
+    searchResults: count(6, 1, 'Results of one search in memory.', 50),
+  })
+  .prefault({})
+  .describe('Memory.');

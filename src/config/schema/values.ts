@@ -1,0 +1,45 @@
+import * as z from 'zod';
+
+/** Small building blocks of the schema. Custom errors say what was expected; `problems.ts` adds what was given. */
+
+export const text = () => z.string().min(1, { error: 'expected a text that is not empty' });
+
+/** Null means: not set. */
+export const optionalText = (doc: string) => text().nullable().default(null).describe(doc);
+
+export const httpUrl = () => z.url({ protocol: /^https?$/u, error: 'expected an http:// or https:// address' });
+
+export const optionalUrl = (doc: string) => httpUrl().nullable().default(null).describe(doc);
+
+export const flag = (value: boolean, doc: string) => z.boolean().default(value).describe(doc);
+
+/** A whole number of at least `min`. */
+export const count = (value: number, min: number, doc: string, max?: number) =>
+  whole(min, max).default(value).describe(doc);
+
+export const optionalCount = (doc: string) => whole(1).nullable().default(null).describe(doc);
+
+/** An amount of US dollars; null is no limit. */
+export const optionalUsd = (doc: string) => z.number().positive().nullable().default(null).describe(doc);
+
+export const texts = (doc: string, value: string[] = []) => z.array(text()).default(value).describe(doc);
+
+export const textMap = (doc: string) => z.record(z.string(), z.string()).default({}).describe(doc);
+
+/** Immutable ids of people or chats; numbers are taken as long as they are exact. */
+export const ids = (doc: string) =>
+  z
+    .array(
+      z.union([text(), z.int().transform(String)], {
+        error: 'expected an id as text, e.g. "123456789" (put long numbers in quotes)',
+      }),
+    )
+    .default([])
+    .describe(doc);
+
+function whole(min: number, max?: number) {
+  const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
+  const error = `expected a whole number ${range}`;
+  const number = z.int({ error }).min(min, { error });
+  return max === undefined ? number : number.max(max, { error });
+}

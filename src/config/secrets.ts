@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import type { Environment } from './environment.ts';
+
+/** A setting that names a variable which is not set; it counts as left out. */
+export interface MissingVariable {
+  readonly path: readonly string[];
+  readonly variable: string;
+}
+
+export interface Resolved {
+  readonly value: unknown;
+  /** Everything that was read from a file. */
+  readonly secrets: readonly string[];
+  readonly missing: readonly MissingVariable[];
+  /** Paths, joined by dots, of texts that came from a variable or a file. */
+  readonly referenced: ReadonlySet<string>;
+}
+
+const SECRET_KEY =
+  /(?:^|[a-z_])(?:token|Token|apiKey|ApiKey|secret|Secret|password|Password|_TOKEN|_KEY|_SECRET|_PASSWORD)$/u;
+const SECRET_VARIABLE = /(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$/u;
+/** Maps whose values are often secrets. */
+const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
+const VARIABLE = /\$(?<escaped>\$?)\{(?<name>\w+)\}/gu;
+
+/** Whether the value at this path is never shown. */
+export function isSecretPath(path: readonly string[]): boolean {
+  const keys = path.filter((key) => !/^\d+$/u.test(key));
+  return SECRET_KEY.test(keys.at(-1) ?? '') || SECRET_MAPS.has(keys.at(-2) ?? '');
+}
+
+/**
+ * Replaces `${NAME}` in texts by the variable's value (`$${NAME}` stays as `${NAME}`) and `{"file": path}` by the
+ * file's content without the white space around it; relative paths start at `folder`. Throws `config-invalid` naming
+ * key and file when a file can not be read.
+ */
+export async function resolveReferences(raw: unknown, env: Environment, folder: string): Promise<Resolved> {
+  const secrets: string[] = [];
+  const missing: MissingVariable[] = [];
+  const referenced = new Set<string>();
+
+  const resolve = async (value: unknown, path: readonly string[]): Promise<unknown> => {
+    if (typeof value === 'string') return expand(value, path);
+    if (Array.isArray(value)) {
+      const items = await Promise.all(value.map((item: unknown, index) => resolve(item, [...path, String(index)])));
+      return items.filter((item) => item !== undefined);
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    const file = fileReference(value, path);
+    if (file !== undefined) {
+      const secret = await readSecret(isAbsolute(file) ? file : join(folder, file), path);
+      referenced.add(path.join('.'));
+      secrets.push(secret);
+      return secret;
+    }
+    const entries = await Promise.all(
+      Object.entries(value).map(async ([key, item]) => [key, await resolve(item, [...path, key])] as const),
+    );
+    return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
+  };
+
+  const expand = (text: string, path: readonly string[]): string | undefined => {
+    let complete = true;
+    const expanded = text.replaceAll(VARIABLE, (whole: string, escaped: string, name: string) => {
+      if (escaped !== '') return whole.slice(1);
+      const value = env[name];
+      referenced.add(path.join('.'));
+      if (value !== undefined && value !== '') return value;
+      missing.push({ path, variable: name });
+      complete = false;
+      return '';
+    });
+    return complete ? expanded : undefined;
+  };
+
+  return { value: await resolve(raw, []), secrets, missing, referenced };
+}
+
+/** Every secret in the configuration and the environment, for redaction. */
+export function collectSecrets(config: unknown, env: Environment, fromFiles: readonly string[]): readonly string[] {
+  const found = new Set(fromFiles);
+  const walk = (value: unknown, path: readonly string[]): void => {
+    if (typeof value === 'string') {
+      if (isSecretPath(path)) found.add(value);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) walk(item, [...path, key]);
+    }
+  };
+  walk(config, []);
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && SECRET_VARIABLE.test(name)) found.add(value);
+  }
+  found.delete('');
+  return [...found];
+}
+
+function fileReference(value: object, path: readonly string[]): string | undefined {
+  if (SECRET_MAPS.has(path.at(-1) ?? '') || Object.keys(value).length !== 1) return undefined;
+  return 'file' in value && typeof value.file === 'string' ? value.file : undefined;
+}
+
+async function readSecret(file: string, path: readonly string[]): Promise<string> {
+  const key = path.join('.');
+  let text: string;
+  try {
+    text = (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    const why = errorCode(cause) === 'ENOENT' ? 'there is no such file' : errorMessage(cause);
+    throw fileError(`${key} is to be read from ${file}, but ${why}. Create the file or correct the path.`, key, file);
+  }
+  if (text === '') throw fileError(`${key} is to be read from ${file}, but that file is empty.`, key, file);
+  return text;
+}
+
+function fileError(message: string, key: string, file: string): AppError {
+  return new AppError('config-invalid', message, { exitCode: 78, facts: { key, file } });
+}

@@ -1,0 +1,101 @@
+import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import type { ChannelHealth } from '../channels/channel.ts';
+
+/** How a turn is going, and how it ended, for those who talk to an assistant. */
+export type { OutboundEvent, TurnSummary };
+
+export interface AssistantInfo {
+  readonly version: string;
+  /** Of the process that is the assistant. */
+  readonly pid: number;
+  readonly home: string;
+  /** `provider/model` that answers. */
+  readonly model: string;
+  readonly channels: Readonly<Record<string, ChannelHealth>>;
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
+  readonly http: string | null;
+}
+
+export interface SendInput {
+  /** Name of the terminal session. */
+  readonly session: string;
+  readonly text: string;
+  /** Absolute paths of images that belong to the message. */
+  readonly images?: readonly string[];
+  /** `provider/model` for this message only. */
+  readonly model?: string;
+}
+
+/** What a person is asked before something runs. */
+export interface ApprovalQuestion {
+  readonly id: string;
+  /** One line: what kind of thing. */
+  readonly title: string;
+  /** The whole of what will happen. */
+  readonly detail: string;
+  /** Why it is asked. */
+  readonly reason: string;
+}
+
+export interface SendOptions {
+  /** Aborting it stops the turn. */
+  readonly signal?: AbortSignal;
+  /** Live events: text is cumulative, and older ones may be left out. */
+  readonly onEvent?: (event: OutboundEvent) => void;
+  /** Answers questions; without it nobody can be asked. The signal aborts when no answer is needed any more. */
+  readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>;
+}
+
+/** A durable message to a terminal session. */
+export interface AttachedMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: string;
+  readonly turnId?: string;
+}
+
+export interface ToolInfo {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** What a call may change: none, idempotent, effect. */
+  readonly effect: string;
+  /** The least role that may call it. */
+  readonly role: string;
+}
+
+export interface ToolRun {
+  readonly name: string;
+  /** JSON text, as a model would write it. */
+  readonly arguments: string;
+  /** Only decide; run nothing. */
+  readonly dryRun: boolean;
+}
+
+export interface ToolRunReport {
+  readonly decision: 'allow' | 'ask' | 'deny';
+  readonly reason: string | null;
+  /** Null when it did not run. */
+  readonly result: {
+    readonly title: string;
+    readonly output: string;
+    readonly metadata: Readonly<Record<string, string | number | boolean | null>>;
+    readonly isError: boolean;
+  } | null;
+}
+
+/** An assistant to talk to, whether it lives in this process or behind the control socket. */
+export interface AssistantPort {
+  info(): AssistantInfo | Promise<AssistantInfo>;
+  /** Resolves when the turn that answers this message has ended, however it ended. */
+  send(input: SendInput, options: SendOptions): Promise<TurnSummary>;
+  /** While not disposed, messages to this session come to the listener, those that waited first. */
+  attach(session: string, listener: (message: AttachedMessage) => void): Disposable;
+  tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
+  runTool(run: ToolRun): Promise<ToolRunReport>;
+}

@@ -1,0 +1,233 @@
+import { chmod, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { AppError, errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import {
+  PROTOCOL,
+  LineReader,
+  clientFrame,
+  decodeFrame,
+  encodeFrame,
+  type ClientFrame,
+  type ServerFrame,
+} from './control-wire.ts';
+
+/** What a handler may do besides returning its result. */
+export interface RequestContext {
+  /** Aborts when the client says so, goes away, or the server ends. */
+  readonly signal: AbortSignal;
+  /** Tells the client. With a `key`, only the newest of that key is kept while the client is slow to read. */
+  readonly emit: (event: unknown, key?: string) => void;
+  /** Asks the client; rejects when the request or `signal` aborts. */
+  readonly ask: (question: unknown, signal: AbortSignal) => Promise<unknown>;
+}
+
+export type Handler = (params: unknown, context: RequestContext) => Promise<unknown>;
+
+const LONGEST_LINE = 4_000_000;
+/** Bytes that a client may leave unread before it is closed. */
+const MOST_UNREAD = 1_048_576;
+/** Bytes waiting above which keyed events are held back. */
+const SLOW = 65_536;
+const MOST_REQUESTS = 256;
+
+/**
+ * Listens at `path` (mode 0600) until disposed of. A socket that is there already is taken for a leftover: whoever
+ * starts this holds the home's lock.
+ */
+export async function serveControl(options: {
+  readonly path: string;
+  readonly version: string;
+  readonly handlers: Readonly<Record<string, Handler>>;
+  readonly log: Logger;
+}): Promise<AsyncDisposable> {
+  const { path, handlers, log } = options;
+  const connections = new Set<Connection>();
+  const server = createServer((socket) => {
+    const connection = new Connection(socket, handlers, log);
+    connections.add(connection);
+    socket.on('close', () => connections.delete(connection));
+    connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
+  });
+  await rm(path, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new AppError('control-socket', `Could not listen at ${path}: ${errorMessage(cause)}.`, { cause })),
+    );
+    server.listen(path, resolve);
+  });
+  await chmod(path, 0o600);
+  server.on('error', (error) => log.error('the control socket failed', { error }));
+  return {
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      await Promise.all([...connections].map((connection) => connection.end()));
+      await closed;
+    },
+  };
+}
+
+interface Request {
+  readonly controller: AbortController;
+  readonly answers: Map<number, (value: unknown) => void>;
+  readonly done: Promise<void>;
+}
+
+/** One client. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #handlers: Readonly<Record<string, Handler>>;
+  readonly #log: Logger;
+  readonly #reader = new LineReader(LONGEST_LINE);
+  readonly #requests = new Map<number, Request>();
+  readonly #held = new Map<string, ServerFrame>();
+  #questions = 0;
+
+  constructor(socket: Socket, handlers: Readonly<Record<string, Handler>>, log: Logger) {
+    this.#socket = socket;
+    this.#handlers = handlers;
+    this.#log = log;
+    socket.on('data', (chunk) => this.#read(chunk));
+    socket.on('drain', () => this.#release());
+    socket.on('error', (error) => this.#log.debug('a control client broke off', { reason: errorMessage(error) }));
+    socket.on('close', () => this.#abortAll('the client went away'));
+  }
+
+  write(frame: ServerFrame): void {
+    if (this.#socket.destroyed) return;
+    if (this.#socket.writableLength > MOST_UNREAD) {
+      this.#log.warn('closed a control client that does not read', { unread: this.#socket.writableLength });
+      this.#socket.destroy();
+      return;
+    }
+    this.#socket.write(encodeFrame(frame));
+  }
+
+  /** Aborts what runs, gives handlers the chance to say how it ended, and closes. */
+  async end(): Promise<void> {
+    this.#abortAll('the assistant is stopping');
+    await Promise.all([...this.#requests.values()].map((request) => request.done));
+    await new Promise<void>((resolve) => {
+      if (this.#socket.destroyed) resolve();
+      this.#socket.once('close', () => resolve());
+      this.#socket.end(() => this.#socket.destroy());
+      // A client that does not read can not be waited for.
+      if (this.#socket.writableLength > 0) this.#socket.destroy();
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    const lines = this.#reader.push(chunk);
+    if (lines === undefined) {
+      this.#log.warn('closed a control client that wrote an endless line');
+      this.#socket.destroy();
+      return;
+    }
+    for (const line of lines) {
+      const frame = decodeFrame(clientFrame, line);
+      if (frame === undefined) {
+        this.#log.warn('closed a control client that wrote something else than requests');
+        this.#socket.destroy();
+        return;
+      }
+      this.#take(frame);
+    }
+  }
+
+  #take(frame: ClientFrame): void {
+    if ('method' in frame) {
+      this.#start(frame.id, frame.method, frame.params);
+      return;
+    }
+    const request = this.#requests.get(frame.id);
+    if ('abort' in frame) request?.controller.abort(new DOMException('the client stopped it', 'AbortError'));
+    else request?.answers.get(frame.answerTo)?.(frame.value);
+  }
+
+  #start(id: number, method: string, params: unknown): void {
+    const handler = Object.hasOwn(this.#handlers, method) ? this.#handlers[method] : undefined;
+    if (handler === undefined || this.#requests.has(id) || this.#requests.size >= MOST_REQUESTS) {
+      const why =
+        handler === undefined ? `The assistant does not know the request "${method}".` : 'Too many requests at once.';
+      this.write({ id, error: { code: 'request-refused', message: why, exitCode: 1, facts: {} } });
+      return;
+    }
+    const controller = new AbortController();
+    const answers = new Map<number, (value: unknown) => void>();
+    const context: RequestContext = {
+      signal: controller.signal,
+      emit: (event, key) => this.#emit({ id, event }, key === undefined ? undefined : `${id} ${key}`),
+      ask: (question, signal) => this.#ask(id, answers, question, AbortSignal.any([signal, controller.signal])),
+    };
+    const done = this.#run(id, () => handler(params, context));
+    this.#requests.set(id, { controller, answers, done });
+  }
+
+  async #run(id: number, handle: () => Promise<unknown>): Promise<void> {
+    try {
+      const result = await handle();
+      this.#release();
+      this.write({ id, result: result ?? null });
+    } catch (error) {
+      this.write({ id, error: errorFrame(error) });
+    } finally {
+      this.#requests.delete(id);
+    }
+  }
+
+  #emit(frame: ServerFrame, key: string | undefined): void {
+    if (key !== undefined && this.#socket.writableLength > SLOW) {
+      this.#held.set(key, frame);
+      return;
+    }
+    this.#release();
+    this.write(frame);
+  }
+
+  #release(): void {
+    const frames = [...this.#held.values()];
+    this.#held.clear();
+    for (const frame of frames) this.write(frame);
+  }
+
+  async #ask(
+    id: number,
+    answers: Map<number, (value: unknown) => void>,
+    value: unknown,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    signal.throwIfAborted();
+    this.#questions += 1;
+    const question = this.#questions;
+    const answer = Promise.withResolvers<unknown>();
+    const onAbort = (): void => {
+      this.write({ id, withdrawn: question });
+      answer.reject(signal.reason);
+    };
+    answers.set(question, answer.resolve);
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.write({ id, question, value });
+    try {
+      return await answer.promise;
+    } finally {
+      answers.delete(question);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #abortAll(why: string): void {
+    for (const { controller } of this.#requests.values()) controller.abort(new DOMException(why, 'AbortError'));
+  }
+}
+
+function errorFrame(error: unknown): {
+  code: string;
+  message: string;
+  exitCode: number;
+  facts: Record<string, unknown>;
+} {
+  if (error instanceof AppError) {
+    return { code: error.code, message: error.message, exitCode: error.exitCode, facts: { ...error.facts } };
+  }
+  return { code: 'request-failed', message: errorMessage(error), exitCode: 1, facts: {} };
+}

@@ -1,0 +1,132 @@
+import * as z from 'zod';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/log.ts';
+import type {
+  ApprovalQuestion,
+  AssistantInfo,
+  AssistantPort,
+  AttachedMessage,
+  OutboundEvent,
+  SendInput,
+  SendOptions,
+  ToolInfo,
+  ToolRun,
+  ToolRunReport,
+  TurnSummary,
+} from './assistant-port.ts';
+import { connectControl, type ControlClient } from './control-client.ts';
+import { serveControl, type Handler } from './control-server.ts';
+
+const sendParams = z.object({
+  session: z.string().min(1).max(200),
+  text: z.string(),
+  images: z.array(z.string()).exactOptional(),
+  model: z.string().exactOptional(),
+  /** Somebody at the other end answers questions. */
+  asks: z.boolean(),
+});
+const attachParams = z.object({ session: z.string().min(1).max(200) });
+const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
+
+/** Offers an assistant to other processes of this user, at a socket, until disposed of. The home's lock must be held. */
+export function startControlServer(options: {
+  readonly path: string;
+  readonly version: string;
+  readonly assistant: AssistantPort;
+  readonly log: Logger;
+}): Promise<AsyncDisposable> {
+  const { path, version, assistant, log } = options;
+  return serveControl({ path, version, handlers: assistantHandlers(assistant), log });
+}
+
+/** One method each. */
+function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Handler>> {
+  return {
+    info: async () => assistant.info(),
+    tools: async () => assistant.tools(),
+    runTool: async (params) => assistant.runTool(runParams.parse(params)),
+    send: async (params, { signal, emit, ask }) => {
+      const { asks, ...input } = sendParams.parse(params);
+      return assistant.send(input, {
+        signal,
+        onEvent: (event) => emit(event, liveKey(event)),
+        ...(asks ? { onApproval: async (question, stop) => (await ask(question, stop)) === true } : {}),
+      });
+    },
+    attach: async (params, { signal, emit }) => {
+      const { session } = attachParams.parse(params);
+      using _attached = assistant.attach(session, (message) => {
+        signal.throwIfAborted();
+        emit(message);
+      });
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    },
+  };
+}
+
+/** The assistant that listens at `path`, as if it lived here; undefined when none does. Disposing disconnects. */
+export async function connectAssistant(path: string, clock: Clock): Promise<RemoteAssistant | undefined> {
+  const client = await connectControl(path, clock);
+  return client === undefined ? undefined : new RemoteAssistant(client);
+}
+
+/** An assistant behind the control socket. What it says is taken as it is: both ends are the same program. */
+class RemoteAssistant implements AssistantPort, AsyncDisposable {
+  readonly #client: ControlClient;
+
+  constructor(client: ControlClient) {
+    this.#client = client;
+  }
+
+  async info(): Promise<AssistantInfo> {
+    return (await this.#client.request('info', null)) as AssistantInfo;
+  }
+
+  async tools(): Promise<readonly ToolInfo[]> {
+    return (await this.#client.request('tools', null)) as readonly ToolInfo[];
+  }
+
+  async runTool(run: ToolRun): Promise<ToolRunReport> {
+    return (await this.#client.request('runTool', run)) as ToolRunReport;
+  }
+
+  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
+    const { signal, onEvent, onApproval } = options;
+    const summary = await this.#client.request(
+      'send',
+      { ...input, asks: onApproval !== undefined },
+      {
+        ...(signal === undefined ? {} : { signal }),
+        onEvent: (event) => onEvent?.(event as OutboundEvent),
+        onQuestion: async (question, stop) => (await onApproval?.(question as ApprovalQuestion, stop)) ?? false,
+      },
+    );
+    return summary as TurnSummary;
+  }
+
+  attach(session: string, listener: (message: AttachedMessage) => void): Disposable {
+    const detach = new AbortController();
+    const attached = this.#client.request(
+      'attach',
+      { session },
+      {
+        signal: detach.signal,
+        onEvent: (message) => {
+          if (!detach.signal.aborted) listener(message as AttachedMessage);
+        },
+      },
+    );
+    // A lost connection shows at the next request.
+    attached.catch(() => {});
+    return { [Symbol.dispose]: () => detach.abort() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client.close();
+  }
+}
+
+/** Cumulative events of a turn, of which only the newest matters. */
+function liveKey(event: OutboundEvent): string | undefined {
+  return event.type === 'text' || event.type === 'reasoning' ? `${event.turnId} ${event.type}` : undefined;
+}

@@ -1,0 +1,91 @@
+import { PassThrough } from 'node:stream';
+import type { Assistant, AssistantSettings } from '../../src/app.ts';
+import type { CliContext, StopSignal } from '../../src/cli/context.ts';
+import { run } from '../../src/cli/run.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { silentLog, type Logger } from '../../src/util/log.ts';
+import { FakeAssistant } from '../gateway/fake-assistant.ts';
+import { temporaryFolder } from '../config/temporary-home.ts';
+
+/** A command line in a world of its own: its terminal, its home, its assistant. */
+export class CommandLine {
+  readonly assistant = new FakeAssistant();
+  readonly home = temporaryFolder();
+  readonly stdin: PassThrough & { isTTY?: boolean } = new PassThrough();
+  readonly stdout: PassThrough & { isTTY?: boolean } = new PassThrough();
+  readonly stderr = new PassThrough();
+  /** How assistants were started in this process. */
+  readonly started: AssistantSettings[] = [];
+  readonly logged: { message: string; fields: Record<string, unknown> }[] = [];
+  readonly exits: number[] = [];
+  /** Whether a gateway of this home is running. */
+  running = false;
+  env: Readonly<Record<string, string>> = {};
+  startError: Error | undefined;
+  out = '';
+  err = '';
+  readonly #signals = new Set<(signal: StopSignal) => void>();
+
+  constructor(options: { readonly terminal?: boolean } = {}) {
+    if (options.terminal === true) {
+      this.stdin.isTTY = true;
+      this.stdout.isTTY = true;
+    }
+    this.stdout.on('data', (chunk) => {
+      this.out += String(chunk);
+    });
+    this.stderr.on('data', (chunk) => {
+      this.err += String(chunk);
+    });
+  }
+
+  /** Runs a command in this home; resolves with the exit code. */
+  run(...argv: readonly string[]): Promise<number> {
+    return run(argv, this.#context());
+  }
+
+  signal(signal: StopSignal): void {
+    for (const listener of this.#signals) listener(signal);
+  }
+
+  type(text: string): void {
+    this.stdin.write(text);
+  }
+
+  #context(): CliContext {
+    return {
+      stdin: this.stdin,
+      stdout: this.stdout,
+      stderr: this.stderr,
+      env: { ASSISTANT_HOME: this.home, NO_COLOR: '1', ...this.env },
+      clock: systemClock,
+      onSignal: (listener) => {
+        this.#signals.add(listener);
+        return { [Symbol.dispose]: () => this.#signals.delete(listener) };
+      },
+      onStray: () => ({ [Symbol.dispose]: () => {} }),
+      exitNow: (code) => this.exits.push(code),
+      connect: async () => (this.running ? this.assistant : undefined),
+      app: async () => ({ createAssistant: async (settings) => this.#start(settings) }),
+    };
+  }
+
+  #start(settings: AssistantSettings): Assistant {
+    if (this.startError !== undefined) throw this.startError;
+    this.started.push(settings);
+    const { assistant } = this;
+    return Object.assign(assistant, {
+      log: this.#log(),
+      run: (text: string) => assistant.send({ session: 'main', text }, {}),
+      stream: () => {
+        throw new Error('the command line does not stream');
+      },
+    });
+  }
+
+  #log(): Logger {
+    const write = (message: string, fields: Record<string, unknown> = {}): void =>
+      void this.logged.push({ message, fields });
+    return { ...silentLog, info: write, warn: write, error: write };
+  }
+}

@@ -1,0 +1,230 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../src/util/errors.ts';
+import { temporaryFolder } from '../config/temporary-home.ts';
+import { waitFor } from '../support/wait.ts';
+import { CommandLine } from './command-line.ts';
+
+describe('the command line', () => {
+  test('shows its version', async () => {
+    const line = new CommandLine();
+    expect(await line.run('--version')).toBe(0);
+    expect(line.out).toMatch(/^\d+\.\d+\.\d+\n$/u);
+  });
+
+  test.each([[[]], [['--help']], [['-h']]])('shows help for %j', async (argv) => {
+    const line = new CommandLine();
+    expect(await line.run(...argv)).toBe(0);
+    for (const command of ['gateway', 'chat', 'init', 'status', 'tools', '--home']) expect(line.out).toContain(command);
+    expect(line.err).toBe('');
+  });
+
+  test('shows help for a command, with the home', async () => {
+    const line = new CommandLine();
+    expect(await line.run('chat', '--help')).toBe(0);
+    expect(line.out).toContain('--timeout <seconds>');
+    expect(line.out).toContain('--home <folder>');
+  });
+
+  test.each([
+    [['gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
+    [['tools', 'lsit'], "Unknown command 'lsit'. Did you mean list? See assistant --help.\n"],
+    [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See assistant --help.\n"],
+    [['chat', '-m'], "Option '-m, --message <text>' argument missing. See assistant --help.\n"],
+    [['tools', 'run'], "Missing required argument 'name'. See assistant --help.\n"],
+    [['chat', '--timeout', 'soon', '-m', 'x'], '--timeout must be a number above 0, but "soon" was given.\n'],
+    [['chat', '-m', ' '], 'The message is empty. Say something with -m "…".\n'],
+  ])('says in one sentence what is wrong with %j', async (argv, sentence) => {
+    const line = new CommandLine();
+    expect(await line.run(...argv)).toBe(2);
+    expect(line.err).toBe(sentence);
+    expect(line.out).toBe('');
+  });
+
+  test.each([
+    [(home: string) => ['--home', home, 'tools', 'list']],
+    [(home: string) => ['tools', '--home', home, 'list']],
+    [(home: string) => ['tools', 'list', '--home', home]],
+  ])('takes the home before and after the command', async (argv) => {
+    const line = new CommandLine();
+    const home = temporaryFolder();
+    expect(await line.run(...argv(home))).toBe(0);
+    expect(line.started).toMatchObject([{ home }]);
+  });
+
+  test('ends with the sentence and the exit code of an error', async () => {
+    const line = new CommandLine();
+    line.startError = new AppError('home-locked', 'This home is in use by process 7.', { exitCode: 3 });
+    expect(await line.run('chat', '-m', 'hi')).toBe(3);
+    expect(line.err).toBe('This home is in use by process 7.\n');
+  });
+
+  test('shows no stack for what nobody expected, unless the log level is debug', async () => {
+    const line = new CommandLine();
+    line.startError = new Error('odd');
+    expect(await line.run('chat', '-m', 'hi')).toBe(1);
+    expect(line.err).toBe('Something unexpected went wrong: odd\n');
+    line.err = '';
+    writeFileSync(join(line.home, 'config.json'), '{"log": {"level": "debug"}}');
+    expect(await line.run('chat', '-m', 'hi')).toBe(1);
+    expect(line.err).toMatch(/^Something unexpected went wrong: odd\nError: odd\n\s+at /u);
+  });
+});
+
+describe('init', () => {
+  test('says what it made and what it left', async () => {
+    const line = new CommandLine();
+    expect(await line.run('init')).toBe(0);
+    expect(line.out).toContain('  config.json\n');
+    expect(line.out).toContain('  workspace/SOUL.md\n');
+    writeFileSync(join(line.home, 'workspace', 'SOUL.md'), 'mine');
+    line.out = '';
+    expect(await line.run('init')).toBe(0);
+    expect(line.out).toContain('Nothing was missing');
+    expect(readFileSync(join(line.home, 'workspace', 'SOUL.md'), 'utf8')).toBe('mine');
+  });
+});
+
+describe('status', () => {
+  test('tells what it can see when nothing runs', async () => {
+    const line = new CommandLine();
+    line.env = { TELEGRAM_BOT_TOKEN: '1:a' };
+    writeFileSync(join(line.home, 'config.json'), '{"agnt": {}}');
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain('not running\n');
+    expect(line.out).toContain('channels  telegram');
+    expect(line.out).toContain('⚠ The setting "agnt" is not known');
+    expect(line.started).toEqual([]);
+  });
+
+  test('as JSON says the same', async () => {
+    const line = new CommandLine();
+    expect(await line.run('status', '--json')).toBe(0);
+    expect(JSON.parse(line.out)).toEqual({
+      running: false,
+      home: line.home,
+      config: { path: join(line.home, 'config.json'), exists: false },
+      model: 'auto',
+      channels: [],
+      warnings: [],
+    });
+  });
+
+  test('asks the assistant that runs', async () => {
+    const line = new CommandLine();
+    line.running = true;
+    line.assistant.facts = {
+      ...line.assistant.facts,
+      startedAt: Date.now() - 3_720_000,
+      channels: { telegram: { state: 'failed', detail: 'the token was revoked' } },
+      warnings: ['Careful.'],
+    };
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain('running, process 42, version 1.2.3, for 1 h 2 min');
+    expect(line.out).toContain('telegram: failed (the token was revoked)');
+    expect(line.out).toContain('⚠ Careful.');
+    line.out = '';
+    await line.run('status', '--json');
+    expect(JSON.parse(line.out)).toMatchObject({ running: true, model: 'demo/scripted' });
+    expect(line.assistant.disposed).toBe(2);
+  });
+
+  test('of a configuration that can not run is an error', async () => {
+    const line = new CommandLine();
+    writeFileSync(join(line.home, 'config.json'), '{"gateway": }');
+    expect(await line.run('status')).toBe(78);
+    expect(line.err).toContain('config.json:1:13: a value is missing');
+  });
+});
+
+describe('tools', () => {
+  test('list shows names and first lines', async () => {
+    const line = new CommandLine();
+    expect(await line.run('tools', 'list')).toBe(0);
+    expect(line.out).toBe('exec       Runs a command. (owner only)\nread_file  Reads a file.\n');
+    line.out = '';
+    await line.run('tools', 'list', '--json');
+    expect(JSON.parse(line.out)).toMatchObject([{ name: 'exec', effect: 'effect' }, { name: 'read_file' }]);
+  });
+
+  test.each([
+    [['read_file', '{"path":"a"}'], 0, { decision: 'allow', reason: null, result: { output: '{"path":"a"}' } }],
+    [['read_file'], 0, { result: { output: '{}' } }],
+    [['read_file', '{}', '--dry-run'], 0, { decision: 'allow', result: null }],
+    [['broken', '{}'], 1, { decision: 'allow', result: { isError: true } }],
+    [['exec', '{}'], 1, { decision: 'deny', reason: 'not here', result: null }],
+  ])('run %j ends with %d', async (argv, code, report) => {
+    const line = new CommandLine();
+    expect(await line.run('tools', 'run', ...argv)).toBe(code);
+    expect(JSON.parse(line.out)).toMatchObject(report);
+    expect(line.assistant.disposed).toBe(1);
+  });
+});
+
+describe('gateway', () => {
+  test('serves until SIGTERM, and says once that it is ready', async () => {
+    const line = new CommandLine();
+    line.assistant.facts = { ...line.assistant.facts, http: 'http://127.0.0.1:1', warnings: ['Careful.'] };
+    const ended = line.run('gateway', '--port', '0');
+    await waitFor(() => line.logged.some(({ message }) => message === 'ready'));
+    expect(line.started).toMatchObject([{ home: line.home, serve: 'gateway', config: { gateway: { port: 0 } } }]);
+    line.signal('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(line.assistant.disposed).toBe(1);
+    expect(line.exits).toEqual([]);
+    const ready = line.logged.filter(({ message }) => message === 'ready');
+    expect(ready).toMatchObject([
+      { fields: { model: 'demo/scripted', channels: ['terminal'], http: 'http://127.0.0.1:1' } },
+    ]);
+    expect(line.logged[0]).toEqual({ message: 'check the configuration', fields: { warning: 'Careful.' } });
+    expect(line.out).toBe('');
+  });
+
+  test('exits at once at the second signal', async () => {
+    const line = new CommandLine();
+    const stopping = Promise.withResolvers<void>();
+    line.assistant[Symbol.asyncDispose] = () => stopping.promise;
+    const ended = line.run('gateway');
+    await waitFor(() => line.logged.length > 0);
+    line.signal('SIGINT');
+    line.signal('SIGINT');
+    expect(line.exits).toEqual([130]);
+    stopping.resolve();
+    expect(await ended).toBe(0);
+  });
+
+  test('talks in its terminal when there is no chat platform', async () => {
+    const line = new CommandLine({ terminal: true });
+    const ended = line.run('gateway');
+    await waitFor(() => line.out.includes('you › '));
+    line.type('hello\r');
+    await waitFor(() => line.out.includes('You said: hello'));
+    line.type('\u0004');
+    expect(await ended).toBe(0);
+    expect(line.assistant.disposed).toBe(1);
+  });
+
+  test('does not talk there when there is one', async () => {
+    const line = new CommandLine({ terminal: true });
+    line.assistant.facts = {
+      ...line.assistant.facts,
+      channels: { terminal: { state: 'running' }, telegram: { state: 'running' } },
+    };
+    const ended = line.run('gateway');
+    await waitFor(() => line.logged.length > 0);
+    line.signal('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(line.out).toBe('');
+  });
+
+  test('fills a home that is new, and leaves one alone that is not', async () => {
+    const line = new CommandLine();
+    expect(await line.run('tools', 'list')).toBe(0);
+    expect(existsSync(join(line.home, 'workspace', 'SOUL.md'))).toBe(true);
+    const { rm } = await import('node:fs/promises');
+    await rm(join(line.home, 'workspace', 'SOUL.md'));
+    expect(await line.run('tools', 'list')).toBe(0);
+    expect(existsSync(join(line.home, 'workspace', 'SOUL.md'))).toBe(false);
+  });
+});

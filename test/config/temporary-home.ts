@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
+import { AppError } from '../../src/util/errors.ts';
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'assistant-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Loads a configuration file with this text; undefined is no file. */
+export async function load(
+  text: string | undefined,
+  env: Readonly<Record<string, string>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
+): Promise<LoadedConfig> {
+  const home = temporaryFolder();
+  if (text !== undefined) writeFileSync(join(home, 'config.json'), text);
+  return loadConfig({ home, env, overrides });
+}
+
+/** The error that a promise rejects with. */
+export async function failureOf(promise: Promise<unknown>): Promise<AppError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('did not fail');
+}
