@@ -1,19 +1,141 @@
+import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import * as z from 'zod';
+import { guardCommand } from '../security/commands.ts';
+import { within } from '../security/path-rules.ts';
 import type { Clock } from '../util/clock.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { AppError } from '../util/errors.ts';
+import { Slots } from '../util/slots.ts';
+import { oneLine } from '../util/text.ts';
+import { runCommand, type CommandOutcome } from './exec-run.ts';
+import { defineTool, type Tool, type ToolContext, type ToolDecision, type ToolResult } from './tool.ts';
+
 export interface ExecOptions {
-  readonly mode: string;
-  readonly clock: Clock;
+  /** `auto` asks for every command as long as there is no sandbox. */
+  readonly mode: 'off' | 'ask' | 'auto' | 'full';
+  /** For commands that do not say; 600 at most. */
+  readonly timeoutSeconds: number;
+  /** Commands at once; others wait. */
+  readonly maxConcurrent: number;
+  /** Absolute; commands run in it or below it, and it is their HOME. */
   readonly workspace: string;
+  /** All that commands see of the environment. */
   readonly environment: Readonly<Record<string, string>>;
+  readonly clock: Clock;
 }
-export function createExecTool(_options: ExecOptions): Tool {
+
+const LONGEST_SECONDS = 600;
+/** Room to end a command that ran into its own limit. */
+const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
+const SLOW_MS = 5_000;
+
+const parameters = z.object({
+  command: z.string().min(1).describe('Command for bash'),
+  cwd: z.string().min(1).optional().describe('Folder to run it in; default: the workspace'),
+  timeoutSeconds: z.number().positive().max(LONGEST_SECONDS).optional().describe('Ends it after so many seconds'),
+});
+
+type Params = z.infer<typeof parameters>;
+
+export function createExecTool(options: ExecOptions): Tool {
+  const { mode, clock, workspace, environment } = options;
+  const slots = new Slots(options.maxConcurrent);
+
+  const run = async ({ command, cwd, timeoutSeconds }: Params, context: ToolContext): Promise<ToolResult> => {
+    const seconds = Math.min(timeoutSeconds ?? options.timeoutSeconds, LONGEST_SECONDS);
+    const { signal } = context;
+    const outcome = await slots.run(async () => {
+      const place = await findFolder(workspace, cwd);
+      if ('problem' in place) throw new AppError('exec-folder', place.problem);
+      using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
+      return await runCommand({
+        command,
+        cwd: place.folder,
+        environment: { ...environment, HOME: workspace },
+        timeoutMs: seconds * 1000,
+        signal,
+        clock,
+      });
+    }, signal);
+    return toResult(command, outcome, seconds);
+  };
+
   return defineTool({
     name: 'exec',
-    description: 'tmp',
-    parameters: z.object({ command: z.string() }),
+    description:
+      'Run a shell command in the workspace and get its output. Standard input is empty; whatever still runs when the command ends is stopped.',
+    parameters,
     effect: 'effect',
     role: 'owner',
-    execute: async ({ command }) => ({ title: 'ran', output: command, metadata: {} }),
+    timeoutMs: TOOL_TIMEOUT_MS,
+    async decide({ command, cwd }): Promise<ToolDecision> {
+      if (mode === 'off') return deny('Running commands is switched off in the configuration (tools.exec.mode).');
+      if (command.includes('\0')) return deny('A command can not contain NUL characters.');
+      const guarded = guardCommand(command);
+      if (guarded.decision === 'deny') return guarded;
+      const place = await findFolder(workspace, cwd);
+      if ('problem' in place) return deny(place.problem);
+      if (mode === 'full') return { decision: 'allow' };
+      const reason =
+        mode === 'ask'
+          ? 'The configuration wants a yes for every command (tools.exec.mode).'
+          : 'Until the sandbox is available each command needs a yes.';
+      const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
+      return { decision: 'ask', reason, request: { title: 'Run a command', detail: where + visible(command), reason } };
+    },
+    execute: run,
   });
+}
+
+function deny(reason: string): ToolDecision {
+  return { decision: 'deny', reason };
+}
+
+/** The real path of a folder in the workspace; a sentence for any other. */
+async function findFolder(
+  workspace: string,
+  cwd = '.',
+): Promise<{ readonly folder: string } | { readonly problem: string }> {
+  const root = await realFolder(workspace);
+  if (root === undefined) return { problem: `The workspace ${workspace} is not there; create it to run commands.` };
+  const folder = await realFolder(resolve(root, cwd));
+  if (folder === undefined) return { problem: `There is no folder ${visible(cwd)} to run a command in.` };
+  if (within(root, folder)) return { folder };
+  return { problem: `${visible(cwd)} is outside the workspace; commands start only inside it.` };
+}
+
+async function realFolder(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toResult(command: string, outcome: CommandOutcome, seconds: number): ToolResult {
+  const { exitCode, durationMs, truncated, bytes, output } = outcome;
+  const notes = [
+    ...(outcome.timedOut ? [`It was ended after ${seconds} s, its time limit, with all it had started.`] : []),
+    ...(!outcome.timedOut && outcome.signal !== null ? [`It was ended by the signal ${outcome.signal}.`] : []),
+    ...(outcome.background
+      ? ['Something it started still ran in the background and was stopped; commands can not leave anything running.']
+      : []),
+    ...(outcome.clean ? [] : ['Something it started could not be stopped and may still run.']),
+  ].map((note) => `[${note}]`);
+  const separator = output === '' || output.endsWith('\n') || notes.length === 0 ? '' : '\n';
+  return {
+    title: oneLine(`ran ${visible(command)}`, 80),
+    output: output + separator + notes.join('\n'),
+    metadata: { exitCode, durationMs, truncated, bytes },
+    ...(exitCode === 0 && !outcome.timedOut ? {} : { isError: true }),
+  };
+}
+
+/** Everything that can not be seen spelled out, so that a person knows what they agree to. */
+function visible(text: string): string {
+  return text.replace(
+    /(?!\n)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}]|(?! )\p{Zs}/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
 }

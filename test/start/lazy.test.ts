@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { startFakeTelegram } from '../support/fake-telegram.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta.url));
+
+/** The packages that a gateway has loaded a second after it said that it is ready. */
+async function packagesLoadedBy(config: unknown): Promise<Set<string>> {
+  await using folder = await tempFolder();
+  const home = join(folder.path, 'home');
+  const record = join(folder.path, 'loads');
+  await mkdir(home, { mode: 0o700 });
+  await writeFile(join(home, 'config.json'), JSON.stringify(config));
+  const child = spawn(process.execPath, ['--import', RECORDER, MAIN, 'gateway', '--home', home, '--port', '0'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: folder.path, RECORD_LOADS: record },
+  });
+  let log = '';
+  child.stderr.on('data', (data: Buffer) => (log += data.toString()));
+  try {
+    await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 15_000, what: `ready in:\n${log}` });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+  } finally {
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await gone;
+  }
+  return new Set(existsSync(record) ? readFileSync(record, 'utf8').split('\n') : []);
+}
+
+const SDKS = ['grammy', 'discord.js', '@slack/bolt', 'openai', '@anthropic-ai/sdk'];
+
+describe('SDKs are loaded when they are enabled, and not before', () => {
+  test('without a channel and without a key none is', async () => {
+    const loaded = await packagesLoadedBy({});
+    expect(SDKS.filter((name) => loaded.has(name))).toEqual([]);
+    expect(loaded).toContain('zod');
+  });
+
+  test('with Telegram and Anthropic just these two are', async () => {
+    await using telegram = await startFakeTelegram();
+    const loaded = await packagesLoadedBy({
+      providers: { anthropic: { apiKey: 'test-key-12345678', baseUrl: 'http://127.0.0.1:9' } },
+      channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: ['1'] } },
+    });
+    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['grammy', '@anthropic-ai/sdk']);
+  });
+});
