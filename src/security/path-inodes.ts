@@ -55,5 +55,5 @@ function sameInode(a: Stats, b: Stats): boolean {
 
 /** The same file with, as far as one can tell, the same content. */
 export function sameFile(a: Stats | undefined, b: Stats): boolean {
-  return a !== undefined && sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs;
+  return a !== undefined && sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
 }

@@ -51,7 +51,7 @@ function convert(value: unknown, expected: string): unknown {
     return Number.isFinite(number) ? number : undefined;
   }
   if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-  if (expected === 'string' && typeof value === 'number') return String(value);
+  if (expected === 'string' && Number.isSafeInteger(value)) return String(value);
   if (expected === 'array' && (typeof value === 'string' || typeof value === 'number')) return [value];
   return undefined;
 }

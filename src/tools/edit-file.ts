@@ -9,6 +9,8 @@ import { defineTool, type Tool } from './tool.ts';
 
 /** How many near misses are named. */
 const CANDIDATES = 5;
+/** How many lines of occurrences are named. */
+const MOST_PLACES = 20;
 
 export function editFileTool(guard: PathGuard): Tool {
   return defineTool({
@@ -30,22 +32,22 @@ export function editFileTool(guard: PathGuard): Tool {
       const decoded = decodeText(bytes);
       if ('binary' in decoded) return errorResult(title, 'This is a binary file, so it is not edited.');
       const { text, format } = decoded;
-      const crlf = text.includes('\r\n');
+      // Line ends are read as \n; only a file of mixed ends may hold the text with bare ones.
+      const crlf = text.includes('\r\n') && (text.includes(toCrlf(oldText)) || !text.includes(oldText));
       const wanted = crlf ? toCrlf(oldText) : oldText;
-      const places = occurrences(text, wanted);
+      const places = occurrences(text, wanted, replaceAll ? wanted.length : 1);
       if (places.length === 0) return errorResult(title, notFound(text, oldText));
       if (places.length > 1 && !replaceAll) {
-        const lines = places.map((at) => lineOf(text, at)).join(', ');
         return errorResult(
           title,
-          `oldText occurs ${places.length} times, at lines ${lines}. Add context to it, or set replaceAll.`,
+          `oldText occurs ${places.length} times, at ${linesOf(text, places)}. Add context to it, or set replaceAll.`,
         );
       }
       const changed = text.split(wanted).join(crlf ? toCrlf(newText) : newText);
       await guard.writeFile(path, encodeText(changed, format), { ...useOf(context), unchangedSince: stat });
       return {
         title: `edited ${path}`,
-        output: `Replaced ${plural(places.length, 'occurrence')} at ${places.length === 1 ? 'line' : 'lines'} ${places.map((at) => lineOf(text, at)).join(', ')}.`,
+        output: `Replaced ${plural(places.length, 'occurrence')} at ${linesOf(text, places)}.`,
         metadata: { occurrences: places.length },
       };
     },
@@ -78,14 +80,16 @@ function toCrlf(text: string): string {
   return text.replace(/\r?\n/gu, '\r\n');
 }
 
-function occurrences(text: string, wanted: string): number[] {
+/** With a `step` below the length of `wanted` places may overlap. */
+function occurrences(text: string, wanted: string, step: number): number[] {
   const places: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) places.push(at);
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + step)) places.push(at);
   return places;
 }
 
-function lineOf(text: string, at: number): number {
-  return text.slice(0, at).split('\n').length;
+function linesOf(text: string, places: readonly number[]): string {
+  const lines = places.slice(0, MOST_PLACES).map((at) => text.slice(0, at).split('\n').length);
+  return `${places.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${places.length > MOST_PLACES ? ', …' : ''}`;
 }
 
 /** Names lines that match when white space is ignored: most misses are indentation. */

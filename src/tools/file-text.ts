@@ -11,10 +11,7 @@ const SNIFF_BYTES = 8_192;
 /** Guesses the encoding: by byte-order mark, else UTF-8 where it is valid, else Latin-1. NUL bytes mean binary. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (startsWith(buffer, 0xef, 0xbb, 0xbf)) {
-    return { text: buffer.toString('utf8', 3), format: { encoding: 'utf-8', bom: true } };
-  }
-  if (startsWith(buffer, 0xff, 0xfe)) {
+  if (startsWith(buffer, 0xff, 0xfe) && buffer.length % 2 === 0) {
     return { text: buffer.toString('utf16le', 2), format: { encoding: 'utf-16le', bom: true } };
   }
   if (startsWith(buffer, 0xfe, 0xff) && buffer.length % 2 === 0) {
@@ -23,7 +20,8 @@ export function decodeText(bytes: Uint8Array): Decoded {
   if (buffer.subarray(0, SNIFF_BYTES).includes(0)) return { binary: true };
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { text, format: { encoding: 'utf-8', bom: false } };
+    const bom = text.startsWith('\ufeff');
+    return { text: bom ? text.slice(1) : text, format: { encoding: 'utf-8', bom } };
   } catch {
     return { text: buffer.toString('latin1'), format: { encoding: 'latin-1', bom: false } };
   }

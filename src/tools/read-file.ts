@@ -50,10 +50,11 @@ function page(
   if (offset > lines.length) {
     return errorResult(title, `The file has ${lines.length} lines; line ${offset} was asked for.`, { size });
   }
+  const longest = Math.min(LONGEST_LINE, pageChars);
   const shown: string[] = [];
   let used = 0;
   for (const [i, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
-    const numbered = `${offset + i}\t${line.length > LONGEST_LINE ? `${cut(line, LONGEST_LINE)}… (${line.length} characters)` : line}`;
+    const numbered = `${offset + i}\t${line.length > longest ? `${cut(line, longest)}… (${line.length} characters)` : line}`;
     used += numbered.length + 1;
     if (used > pageChars && shown.length > 0) break;
     shown.push(numbered);

@@ -1,13 +1,21 @@
 import type { Role } from '../bus/messages.ts';
 import type { ToolSpec } from '../providers/provider.ts';
-import { deadline, raceAbort, type Clock } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import { parseArguments } from './arguments.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
-import { capOutput, errorResult } from './result.ts';
+import { capOutput, errorResult, failureLine } from './result.ts';
 import { toJsonSchema } from './schema.ts';
-import type { EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from './tool.ts';
+import type {
+  ApprovalAnswer,
+  ApprovalRequest,
+  EffectClass,
+  Tool,
+  ToolContext,
+  ToolDecision,
+  ToolResult,
+} from './tool.ts';
 
 /** Names that models know from elsewhere. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -29,6 +37,10 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 const TIMEOUT_MS = 120_000;
+/** Below the 2 s in which a /stop is acknowledged. */
+const CLEAN_UP_MS = 1_500;
+/** Longest part of an unknown name that is repeated. */
+const LONGEST_NAME = 64;
 const CUT_OFF = 'Cut off: the turn was stopped.';
 
 export interface RegistryOptions {
@@ -112,7 +124,7 @@ export class ToolRegistry {
     try {
       return (await ready.tool.decide?.(ready.params, context)) ?? { decision: 'allow' };
     } catch (error) {
-      return { decision: 'deny', reason: errorMessage(error) };
+      return { decision: 'deny', reason: failureLine(error) };
     }
   }
 
@@ -123,11 +135,11 @@ export class ToolRegistry {
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
     const ready = this.#prepare(call, context.role);
-    if ('problem' in ready) return errorResult(call.name, ready.problem);
+    if ('problem' in ready) return errorResult(call.name.slice(0, LONGEST_NAME), ready.problem);
     const decision = await this.decide(call, context);
     if (decision.decision === 'deny') return errorResult(ready.tool.name, `Refused: ${decision.reason}`);
     if (decision.decision === 'allow') return this.#execute(ready, context, options);
-    const answer = await context.approve(decision.request);
+    const answer = await ask(decision.request, context);
     if (!answer.approved) return errorResult(ready.tool.name, `Not done: ${answer.reason}. (${decision.reason})`);
     return this.#execute(ready, { ...context, approved: decision.request.detail }, options);
   }
@@ -135,29 +147,37 @@ export class ToolRegistry {
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
     if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');
     const slot = options.slot ?? ((task) => task());
-    let written = tool.effect !== 'effect';
+    let started = false;
     try {
       return await slot(async () => {
-        if (!written) await options.beforeEffect?.();
-        written = true;
+        context.signal.throwIfAborted();
+        if (tool.effect === 'effect') await options.beforeEffect?.();
+        context.signal.throwIfAborted();
+        started = true;
         return this.#within(tool, params, context);
       });
     } catch (error) {
-      if (!context.signal.aborted && !written) throw error;
-      if (!context.signal.aborted) return errorResult(tool.name, errorMessage(error));
-      return errorResult(tool.name, `${CUT_OFF}${written ? ' It may have taken effect.' : ' It had not started.'}`);
+      if (context.signal.aborted) {
+        return errorResult(tool.name, started ? CUT_OFF + doubt(tool) : `${CUT_OFF} It had not started.`);
+      }
+      if (!started && tool.effect === 'effect') throw error;
+      return errorResult(tool.name, failureLine(error));
     }
   }
 
   async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
     const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
-    using limit = deadline(this.#options.clock, limitMs, tool.name);
+    const { clock } = this.#options;
+    using limit = deadline(clock, limitMs, tool.name);
     const signal = AbortSignal.any([context.signal, limit.signal]);
+    const running = tool.execute(params, { ...context, signal });
     try {
-      return await raceAbort(tool.execute(params, { ...context, signal }), signal);
+      return await raceAbort(running, signal);
     } catch (error) {
+      // A stopped tool may clean up (end its processes) before the turn goes on.
+      if (context.signal.aborted) await Promise.race([running.catch(() => {}), sleep(clock, CLEAN_UP_MS)]);
       if (!limit.signal.aborted || context.signal.aborted) throw error;
-      return errorResult(tool.name, `Gave up after ${Math.round(limitMs / 1000)} s. It may have taken effect.`);
+      return errorResult(tool.name, `Gave up after ${Math.round(limitMs / 1000)} s.${doubt(tool)}`);
     }
   }
 
@@ -166,13 +186,18 @@ export class ToolRegistry {
     if (tool === undefined) {
       const known = this.specs(role).map(({ name }) => name);
       const guess = nearest(call.name, known);
-      const hint = guess === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${guess}?`;
-      return { problem: `There is no tool named ${call.name.slice(0, 64)}. ${hint}` };
+      const all = known.length === 0 ? 'There are none here.' : `There are: ${known.join(', ')}.`;
+      const hint = guess === undefined ? all : `Did you mean ${guess}?`;
+      return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
     const refusal = refusalOf(tool, role, this.#options.policy);
     if (refusal !== null) return { problem: refusal };
-    const parsed = parseArguments(tool.parameters, call.arguments);
-    return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };
+    try {
+      const parsed = parseArguments(tool.parameters, call.arguments);
+      return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };
+    } catch (error) {
+      return { problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
+    }
   }
 
   #find(name: string): Tool | undefined {
@@ -186,4 +211,18 @@ export class ToolRegistry {
     );
     return { ...result, title: redact(result.title), output: capOutput(redact(result.output), maxOutput), metadata };
   }
+}
+
+/** A person's answer; being stopped and failing to ask are a no. */
+async function ask(request: ApprovalRequest, context: ToolContext): Promise<ApprovalAnswer> {
+  try {
+    return await raceAbort(context.approve(request), context.signal);
+  } catch (error) {
+    return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };
+  }
+}
+
+/** What is to be said of a call that started and was not waited for. */
+function doubt(tool: Tool): string {
+  return tool.effect === 'none' ? '' : ' It may have taken effect.';
 }

@@ -1,12 +1,21 @@
+import { errorMessage } from '../util/errors.ts';
 import { cut, cutStart, oneLine } from '../util/text.ts';
 import type { ToolMetadata, ToolResult } from './tool.ts';
 
 const HEAD = 1_200;
 const TAIL = 600;
+/** Room for the sentence between head and tail. */
+const NOTICE = 160;
+const LONGEST_FAILURE = 1_000;
 
 /** A result that says why nothing was done or what went wrong. */
 export function errorResult(title: string, output: string, metadata: ToolMetadata = {}): ToolResult {
   return { title, output, metadata, isError: true };
+}
+
+/** What was thrown, on one line. */
+export function failureLine(thrown: unknown): string {
+  return cut(errorMessage(thrown).replace(/\s*[\r\n]+\s*/gu, ' '), LONGEST_FAILURE);
 }
 
 /** What the model reads: one header line made of the title and the facts, then the output. */
@@ -21,6 +30,8 @@ export function renderResult({ title, output, metadata, isError }: ToolResult): 
 /** At most `limit` characters: beyond it the head and the tail with a sentence between them. */
 export function capOutput(output: string, limit: number): string {
   if (output.length <= limit) return output;
-  const left = output.length - HEAD - TAIL;
-  return `${cut(output, HEAD)}\n\n[… ${left} of ${output.length} characters are left out here; ask for a smaller part to see them …]\n\n${cutStart(output, TAIL)}`;
+  const tail = Math.min(TAIL, Math.floor((limit - NOTICE) / 3));
+  const head = Math.min(HEAD, limit - NOTICE - tail);
+  const left = output.length - head - tail;
+  return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ask for a smaller part to see them …]\n\n${cutStart(output, tail)}`;
 }

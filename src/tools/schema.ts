@@ -30,13 +30,15 @@ function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {
   return '_zod' in schema;
 }
 
+/** Dropped unless they describe something: the values of a record, or a field of that name. */
 const WITHOUT = new Set(['$schema', 'additionalProperties']);
 
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (!isObject(value)) return value;
   const kept = Object.entries(value).filter(
-    ([key, entry]) => !WITHOUT.has(key) && !(isIntegerBound(key, entry) && value['type'] === 'integer'),
+    ([key, entry]) =>
+      !(WITHOUT.has(key) && !isObject(entry)) && !(isIntegerBound(key, entry) && value['type'] === 'integer'),
   );
   return Object.fromEntries(kept.map(([key, entry]) => [key, strip(entry)]));
 }

@@ -1,0 +1,95 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { PathGuard, type PathGuardOptions } from '../../src/security/paths.ts';
+import { editFileTool } from '../../src/tools/edit-file.ts';
+import { listDirTool } from '../../src/tools/list-dir.ts';
+import { readFileTool } from '../../src/tools/read-file.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import type { ApprovalRequest, ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { writeFileTool } from '../../src/tools/write-file.ts';
+import { testToolContext } from './tool-context.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export interface FileTools extends AsyncDisposable {
+  /** Real path of a fresh home with a `config.json` in it. */
+  readonly home: string;
+  readonly workspace: string;
+  readonly registry: ToolRegistry;
+  /** Every request that a person was asked to allow. */
+  readonly asked: ApprovalRequest[];
+  /** Calls a tool as the owner, who allows what is asked. */
+  call(name: string, args: Record<string, unknown>, overrides?: Partial<ToolContext>): Promise<ToolResult>;
+  /** Puts a file into the workspace and returns its absolute path. */
+  put(path: string, content: string | Uint8Array): Promise<string>;
+}
+
+export interface FileToolsOptions {
+  readonly pageChars?: number;
+  readonly paths?: (home: string) => Partial<PathGuardOptions>;
+  /** Runs in the middle of a write, after the guard was called and before it looks at the file. */
+  readonly beforeWrite?: (path: string) => Promise<unknown>;
+}
+
+/** The four file tools on a real path guard over a temporary home. */
+export async function fileTools(options: FileToolsOptions = {}): Promise<FileTools> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'file-tools-')));
+  const workspace = join(home, 'workspace');
+  await mkdir(workspace);
+  await writeFile(join(home, 'config.json'), '{"secret":true}');
+  const guard = new WatchedGuard(
+    { workspace, home, readRoots: [], restrictToWorkspace: true, ...options.paths?.(home) },
+    options.beforeWrite,
+  );
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: [] },
+    clock: new VirtualClock(),
+    redact: (text) => text,
+    maxOutput: 16_000,
+  });
+  registry.register(readFileTool({ guard, pageChars: options.pageChars ?? 15_600 }));
+  registry.register(writeFileTool(guard));
+  registry.register(editFileTool(guard));
+  registry.register(listDirTool(guard));
+  const asked: ApprovalRequest[] = [];
+  return {
+    home,
+    workspace,
+    registry,
+    asked,
+    call: (name, args, overrides = {}) => {
+      const context = testToolContext({
+        workingDirectory: workspace,
+        approve: async (request) => {
+          asked.push(request);
+          return { approved: true };
+        },
+        ...overrides,
+      });
+      return registry.run({ name, arguments: JSON.stringify(args) }, context);
+    },
+    put: async (path, content) => {
+      const absolute = join(workspace, path);
+      await mkdir(dirname(absolute), { recursive: true });
+      await writeFile(absolute, content);
+      return absolute;
+    },
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+class WatchedGuard extends PathGuard {
+  readonly #beforeWrite: FileToolsOptions['beforeWrite'];
+
+  constructor(options: PathGuardOptions, beforeWrite: FileToolsOptions['beforeWrite']) {
+    super(options);
+    this.#beforeWrite = beforeWrite;
+  }
+
+  override async writeFile(
+    ...[path, bytes, use]: Parameters<PathGuard['writeFile']>
+  ): ReturnType<PathGuard['writeFile']> {
+    await this.#beforeWrite?.(this.resolve(path));
+    return await super.writeFile(path, bytes, use);
+  }
+}

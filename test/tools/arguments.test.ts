@@ -1,0 +1,166 @@
+import * as z from 'zod';
+import { describe, expect, test } from 'vitest';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import { defineTool, type ToolResult } from '../../src/tools/tool.ts';
+import { testToolContext } from '../support/tool-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const schema = z.object({
+  path: z.string().min(1).optional(),
+  limit: z.int().min(1).max(100).optional(),
+  ratio: z.number().optional(),
+  all: z.boolean().optional(),
+  tags: z.array(z.string()).optional(),
+  mode: z.enum(['fast', 'slow']).optional(),
+  range: z.object({ from: z.int(), to: z.int() }).optional(),
+  note: z.string().nullable().optional(),
+});
+
+/** Calls a tool with raw arguments and returns what it was given, if it was called, and what the model reads. */
+async function send(raw: string, parameters: z.ZodObject = schema): Promise<{ given: unknown; answer: ToolResult }> {
+  let given: unknown = 'not called';
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: [] },
+    clock: new VirtualClock(),
+    redact: (text) => text,
+    maxOutput: 16_000,
+  });
+  registry.register(
+    defineTool({
+      name: 'take',
+      description: 'Takes.',
+      parameters,
+      effect: 'effect',
+      execute: async (params) => {
+        given = params;
+        return { title: 'took', output: 'ok', metadata: {} };
+      },
+    }),
+  );
+  const answer = await registry.run({ name: 'take', arguments: raw }, testToolContext());
+  return { given, answer };
+}
+
+describe('text that is not a JSON object', () => {
+  test.each([
+    '{',
+    '{"path": "a"',
+    '{"path": "a",}',
+    "{'path': 'a'}",
+    'path=a',
+    '```json\n{}\n```',
+    '{"path":"a"}{"path":"b"}',
+  ])('%j is refused and never run', async (raw) => {
+    const { given, answer } = await send(raw);
+    expect(given).toBe('not called');
+    expect(answer).toMatchObject({
+      isError: true,
+      output: 'The arguments are not valid JSON, so nothing was done. Call again with a JSON object.',
+    });
+  });
+
+  test.each(['null', '[]', '"a"', '5', 'true'])('%s is JSON but not an object, and never run', async (raw) => {
+    const { given, answer } = await send(raw);
+    expect(given).toBe('not called');
+    expect(answer.output).toBe('The arguments must be a JSON object, so nothing was done.');
+  });
+
+  test.each(['', '  \n'])('empty arguments %j are an empty object', async (raw) => {
+    expect((await send(raw)).given).toEqual({});
+  });
+
+  test('arguments that are nested without end are refused', async () => {
+    const raw = `{"path":${'['.repeat(60_000)}${']'.repeat(60_000)}}`;
+    const { given, answer } = await send(raw);
+    expect(given).toBe('not called');
+    expect(answer.isError).toBe(true);
+  });
+});
+
+describe('harmless slips are put right', () => {
+  test.each([
+    ['a number as text', { limit: '5' }, { limit: 5 }],
+    ['a number with blanks', { limit: ' 5 ' }, { limit: 5 }],
+    ['a fraction as text', { ratio: '-0.5' }, { ratio: -0.5 }],
+    ['true as text', { all: 'true' }, { all: true }],
+    ['false as text', { all: 'false' }, { all: false }],
+    ['a single text for a list', { tags: 'red' }, { tags: ['red'] }],
+    ['null for an absent field', { path: null, limit: null, mode: null, range: null }, {}],
+    ['a number for text', { path: 5 }, { path: '5' }],
+    ['a slip inside an object', { range: { from: '1', to: 2 } }, { range: { from: 1, to: 2 } }],
+    ['several slips at once', { limit: '5', all: 'true', path: null }, { limit: 5, all: true }],
+    ['a field that nobody knows', { path: 'a', colour: 'red' }, { path: 'a' }],
+  ])('%s', async (_name, given, expected) => {
+    expect((await send(JSON.stringify(given))).given).toEqual(expected);
+  });
+
+  test('null stays where it is allowed', async () => {
+    expect((await send('{"note":null,"limit":"5"}')).given).toEqual({ note: null, limit: 5 });
+  });
+
+  test('what fits is left as it is', async () => {
+    const params = { path: '5', limit: 5, all: false, tags: ['true', '1'] };
+    expect((await send(JSON.stringify(params))).given).toEqual(params);
+  });
+});
+
+describe('what does not fit is refused, naming the field, what was expected and what was given', () => {
+  test.each([
+    ['text for a number', '{"limit":"many"}', ['limit', 'expected number', '"many" was given']],
+    ['empty text for a number', '{"limit":""}', ['limit', 'expected number', '"" was given']],
+    ['a fraction', '{"limit":1.5}', ['limit', 'int', '1.5 was given']],
+    ['a value out of range', '{"limit":101}', ['limit', '100', '101 was given']],
+    ['a repaired value out of range', '{"limit":"0"}', ['limit', '1', '0 was given']],
+    ['infinity', '{"ratio":"Infinity"}', ['ratio', 'expected number', '"Infinity" was given']],
+    ['yes for true', '{"all":"yes"}', ['all', 'expected boolean', '"yes" was given']],
+    ['an object for a list', '{"tags":{"a":1}}', ['tags', 'expected array', '{"a":1} was given']],
+    ['an object for text', '{"path":{"a":1}}', ['path', 'expected string', '{"a":1} was given']],
+    ['a word outside a choice', '{"mode":"medium"}', ['mode', '"fast"|"slow"', '"medium" was given']],
+    ['a field inside an object', '{"range":{"from":1}}', ['range.to', 'expected number', 'it is missing']],
+    ['an element of a list', '{"tags":["a",{}]}', ['tags.1', 'expected string', '{} was given']],
+    ['empty text', '{"path":""}', ['path', '1', '"" was given']],
+    ['a number too long to be exact', '{"path":1234567890123456789}', ['path', 'expected string', 'was given']],
+    ['two fields', '{"limit":"many","all":5}', ['limit', 'all', ';']],
+  ])('%s', async (_name, raw, parts) => {
+    const { given, answer } = await send(raw);
+    expect(given).toBe('not called');
+    expect(answer.isError).toBe(true);
+    expect(answer.output).toMatch(/^Nothing was done, because the arguments do not fit: /u);
+    for (const part of parts) expect(answer.output).toContain(part);
+    expect(answer.output).not.toMatch(/received|\n/u);
+  });
+
+  test('a missing field', async () => {
+    const { answer } = await send('{}', z.object({ path: z.string() }));
+    expect(answer.output).toContain('path: Invalid input: expected string, it is missing');
+  });
+
+  test('null for a field that must be there', async () => {
+    const { given, answer } = await send('{"path":null}', z.object({ path: z.string() }));
+    expect(given).toBe('not called');
+    expect(answer.output).toContain('path');
+  });
+
+  test('an unknown field of a strict tool', async () => {
+    const { answer } = await send('{"a":"x","b":1}', z.strictObject({ a: z.string() }));
+    expect(answer.output).toContain('unknown field b');
+  });
+
+  test('a huge value is shown in part, and at most five fields are named', async () => {
+    const long = await send(JSON.stringify({ limit: 'x'.repeat(100_000) }));
+    expect(long.answer.output.length).toBeLessThan(300);
+    const many = await send(JSON.stringify({ tags: Array.from({ length: 50 }, () => ({})) }));
+    expect(many.answer.output.match(/was given/gu)).toHaveLength(5);
+  });
+
+  test('a schema that throws is a refusal', async () => {
+    const parameters = z.object({
+      path: z.string().refine(() => {
+        throw new Error('check broke');
+      }),
+    });
+    const { given, answer } = await send('{"path":"a"}', parameters);
+    expect(given).toBe('not called');
+    expect(answer.output).toBe('The arguments could not be checked, so nothing was done: check broke');
+  });
+});

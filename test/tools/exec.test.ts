@@ -1,0 +1,331 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { mkdir, realpath, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
+import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+let folder: Awaited<ReturnType<typeof tempFolder>>;
+let workspace: string;
+/** Ends what a failed test left running. */
+const over = new AbortController();
+
+beforeAll(async () => {
+  folder = await tempFolder();
+  workspace = await realpath(folder.path);
+});
+
+afterAll(async () => {
+  over.abort(new Error('the tests are over'));
+  await waitFor(() => !runs('exec-test-loop'));
+  await folder[Symbol.asyncDispose]();
+});
+
+function tool(options: Partial<ExecOptions> = {}): Tool {
+  return createExecTool({
+    mode: 'full',
+    timeoutSeconds: 20,
+    maxConcurrent: 4,
+    workspace,
+    environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },
+    clock: systemClock,
+    ...options,
+  });
+}
+
+function context(options: Partial<ToolContext> = {}): ToolContext {
+  return {
+    sessionKey: 'terminal:main',
+    turnId: 'turn',
+    callId: 'turn.1',
+    messageId: 'message',
+    workingDirectory: workspace,
+    signal: over.signal,
+    role: 'owner',
+    origin: 'user',
+    taint: { untrusted: false, private: false },
+    approve: async () => ({ approved: false, reason: 'nobody is asked here' }),
+    progress: () => {},
+    ...options,
+  };
+}
+
+interface Params {
+  readonly cwd?: string;
+  readonly timeoutSeconds?: number;
+}
+
+function run(command: string, params: Params = {}, options: Partial<ToolContext> = {}): Promise<ToolResult> {
+  return tool().execute({ command, ...params }, context(options));
+}
+
+async function decide(command: string, mode: ExecOptions['mode'], cwd?: string): Promise<ToolDecision | undefined> {
+  return tool({ mode }).decide?.({ command, ...(cwd === undefined ? {} : { cwd }) }, context());
+}
+
+/** Whether a process runs whose arguments hold `mark`; dead ones that nobody collected do not count. */
+function runs(mark: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/u.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(mark);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** A number of seconds that no other process sleeps; the tests may run beside each other. */
+let serial = 1_000;
+const uniqueSleep = (): string => `9${process.pid}.${(serial += 1)}`;
+
+describe('what a command may be', () => {
+  test('shows a small, fully described schema', () => {
+    const { name, description, parameters } = tool();
+    const schema = z.toJSONSchema(parameters, { io: 'input', target: 'draft-7' });
+    expect(JSON.stringify({ name, description, schema }).length).toBeLessThan(1_600);
+    for (const field of Object.values(parameters.shape)) expect(field.description).toBeTypeOf('string');
+  });
+
+  test('denies everything when switched off', async () => {
+    expect(await decide('ls', 'off')).toMatchObject({
+      decision: 'deny',
+      reason: expect.stringContaining('switched off'),
+    });
+  });
+
+  test.each(['ask', 'auto'] as const)('asks with the whole command in the mode %s', async (mode) => {
+    const asked = await decide('git status', mode);
+    expect(asked).toMatchObject({ decision: 'ask', request: { title: 'Run a command', detail: 'git status' } });
+  });
+
+  test('shows hidden characters and the folder to whom it asks', async () => {
+    await mkdir(join(workspace, 'sub'), { recursive: true });
+    const asked = await decide('echo a\u202Eb\u0007\nls', 'ask', 'sub');
+    expect(asked).toMatchObject({ request: { detail: '# in "sub"\necho a\\u{202e}b\\u{7}\nls' } });
+  });
+
+  test('allows without a question in the mode full', async () => {
+    expect(await decide('ls', 'full')).toEqual({ decision: 'allow' });
+  });
+
+  test.each(['ask', 'auto', 'full'] as const)('refuses the plainly destructive in the mode %s', async (mode) => {
+    expect(await decide('rm -rf /', mode)).toMatchObject({ decision: 'deny' });
+  });
+
+  test('refuses NUL characters', async () => {
+    expect(await decide('echo a\0b', 'full')).toMatchObject({ decision: 'deny' });
+  });
+
+  test.each(['/', '..', 'out', 'missing', 'a-file'])('does not run in the folder %s', async (cwd) => {
+    await symlink('/tmp', join(workspace, 'out')).catch(() => {});
+    await run('touch a-file');
+    const reason: unknown = expect.stringMatching(/outside the workspace|no folder/u);
+    expect(await decide('ls', 'full', cwd)).toEqual({ decision: 'deny', reason });
+    await expect(run('ls', { cwd })).rejects.toThrow(/outside the workspace|no folder/u);
+  });
+});
+
+describe('what a command gives back', () => {
+  test('both outputs come in the order in which they were written', async () => {
+    const { output } = await run('for i in 1 2 3; do echo out$i; echo err$i >&2; done');
+    expect(output).toBe('out1\nerr1\nout2\nerr2\nout3\nerr3\n');
+  });
+
+  test('tells its title, exit code, size and duration', async () => {
+    const result = await run('echo   hello');
+    expect(result).toMatchObject({ title: 'ran echo hello', output: 'hello\n' });
+    expect(result.isError).toBeUndefined();
+    expect(result.metadata).toEqual({
+      exitCode: 0,
+      durationMs: expect.any(Number),
+      truncated: false,
+      bytes: 6,
+    });
+  });
+
+  test('a failing command is an error with its exit code', async () => {
+    expect(await run('echo no; exit 3')).toMatchObject({ output: 'no\n', isError: true, metadata: { exitCode: 3 } });
+  });
+
+  test('a signal that ends it is named', async () => {
+    const result = await run('kill -SEGV $$');
+    expect(result).toMatchObject({ isError: true, metadata: { exitCode: null } });
+    expect(result.output).toContain('SIGSEGV');
+  });
+
+  test('a command with a mistake in it says so', async () => {
+    expect(await run('nosuchprogram-here')).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('not found'),
+      metadata: { exitCode: 127 },
+    });
+  });
+
+  test('a command that is too long for the system is refused in a sentence', async () => {
+    await expect(run(`: ${'x'.repeat(200_000)}`)).rejects.toThrow('too long');
+  });
+
+  test('runs in the folder it is given, with the workspace as home', async () => {
+    await mkdir(join(workspace, 'sub'), { recursive: true });
+    const { output } = await run('pwd; echo $HOME', { cwd: 'sub' });
+    expect(output).toBe(`${join(workspace, 'sub')}\n${workspace}\n`);
+  });
+
+  test('sees nothing of the environment but what it was given', async () => {
+    process.env['EXEC_TEST_CANARY'] = 'canary';
+    const { output } = await run('env');
+    delete process.env['EXEC_TEST_CANARY'];
+    expect(output).toContain('LANG=C.UTF-8');
+    expect(output).not.toContain('canary');
+  });
+
+  test('standard input is empty', async () => {
+    expect(await run('cat; echo end')).toMatchObject({ output: 'end\n' });
+  });
+
+  test('has no descriptors but the standard ones for what it writes', async () => {
+    const { output } = await run('echo a > /dev/stderr; echo b | tee /dev/stdout > /dev/null; echo c > /dev/stdout');
+    expect(output).toBe('a\nc\n');
+  });
+
+  test('binary output is readable and harmless', async () => {
+    const { output, metadata } = await run(String.raw`printf 'a\0b\x1b[31m\xff\xc3\xa9\r\nz'`);
+    expect(output).toBe('a\\x00b\\x1b[31m\uFFFDé\nz');
+    expect(metadata).toMatchObject({ bytes: 14 });
+  });
+
+  test('keeps both ends of a long output and says what is missing', async () => {
+    const { output, metadata } = await run('seq 1 100000');
+    expect(metadata).toMatchObject({ truncated: true, bytes: 588_895, exitCode: 0 });
+    expect(output).toMatch(/^1\n2\n/u);
+    expect(output).toContain('of 588895 bytes is left out');
+    expect(output).toMatch(/\n99999\n100000\n$/u);
+    expect(output.length).toBeLessThan(15_200);
+  });
+
+  test.each([10_000, 15_000, 15_001, 40_000, 50_000, 60_000, 60_001])(
+    'the ends are right whatever the length (%i bytes)',
+    async (bytes) => {
+      const { output, metadata } = await run(`seq -w 1 20000 | tr '\\n' '.' | head -c ${bytes}`);
+      const whole = Array.from({ length: 20_000 }, (_, i) => `${String(i + 1).padStart(5, '0')}.`)
+        .join('')
+        .slice(0, bytes);
+      expect(metadata).toMatchObject({ bytes, truncated: bytes > 15_000 });
+      expect(output.slice(0, 10_000)).toBe(whole.slice(0, 10_000));
+      expect(output.slice(-5_000)).toBe(whole.slice(-5_000));
+    },
+  );
+
+  test('100 MB of output stay out of memory', async () => {
+    const before = process.memoryUsage();
+    const { metadata } = await run('yes | head -c 100000000');
+    const after = process.memoryUsage();
+    expect(metadata).toMatchObject({ bytes: 100_000_000, truncated: true, exitCode: 0 });
+    expect(after.rss - before.rss).toBeLessThan(100_000_000);
+  });
+
+  test('tells who watches when a command takes long', async () => {
+    const lines: string[] = [];
+    const clock: typeof systemClock = {
+      ...systemClock,
+      timer: (ms, callback, options) => systemClock.timer(ms === 5_000 ? 50 : ms, callback, options),
+    };
+    const progress = (line: string): void => void lines.push(line);
+    const done = tool({ clock }).execute(
+      { command: 'until test -e go; do sleep 0.02; done # exec-test-loop' },
+      context({ progress }),
+    );
+    await waitFor(() => lines.length > 0);
+    await run('touch go');
+    await done;
+    expect(lines).toEqual(['still running until test -e go; do sleep 0.02; done # exec-test-loop']);
+  });
+});
+
+describe('how a command ends', () => {
+  test.concurrent.each([
+    ['one process', (n: string) => `sleep ${n}`],
+    ['a shell with two children', (n: string) => `sh -c 'sleep ${n} & sleep ${n}'`],
+    ['a child in a session of its own', (n: string) => `setsid sleep ${n} & sleep ${n}`],
+    ['a child that left the group and cleared its environment', (n: string) => `env -i setsid sleep ${n} & sleep ${n}`],
+    ['an orphan in a session of its own', (n: string) => `(setsid sleep ${n} >/dev/null 2>&1 &); sleep ${n}`],
+  ])('the time limit ends %s', async (_, command) => {
+    const mark = uniqueSleep();
+    const result = await run(`echo begun; ${command(mark)}`, { timeoutSeconds: 1 });
+    expect(result.isError).toBe(true);
+    expect(result.output).toMatch(/^begun\n\[It was ended after 1 s/u);
+    expect(runs(mark)).toBe(false);
+  });
+
+  test.concurrent('what ignores SIGTERM is killed a second later', async () => {
+    const mark = uniqueSleep();
+    const result = await run(`trap '' TERM; echo begun; sleep ${mark}; sleep ${mark}`, { timeoutSeconds: 1 });
+    expect(result.metadata['durationMs']).toBeGreaterThan(1_900);
+    expect(result.metadata['durationMs']).toBeLessThan(6_000);
+    expect(runs(mark)).toBe(false);
+  });
+
+  test.concurrent('what it says on SIGTERM is still heard', async () => {
+    const { output } = await run(`trap 'echo bye; exit 0' TERM; sleep ${uniqueSleep()} & wait`, {
+      timeoutSeconds: 1,
+    });
+    expect(output).toMatch(/^bye\n\[It was ended/u);
+  });
+
+  test('an abort ends everything before it rejects', async () => {
+    const mark = uniqueSleep();
+    const controller = new AbortController();
+    const done = run(`setsid sleep ${mark} & sleep ${mark}`, {}, { signal: controller.signal });
+    await waitFor(() => runs(`sleep\0${mark}`));
+    controller.abort(new Error('stopped by the test'));
+    await expect(done).rejects.toThrow('stopped by the test');
+    expect(runs(mark)).toBe(false);
+  });
+
+  test.each([
+    ['holds the output', (n: string) => `sleep ${n} &`],
+    ['does not hold the output', (n: string) => `sleep ${n} >/dev/null 2>&1 &`],
+    ['has a session of its own', (n: string) => `setsid sleep ${n} &`],
+    ['has a session of its own and no output', (n: string) => `setsid sleep ${n} </dev/null >/dev/null 2>&1 &`],
+    ['ignores SIGTERM', (n: string) => `(trap '' TERM; sleep ${n}) &`],
+  ])('a leftover that %s is stopped at once, with a note', async (_, command) => {
+    const mark = uniqueSleep();
+    const result = await run(`${command(mark)} echo done`);
+    expect(result.output).toMatch(/^done\n\[Something it started still ran in the background and was stopped/u);
+    expect(result.isError).toBeUndefined();
+    expect(result.metadata['durationMs']).toBeLessThan(3_000);
+    expect(runs(mark)).toBe(false);
+  });
+
+  test('what ends by itself right after the shell is not called a leftover', async () => {
+    expect(await run('echo late > >(cat)')).toMatchObject({ output: 'late\n' });
+  });
+
+  test('what hid itself beyond finding is admitted', async () => {
+    const { output } = await run('env -i setsid sleep 2 & sleep 0.2');
+    expect(output).toContain('may still run');
+  });
+
+  test('at most so many commands run at once, and waiting can be stopped', async () => {
+    const exec = tool({ maxConcurrent: 1 });
+    const controller = new AbortController();
+    const first = exec.execute(
+      { command: 'touch a; until test -e b; do sleep 0.02; done # exec-test-loop' },
+      context(),
+    );
+    await waitFor(() => readdirSync(workspace).includes('a'));
+    const second = exec.execute({ command: 'touch c' }, context());
+    const third = exec.execute({ command: 'touch d' }, context({ signal: controller.signal }));
+    controller.abort(new Error('not needed any more'));
+    await expect(third).rejects.toThrow('not needed any more');
+    expect(readdirSync(workspace)).not.toContain('c');
+    await run('touch b');
+    await Promise.all([first, second]);
+    expect(readdirSync(workspace)).toContain('c');
+    expect(readdirSync(workspace)).not.toContain('d');
+  });
+});

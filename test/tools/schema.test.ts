@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import * as z3 from 'zod/v3';
+import { describe, expect, test } from 'vitest';
+import { PathGuard } from '../../src/security/paths.ts';
+import { editFileTool } from '../../src/tools/edit-file.ts';
+import { listDirTool } from '../../src/tools/list-dir.ts';
+import { readFileTool } from '../../src/tools/read-file.ts';
+import { toJsonSchema } from '../../src/tools/schema.ts';
+import { writeFileTool } from '../../src/tools/write-file.ts';
+
+const guard = new PathGuard({ workspace: '/w/workspace', home: '/w', readRoots: [], restrictToWorkspace: true });
+const tools = [
+  readFileTool({ guard, pageChars: 15_600 }),
+  writeFileTool(guard),
+  editFileTool(guard),
+  listDirTool(guard),
+].map((tool) => ({ tool, name: tool.name, spec: toJsonSchema(tool.parameters) }));
+
+describe.each(tools)('$name', ({ tool, spec }) => {
+  test('costs at most 1,600 bytes', () => {
+    const { name, description } = tool;
+    expect(Buffer.byteLength(JSON.stringify({ name, description, parameters: spec }))).toBeLessThanOrEqual(1_600);
+  });
+
+  test('describes itself and every field', () => {
+    expect(tool.description).not.toBe('');
+    for (const field of Object.values(properties(spec))) {
+      expect(field).toMatchObject({ type: expect.any(String), description: expect.stringMatching(/./u) });
+    }
+  });
+
+  test('names exactly the fields that must be given', () => {
+    const needed = Object.entries(tool.parameters.shape).filter(([, field]) => !field.safeParse(undefined).success);
+    expect(spec['required'] ?? []).toEqual(needed.map(([key]) => key));
+  });
+
+  test('carries nothing that tells a model nothing', () => {
+    expect(JSON.stringify(spec)).not.toMatch(/\$schema|additionalProperties|9007199254740991/u);
+  });
+});
+
+describe('turning a schema into JSON Schema', () => {
+  test('zod 4: types, choices, ranges, defaults and what is optional', () => {
+    const schema = z.object({
+      count: z.int().min(1).max(9).default(3).describe('How many'),
+      mode: z.enum(['fast', 'slow']).optional(),
+      names: z.array(z.string()).min(1),
+    });
+    expect(toJsonSchema(schema)).toEqual({
+      type: 'object',
+      properties: {
+        count: { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'How many' },
+        mode: { type: 'string', enum: ['fast', 'slow'] },
+        names: { type: 'array', minItems: 1, items: { type: 'string' } },
+      },
+      required: ['names'],
+    });
+  });
+
+  test('zod 3, as plugins bring it, gives the same', () => {
+    const schema = z3.object({
+      path: z3.string().describe('File'),
+      count: z3.number().int().min(1).optional(),
+      inner: z3.object({ all: z3.boolean() }).optional(),
+    });
+    expect(toJsonSchema(schema)).toEqual({
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'File' },
+        count: { type: 'integer', minimum: 1 },
+        inner: { type: 'object', properties: { all: { type: 'boolean' } }, required: ['all'] },
+      },
+      required: ['path'],
+    });
+  });
+
+  test('zod 3: a shape used twice is written out twice', () => {
+    const point = z3.object({ x: z3.number() });
+    expect(JSON.stringify(toJsonSchema(z3.object({ from: point, to: point })))).not.toContain('$ref');
+  });
+
+  test('a bound that somebody set stays, the range of safe integers goes', () => {
+    expect(properties(toJsonSchema(z.object({ any: z.int(), few: z.int().max(5) })))).toMatchObject({
+      any: { type: 'integer' },
+      few: { type: 'integer', maximum: 5 },
+    });
+    expect(JSON.stringify(toJsonSchema(z.object({ any: z.int() })))).not.toContain('minimum');
+  });
+
+  test('what the values of a record are is kept', () => {
+    expect(properties(toJsonSchema(z.object({ env: z.record(z.string(), z.number()) })))['env']).toMatchObject({
+      type: 'object',
+      additionalProperties: { type: 'number' },
+    });
+  });
+
+  test('a field may be named like a keyword', () => {
+    const fields = properties(toJsonSchema(z.object({ $schema: z.string(), additionalProperties: z.string() })));
+    expect(Object.keys(fields)).toEqual(['$schema', 'additionalProperties']);
+  });
+
+  test('no fields are an object without properties', () => {
+    expect(toJsonSchema(z.object({}))).toEqual({ type: 'object', properties: {} });
+  });
+
+  test('a schema that JSON can not express is refused at registration', () => {
+    expect(() => toJsonSchema(z.object({ when: z.date() }))).toThrow();
+  });
+});
+
+function properties(spec: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return z.record(z.string(), z.unknown()).parse(spec['properties']);
+}
