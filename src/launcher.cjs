@@ -16,7 +16,7 @@ function bundledNode() {
     var major = Number(require('node/package.json').version.split('.')[0]);
     var file = path.join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
     return major >= NEEDED && fs.existsSync(file) ? file : null;
-  } catch (_error) {
+  } catch {
     return null;
   }
 }
