@@ -38,7 +38,8 @@ async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promi
     const sentence = `I was restarted while running ${oneLine(first.text, 60)}; I can not tell whether it took effect.`;
     await giveUp(turn, first, ports, sentence);
   } else if (!ended && turn.attempts >= MOST_ATTEMPTS) {
-    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on “${oneLine(first.text, 80)}” and gave up on it. Send it again if you still want it.`;
+    const asked = messages.map(({ text }) => `“${oneLine(text, 80)}”`).join(' and ');
+    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. Send it again if you still want it.`;
     if (entries.length > 0) await session.append([lastEntry(turn, first, 'failed', sentence)]);
     await giveUp(turn, first, ports, sentence);
   } else {

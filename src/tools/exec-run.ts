@@ -17,7 +17,7 @@ const TERM_GRACE_MS = 1_000;
 /** How long what outlives the shell may take to end by itself. */
 const FINISH_ROUNDS = 15;
 const FINISH_GRACE_MS = 60;
-const DRAIN_QUIET_MS = 100;
+const DRAIN_QUIET_MS = 1_000;
 const DRAIN_MS = 2_000;
 const POLL_MS = 10;
 

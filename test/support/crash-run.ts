@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { inspectWreck, STEPS, type CrashStep } from './crash-steps.ts';
+import { inspectWreck, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
@@ -27,6 +27,8 @@ export interface CrashReport {
   readonly answered: number;
   /** Messages that got neither an answer nor a notice. */
   readonly lost: readonly number[];
+  /** What the journal says of them. */
+  readonly traces: readonly unknown[];
   /** Messages answered twice without the mark of an uncertain resend. */
   readonly doubled: readonly number[];
   /** Resends that were marked although nothing was being sent when the process died. */
@@ -93,7 +95,16 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   const settled = (): boolean => distinctAnswered(telegram).size >= sent;
   await waitFor(settled, { timeoutMs: 60_000, what: 'every message is answered' }).catch(() => {});
   await stopSoftly(child);
-  return judge({ telegram, sent, effects: effectLines(effectsFile), uncertain, histogram, inside, kills: plan.kills });
+  const report = judge({
+    telegram,
+    sent,
+    effects: effectLines(effectsFile),
+    uncertain,
+    histogram,
+    inside,
+    kills: plan.kills,
+  });
+  return { ...report, traces: report.lost.map((n) => traceOf(folder.path, n)) };
 }
 
 /** Each number is first written to a file by a command, then answered. */
@@ -215,7 +226,7 @@ function judge(run: {
   histogram: Readonly<Record<CrashStep, number>>;
   inside: number;
   kills: number;
-}): CrashReport {
+}): Omit<CrashReport, 'traces'> {
   const answers = answersOf(run.telegram);
   const answered = distinctAnswered(run.telegram);
   const all = Array.from({ length: run.sent }, (_, i) => i + 1);

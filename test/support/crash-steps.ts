@@ -13,6 +13,20 @@ export interface Wreck {
   readonly sending: readonly string[];
 }
 
+/** What the journal knows of a message, for the one who has to find out why it is missing. */
+export function traceOf(home: string, n: number): unknown {
+  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  const rows = db
+    .prepare(
+      `SELECT inbound.state, inbound.reason, inbound.turn_id, turns.state AS turn_state, turns.outcome, turns.attempts,
+         (SELECT group_concat(id || ' ' || state || ' ' || coalesce(reason, ''), ' | ') FROM outbound WHERE outbound.turn_id = turns.id) AS says
+       FROM inbound LEFT JOIN turns ON turns.id = inbound.turn_id WHERE inbound.payload LIKE ?`,
+    )
+    .all(`%number ${n}"%`);
+  db.close();
+  return rows;
+}
+
 interface Line {
   readonly kind: string;
   readonly turn: string | null;
