@@ -74,7 +74,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     const before = progress(telegram, model.requests.length);
     const child = await startChild(folder.path);
     await waitFor(() => progress(telegram, model.requests.length) > before, { timeoutMs: 30_000, what: 'progress' });
-    const end = performance.now() + random() * 300;
+    const end = performance.now() + random() * 700;
     while (performance.now() < end) {
       sendMore();
       await delay(Math.min(10, Math.max(0, end - performance.now())));
