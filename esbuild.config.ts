@@ -1,11 +1,13 @@
 import { chmod, copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Builds the published package into `dist/`: one split, minified bundle, so that a start reads few small files. */
-await rm('dist', { recursive: true, force: true });
+/** Builds the published package into `dist/`, or the folder given as argument: one split, minified bundle, so that a start reads few small files. */
+const outdir = process.argv[2] ?? 'dist';
+await rm(outdir, { recursive: true, force: true });
 const result = await build({
   entryPoints: ['src/main.ts', 'src/app.ts'],
-  outdir: 'dist',
+  outdir,
   bundle: true,
   splitting: true,
   minify: true,
@@ -13,6 +15,8 @@ const result = await build({
   format: 'esm',
   platform: 'node',
   target: 'node24',
+  // jsonc-parser's main is a UMD file that a bundler can not follow.
+  mainFields: ['module', 'main'],
   metafile: true,
   legalComments: 'linked',
   // CommonJS packages inside an ES module bundle still call require for Node's own modules.
@@ -20,7 +24,9 @@ const result = await build({
     js: "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
   },
 });
-await copyFile('src/launcher.cjs', 'dist/launcher.cjs');
-await chmod('dist/launcher.cjs', 0o755);
+await copyFile('src/launcher.cjs', join(outdir, 'launcher.cjs'));
+await chmod(join(outdir, 'launcher.cjs'), 0o755);
 const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-process.stdout.write(`dist/: ${Object.keys(result.metafile.outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`);
+process.stdout.write(
+  `${outdir}: ${Object.keys(result.metafile.outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`,
+);
