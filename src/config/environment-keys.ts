@@ -1,13 +1,36 @@
 import type { Environment } from './environment.ts';
 
+/** The usual variables of the providers' keys; the providers have the same in their table. */
+const PROVIDER_KEYS = {
+  anthropic: 'ANTHROPIC_API_KEY',
+  openai: 'OPENAI_API_KEY',
+  openrouter: 'OPENROUTER_API_KEY',
+  gemini: 'GEMINI_API_KEY',
+  groq: 'GROQ_API_KEY',
+  deepseek: 'DEEPSEEK_API_KEY',
+  mistral: 'MISTRAL_API_KEY',
+  moonshot: 'MOONSHOT_API_KEY',
+  xai: 'XAI_API_KEY',
+  zhipu: 'ZHIPUAI_API_KEY',
+  dashscope: 'DASHSCOPE_API_KEY',
+  minimax: 'MINIMAX_API_KEY',
+  siliconflow: 'SILICONFLOW_API_KEY',
+  together: 'TOGETHER_API_KEY',
+  'azure-openai': 'AZURE_OPENAI_API_KEY',
+};
+
+const BASE_URLS: Readonly<Record<string, string>> = { anthropic: 'ANTHROPIC_BASE_URL', openai: 'OPENAI_BASE_URL' };
+
 /** Which variables fill which settings of which entry; the first is the one that enables it. */
 const ENTRIES: readonly {
   readonly section: 'providers' | 'channels';
   readonly name: string;
   readonly keys: Readonly<Record<string, string>>;
 }[] = [
-  { section: 'providers', name: 'anthropic', keys: { apiKey: 'ANTHROPIC_API_KEY', baseUrl: 'ANTHROPIC_BASE_URL' } },
-  { section: 'providers', name: 'openai', keys: { apiKey: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL' } },
+  ...Object.entries(PROVIDER_KEYS).map(([name, apiKey]) => {
+    const baseUrl = BASE_URLS[name];
+    return { section: 'providers' as const, name, keys: { apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) } };
+  }),
   { section: 'channels', name: 'telegram', keys: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' } },
   { section: 'channels', name: 'discord', keys: { token: 'DISCORD_BOT_TOKEN', allowFrom: 'DISCORD_ALLOW_FROM' } },
   {

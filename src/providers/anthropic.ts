@@ -2,25 +2,20 @@ import type { Anthropic } from '@anthropic-ai/sdk';
 import { fromAnthropicEvents } from './anthropic-events.ts';
 import { toAnthropicRequest } from './anthropic-request.ts';
 import type { EndpointOptions } from './endpoint.ts';
+import { isLocalAddress } from './local-address.ts';
 import type { Provider } from './provider.ts';
-import { endpointFetch, sdkTimeout, streamCall } from './stream-call.ts';
+import { clientsFor, endpointFetch, sdkTimeout, streamCall } from './stream-call.ts';
 
 const OFFICIAL_HOST = 'api.anthropic.com';
 
 /** Anthropic's Messages API, or a server that speaks it, through the official SDK (loaded at the first call). */
 export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
   const official = endpoint.baseUrl === null || URL.parse(endpoint.baseUrl)?.host === OFFICIAL_HOST;
-  let client: Promise<Anthropic> | undefined;
-  const connect = (): Promise<Anthropic> => {
-    client ??= openClient(endpoint, official).catch((error: unknown) => {
-      client = undefined;
-      throw error;
-    });
-    return client;
-  };
+  const connect = clientsFor(endpoint, (options) => openClient(options, official));
   const target = { provider: endpoint.name, official };
   return {
     name: endpoint.name,
+    local: isLocalAddress(endpoint.baseUrl),
     chat: (request, { signal }) =>
       streamCall({
         endpoint,
@@ -28,7 +23,7 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
         signal,
         open: async (signal) => {
           const body = { ...toAnthropicRequest(request, target), ...endpoint.extraBody };
-          return (await connect()).messages.create(body, { signal });
+          return (await connect(request)).messages.create(body, { signal });
         },
         read: fromAnthropicEvents,
       }),

@@ -1,4 +1,6 @@
 import type { Clock } from '../util/clock.ts';
+import { isLocalAddress } from './local-address.ts';
+import type { Quirks } from './presets.ts';
 
 /** Where and how one provider is reached. */
 export interface EndpointOptions {
@@ -9,16 +11,34 @@ export interface EndpointOptions {
   /** Null: the API's own address. */
   readonly baseUrl: string | null;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where a server that speaks OpenAI's API differs from most. */
+  readonly quirks?: Partial<Quirks> | undefined;
   /** Merged over the request's body. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
-  /** @default 60_000 */
+  /** @default 60_000, on local addresses and for thinking 300_000 */
   readonly firstByteMs?: number;
-  /** @default 60_000 */
+  /** @default as `firstByteMs` */
   readonly idleMs?: number;
   readonly clock: Clock;
   /** The environment variable that usually holds the key; named in messages. */
   readonly keyVariable?: string | null;
 }
 
-export const DEFAULT_FIRST_BYTE_MS = 60_000;
-export const DEFAULT_IDLE_MS = 60_000;
+const PATIENCE_MS = 60_000;
+/** Models at home load for minutes, and thinking takes minutes anywhere. */
+const LONG_PATIENCE_MS = 300_000;
+
+/** The same endpoint for calls in which the model thinks first. */
+export function forThinking(endpoint: EndpointOptions): EndpointOptions {
+  const { firstByteMs = LONG_PATIENCE_MS, idleMs = LONG_PATIENCE_MS } = endpoint;
+  return { ...endpoint, firstByteMs, idleMs };
+}
+
+/** The endpoint's deadlines, with what is usual where it has none of its own. */
+export function deadlinesOf({ baseUrl, firstByteMs, idleMs }: EndpointOptions): {
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+} {
+  const usual = isLocalAddress(baseUrl) ? LONG_PATIENCE_MS : PATIENCE_MS;
+  return { firstByteMs: firstByteMs ?? usual, idleMs: idleMs ?? usual };
+}

@@ -28,6 +28,9 @@ const PHRASES = {
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
   unknownModel: /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model/u,
+  noImages:
+    /(?:image|vision|multimodal)[^.]{0,60}(?:not (?:supported|allowed|available|enabled)|unsupported)|(?:not|n't|that) support[^.]{0,40}(?:image|vision|multimodal)|unknown variant .?image|not a multimodal|mmproj|at most 0 image|content.{0,4} must be a string/u,
+  image: /\bimages?\b|image_url/u,
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
@@ -102,7 +105,8 @@ function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
 }
 
 function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
-  const kind = kindOf(facts, context);
+  const about = imageTrouble(facts);
+  const kind = about === 'images' ? 'bad-request' : kindOf(facts, context);
   const { status } = facts;
   return {
     type: 'error',
@@ -110,8 +114,18 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
     retryable: kind === 'rate-limit' || kind === 'overloaded' || kind === 'timeout',
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
+    ...(about !== undefined && ABOUT_REQUEST.has(kind) ? { about } : {}),
     message: withoutSecrets(describe(kind, facts, context), context),
   };
+}
+
+const ABOUT_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad-request', 'refusal']);
+
+/** Some servers call it their own failure (500) when a model takes no images, or say that there is no such model. */
+function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): ModelError['about'] {
+  if (effectiveStatus === 401 || effectiveStatus === 403 || effectiveStatus === 429) return undefined;
+  if (PHRASES.noImages.test(haystack)) return 'images';
+  return PHRASES.image.test(haystack) ? 'image' : undefined;
 }
 
 function kindOf({ effectiveStatus: status = 500, haystack }: ErrorFacts, context: ErrorContext): ModelErrorKind {
@@ -167,7 +181,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
     case 'unsupported-tool-choice':
       return `The model "${model}" of ${name} does not take this choice of tool${status}${said}`;
     default:
-      return facts.status === 404 || PHRASES.unknownModel.test(facts.haystack)
+      return (facts.status === 404 && imageTrouble(facts) === undefined) || PHRASES.unknownModel.test(facts.haystack)
         ? `${name} does not know the model "${model}"${status}. Check the model's name and providers.${provider}.baseUrl.`
         : `${name} did not accept the request for the model "${model}"${status}${said}`;
   }

@@ -47,7 +47,9 @@ class Answer {
   #model: string | undefined;
   #text = '';
   #reasoning = '';
-  #reasoningField = 'reasoning_content';
+  /** Undefined: it has no field in which it could go back. */
+  #reasoningField: string | undefined = 'reasoning_content';
+  readonly #extras: Record<string, unknown> = {};
   #refused = false;
   /** The server's index of a call → ours. */
   readonly #slots = new Map<number, number>();
@@ -60,7 +62,8 @@ class Answer {
     if (choice === undefined) return;
     const delta: LooseDelta = choice.delta ?? {};
     yield* this.#takeReasoning(delta);
-    const text = delta.content ?? delta.refusal ?? '';
+    yield* this.#takeThoughts(delta.content);
+    const text = textOf(delta.content) || (delta.refusal ?? '');
     if (delta.refusal) this.#refused = true;
     if (text !== '') {
       this.#text += text;
@@ -81,6 +84,17 @@ class Answer {
     }
   }
 
+  /** Mistral's thoughts come as parts of the content. */
+  *#takeThoughts(content: unknown): Generator<ModelEvent> {
+    for (const part of partsOf(content)) {
+      const text = textOf(Reflect.get(part, 'thinking'));
+      if (text === '') continue;
+      this.#reasoning += text;
+      this.#reasoningField = undefined;
+      yield { type: 'reasoning-delta', text };
+    }
+  }
+
   #takeCall(delta: NonNullable<Delta['tool_calls']>[number]): ModelEvent {
     const wireIndex: number | undefined = delta.index;
     const name = delta.function?.name ?? '';
@@ -98,6 +112,8 @@ class Answer {
     if (call.id === '') call.id = delta.id ?? '';
     if (call.name === '') call.name = name;
     call.arguments += argumentsDelta;
+    const extra: unknown = Reflect.get(delta, 'extra_content');
+    if (extra !== undefined && extra !== null) this.#extras[index] = extra;
     return { type: 'tool-call-delta', index, name: call.name, argumentsDelta };
   }
 
@@ -110,12 +126,25 @@ class Answer {
   response({ provider, model }: ErrorContext): ModelResponse {
     const content: ModelResponse['content'][number][] = [];
     const text = this.#reasoning;
-    const data = { field: this.#reasoningField, text };
-    if (text !== '') content.push({ type: 'reasoning', provider, model, text, data });
+    const field = text === '' ? undefined : this.#reasoningField;
+    const hasExtras = Object.keys(this.#extras).length > 0;
+    const data = { ...(field === undefined ? {} : { field }), text, ...(hasExtras ? { extras: this.#extras } : {}) };
+    if (text !== '' || hasExtras) content.push({ type: 'reasoning', provider, model, text, data });
     if (this.#text !== '') content.push({ type: 'text', text: this.#text });
     content.push(...this.calls.map((call): { type: 'tool-call' } & ModelToolCall => ({ type: 'tool-call', ...call })));
     return { content, model: this.#model ?? model, usage: this.usage };
   }
+}
+
+function partsOf(content: unknown): readonly object[] {
+  return Array.isArray(content) ? content.filter((part) => typeof part === 'object' && part !== null) : [];
+}
+
+/** Text, or the text parts of a list. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  const texts = partsOf(content).map((part): unknown => Reflect.get(part, 'text'));
+  return texts.filter((text) => typeof text === 'string').join('');
 }
 
 /** DeepSeek counts cached tokens under a name of its own. */

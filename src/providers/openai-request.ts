@@ -1,12 +1,13 @@
 import type OpenAI from 'openai';
 import * as z from 'zod';
+import type { Quirks } from './presets.ts';
 import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from './provider.ts';
 import {
-  argumentsObject,
   EMPTY_ANSWER,
   isImage,
   joinSystem,
   leftOut,
+  legalArguments,
   toExchanges,
   wireIds,
   wireName,
@@ -20,32 +21,50 @@ type Message = OpenAI.ChatCompletionMessageParam;
 export interface OpenAiTarget {
   /** The key in `config.providers`; only its own reasoning is replayed. */
   readonly provider: string;
-  /** OpenAI's own API, which wants `max_completion_tokens`; others know `max_tokens`. */
-  readonly official: boolean;
+  readonly quirks: Quirks;
 }
-
-const CALL_ID = /^[\x21-\x7e]{1,40}$/u;
 
 /** The body of `POST /chat/completions`. The same request always gives the same bytes. */
 export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Body {
-  const { maxOutputTokens, temperature, reasoning = 'off' } = request;
-  const ids = wireIds(request.messages, CALL_ID);
+  const { maxOutputTokens, temperature } = request;
+  const { quirks } = target;
+  const ids = wireIds(request.messages, quirks.callId);
   const system = joinSystem(request.system);
   const exchanges = toExchanges(request.messages, { provider: target.provider, model: request.model });
   return {
     model: request.model,
     ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
     messages: [
-      ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-      ...exchanges.flatMap((exchange) => toMessages(exchange, ids)),
+      ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
+      ...exchanges.flatMap((exchange) => toMessages(exchange, { ids, quirks })),
     ],
-    ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice)),
-    ...(target.official ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
+    ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
+    [quirks.maxTokens]: maxOutputTokens,
     ...(temperature === undefined ? {} : { temperature }),
-    ...(reasoning === 'off' ? {} : { reasoning_effort: reasoning }),
+    ...toReasoning(request.reasoning ?? 'off', quirks),
     stream: true,
-    stream_options: { include_usage: true },
+    ...(quirks.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    ...quirks.body,
   };
+}
+
+type Reasoning = NonNullable<ModelRequest['reasoning']>;
+
+/** Switches are turned off too: where there is one, thinking is on by default. */
+function toReasoning(reasoning: Reasoning, { reasoning: way }: Quirks): Record<string, unknown> {
+  const on = reasoning !== 'off';
+  switch (way) {
+    case 'effort':
+      return on ? { reasoning_effort: reasoning } : {};
+    case 'openrouter':
+      return on ? { reasoning: { effort: reasoning } } : {};
+    case 'thinking':
+      return { thinking: { type: on ? 'enabled' : 'disabled' } };
+    case 'enable-thinking':
+      return { enable_thinking: on };
+    case 'none':
+      return {};
+  }
 }
 
 function toTools(request: ModelRequest): OpenAI.ChatCompletionTool[] {
@@ -55,12 +74,15 @@ function toTools(request: ModelRequest): OpenAI.ChatCompletionTool[] {
   }));
 }
 
-function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
-  if (choice === 'auto') return {};
+function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_choice'> {
+  if (choice === 'auto' || (choice === 'none' && !choiceNone)) return {};
   return { tool_choice: choice === 'none' ? 'none' : { type: 'function', function: { name: choice.tool } } };
 }
 
-function toMessages({ assistant, results, user }: Exchange, ids: ReadonlyMap<string, string>): Message[] {
+function toMessages(
+  { assistant, results, user }: Exchange,
+  { ids, quirks }: { readonly ids: ReadonlyMap<string, string>; readonly quirks: Quirks },
+): Message[] {
   const messages: Message[] = [];
   if (assistant !== null) messages.push(toAssistant(assistant, ids));
   for (const result of results) {
@@ -71,16 +93,26 @@ function toMessages({ assistant, results, user }: Exchange, ids: ReadonlyMap<str
     });
   }
   const parts = [...results.flatMap(imagesOf), ...user];
+  if (quirks.answerAfterTools && results.length > 0 && parts.length > 0) {
+    messages.push({ role: 'assistant', content: EMPTY_ANSWER });
+  }
   if (parts.length > 0) messages.push({ role: 'user', content: toContent(parts) });
   return messages;
 }
 
-const reasoningField = z.object({ field: z.enum(['reasoning_content', 'reasoning']), text: z.string() });
+const reasoningField = z.object({
+  field: z.enum(['reasoning_content', 'reasoning']).optional(),
+  text: z.string(),
+  /** What came with each call of the answer and must go back with it, by the call's index. */
+  extras: z.record(z.string(), z.unknown()).optional(),
+});
 
 function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, string>): Message {
   const texts: string[] = [];
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = [];
   const reasoning: Record<string, string> = {};
+  let extras: Readonly<Record<string, unknown>> = {};
+  let begin = 0;
   for (const part of parts) {
     switch (part.type) {
       case 'text':
@@ -88,16 +120,22 @@ function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, s
         break;
       case 'reasoning': {
         const own = reasoningField.safeParse(part.data);
-        if (own.success) reasoning[own.data.field] = own.data.text.toWellFormed();
+        if (!own.success) break;
+        if (own.data.field !== undefined) reasoning[own.data.field] = own.data.text.toWellFormed();
+        extras = own.data.extras ?? {};
+        begin = calls.length;
         break;
       }
-      case 'tool-call':
+      case 'tool-call': {
+        const extra = extras[calls.length - begin];
         calls.push({
           id: ids.get(part.callId) ?? part.callId,
           type: 'function',
           function: { name: wireName(part.name), arguments: legalArguments(part.arguments) },
+          ...(extra === undefined ? {} : { extra_content: extra }),
         });
         break;
+      }
     }
   }
   const content = texts.length === 0 && calls.length === 0 ? EMPTY_ANSWER : texts.join('\n\n');
@@ -107,11 +145,6 @@ function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, s
     ...reasoning,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-}
-
-/** The model's own text where it is a JSON object. */
-function legalArguments(text: string): string {
-  return Object.keys(argumentsObject(text)).length === 0 ? '{}' : text.toWellFormed();
 }
 
 /** This API takes images from the user only. */

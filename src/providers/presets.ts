@@ -1,21 +1,183 @@
-/** How a provider is spoken to. */
-type Wire = 'anthropic' | 'openai' | 'demo';
+/** How a kind of server is spoken to. */
+type Api = 'anthropic' | 'openai' | 'demo';
+
+/** Where servers that speak OpenAI's Chat Completions differ. */
+export interface Quirks {
+  /** The name of the limit on an answer. */
+  readonly maxTokens: 'max_tokens' | 'max_completion_tokens';
+  readonly systemRole: 'system' | 'developer';
+  /**
+   * How thinking is asked for: `reasoning_effort`, OpenRouter's `reasoning`, a `thinking` switch, `enable_thinking`;
+   * `none`: the model decides, and a field would be refused.
+   */
+  readonly reasoning: 'effort' | 'openrouter' | 'thinking' | 'enable-thinking' | 'none';
+  /** Whether `stream_options.include_usage` is accepted. */
+  readonly streamUsage: boolean;
+  /** What ids of tool calls may look like. */
+  readonly callId: RegExp;
+  /** An assistant's word must stand between a tool's result and the next word of a person. */
+  readonly answerAfterTools: boolean;
+  /** Whether tool choice `none` is understood; where it is not, the tools stay offered. */
+  readonly choiceNone: boolean;
+  /** Fields of each request. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Most servers that speak OpenAI's API. */
+export const COMPATIBLE: Quirks = {
+  maxTokens: 'max_tokens',
+  systemRole: 'system',
+  reasoning: 'effort',
+  streamUsage: true,
+  callId: /^[\x21-\x7e]{1,40}$/u,
+  answerAfterTools: false,
+  choiceNone: true,
+  body: {},
+};
+
+/** OpenAI's own API. */
+export const OFFICIAL: Quirks = { ...COMPATIBLE, maxTokens: 'max_completion_tokens' };
 
 export interface Preset {
-  readonly wire: Wire;
+  readonly api: Api;
   /** Null: the SDK's own address, or none at all. */
   readonly baseUrl: string | null;
+  /** The address differs from customer to customer and must be configured. */
+  readonly needsBaseUrl?: boolean;
   /** The usual environment variable of the key; null: no key is needed. */
   readonly keyVariable: string | null;
-  /** What `model: "auto"` takes. */
-  readonly defaultModel: string;
+  /** What `model: "auto"` takes; null: there is no model that everybody has. */
+  readonly defaultModel: string | null;
+  /** Where it differs from most. */
+  readonly quirks?: Partial<Quirks>;
+  /** How the server is asked for a model's context window. */
+  readonly asksWindow?: 'ollama' | 'lmstudio' | 'vllm';
 }
 
 /** The providers known by name, in the order in which `model: "auto"` looks for a key. */
 export const PRESETS = {
-  anthropic: { wire: 'anthropic', baseUrl: null, keyVariable: 'ANTHROPIC_API_KEY', defaultModel: 'claude-sonnet-5-5' },
-  openai: { wire: 'openai', baseUrl: null, keyVariable: 'OPENAI_API_KEY', defaultModel: 'gpt-5.5' },
-  demo: { wire: 'demo', baseUrl: null, keyVariable: null, defaultModel: 'scripted' },
+  anthropic: { api: 'anthropic', baseUrl: null, keyVariable: 'ANTHROPIC_API_KEY', defaultModel: 'claude-sonnet-5-5' },
+  openai: { api: 'openai', baseUrl: null, keyVariable: 'OPENAI_API_KEY', defaultModel: 'gpt-5.5' },
+  openrouter: {
+    api: 'openai',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariable: 'OPENROUTER_API_KEY',
+    defaultModel: 'openrouter/auto',
+    quirks: { reasoning: 'openrouter' },
+  },
+  gemini: {
+    api: 'openai',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    keyVariable: 'GEMINI_API_KEY',
+    defaultModel: 'gemini-3.5-flash',
+  },
+  groq: {
+    api: 'openai',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    keyVariable: 'GROQ_API_KEY',
+    defaultModel: 'openai/gpt-oss-120b',
+    quirks: { maxTokens: 'max_completion_tokens' },
+  },
+  deepseek: {
+    api: 'openai',
+    baseUrl: 'https://api.deepseek.com',
+    keyVariable: 'DEEPSEEK_API_KEY',
+    defaultModel: 'deepseek-v4-flash',
+    quirks: { reasoning: 'thinking' },
+  },
+  mistral: {
+    api: 'openai',
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariable: 'MISTRAL_API_KEY',
+    defaultModel: 'mistral-medium-latest',
+    // It refuses fields that it does not know, counts tokens unasked, and insists on its own kind of ids.
+    quirks: { reasoning: 'none', streamUsage: false, callId: /^[A-Za-z0-9]{9}$/u, answerAfterTools: true },
+  },
+  moonshot: {
+    api: 'openai',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    keyVariable: 'MOONSHOT_API_KEY',
+    defaultModel: 'kimi-k2.6',
+    quirks: { reasoning: 'thinking' },
+  },
+  xai: {
+    api: 'openai',
+    baseUrl: 'https://api.x.ai/v1',
+    keyVariable: 'XAI_API_KEY',
+    defaultModel: 'grok-4.3',
+    quirks: { maxTokens: 'max_completion_tokens' },
+  },
+  zhipu: {
+    api: 'openai',
+    baseUrl: 'https://open.bigmodel.cn/api/paas/v4',
+    keyVariable: 'ZHIPUAI_API_KEY',
+    defaultModel: 'glm-4.7',
+    // It counts tokens unasked and knows no other tool choice than `auto`.
+    quirks: { reasoning: 'thinking', streamUsage: false, choiceNone: false },
+  },
+  dashscope: {
+    api: 'openai',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    keyVariable: 'DASHSCOPE_API_KEY',
+    defaultModel: 'qwen3.5-plus',
+    quirks: { reasoning: 'enable-thinking' },
+  },
+  minimax: {
+    api: 'openai',
+    baseUrl: 'https://api.minimax.io/v1',
+    keyVariable: 'MINIMAX_API_KEY',
+    defaultModel: 'MiniMax-M2.5',
+    // Without the split its thoughts come inside the text.
+    quirks: {
+      maxTokens: 'max_completion_tokens',
+      reasoning: 'none',
+      choiceNone: false,
+      body: { reasoning_split: true },
+    },
+  },
+  siliconflow: {
+    api: 'openai',
+    baseUrl: 'https://api.siliconflow.com/v1',
+    keyVariable: 'SILICONFLOW_API_KEY',
+    defaultModel: 'deepseek-ai/DeepSeek-V3.2',
+    quirks: { reasoning: 'enable-thinking' },
+  },
+  together: {
+    api: 'openai',
+    baseUrl: 'https://api.together.xyz/v1',
+    keyVariable: 'TOGETHER_API_KEY',
+    defaultModel: 'openai/gpt-oss-120b',
+  },
+  'azure-openai': {
+    api: 'openai',
+    baseUrl: null,
+    needsBaseUrl: true,
+    keyVariable: 'AZURE_OPENAI_API_KEY',
+    defaultModel: null,
+    quirks: { maxTokens: 'max_completion_tokens', systemRole: 'developer' },
+  },
+  ollama: {
+    api: 'openai',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    keyVariable: null,
+    defaultModel: null,
+    asksWindow: 'ollama',
+  },
+  lmstudio: {
+    api: 'openai',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    keyVariable: null,
+    defaultModel: null,
+    asksWindow: 'lmstudio',
+  },
+  vllm: {
+    api: 'openai',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    keyVariable: null,
+    defaultModel: null,
+    asksWindow: 'vllm',
+  },
+  demo: { api: 'demo', baseUrl: null, keyVariable: null, defaultModel: 'scripted' },
 } as const satisfies Record<string, Preset>;
 
 /** The row for a name, if there is one. */

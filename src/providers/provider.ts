@@ -62,6 +62,17 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   readonly temperature?: number;
   readonly reasoning?: 'off' | 'low' | 'medium' | 'high';
+  /**
+   * Which models wrote the answers of this turn so far. One that did not write all of them answers without reasoning:
+   * it can not go on with the thoughts of another.
+   */
+  readonly turnModels?: readonly ModelName[];
+}
+
+/** Which model of which provider; both as the configuration and the request name them. */
+export interface ModelName {
+  readonly provider: string;
+  readonly model: string;
 }
 
 export type StopReason = 'stop' | 'tool-calls' | 'length' | 'refusal';
@@ -84,6 +95,10 @@ export interface ModelResponse {
   readonly model: string;
   /** Null when the server did not say. */
   readonly usage: Usage | null;
+  /** Which model it was, when it was not the one that was asked first. */
+  readonly answeredBy?: ModelName;
+  /** One sentence that the person should read with the answer, e.g. that images were left out. */
+  readonly note?: string;
 }
 
 export type ModelErrorKind =
@@ -107,7 +122,19 @@ export interface ModelError {
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
   readonly status?: number;
+  /** `images`: the model takes no images. `image`: there was something wrong with one of them. */
+  readonly about?: 'images' | 'image';
   /** One sentence: what happened; no secret, no stack. */
+  readonly message: string;
+}
+
+/** What was streamed so far is void: the answer begins anew, perhaps from another model. */
+export interface ModelRestart {
+  readonly type: 'restart';
+  readonly reason: ModelErrorKind;
+  /** How long nothing will happen. */
+  readonly waitMs: number;
+  /** One sentence for whoever watches. */
   readonly message: string;
 }
 
@@ -118,6 +145,7 @@ export type ModelEvent =
   | { readonly type: 'tool-call'; readonly index: number; readonly call: ModelToolCall }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
+  | ModelRestart
   | ModelError;
 
 /**
@@ -127,6 +155,8 @@ export type ModelEvent =
 export interface Provider {
   /** The key in `config.providers`. */
   readonly name: string;
+  /** It runs on this machine or in this network: slow means busy, so that a timed-out call is not repeated. */
+  readonly local?: boolean;
   chat(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
   /** Loads the SDK ahead of the first call; never throws. */
   warm?(): Promise<void>;

@@ -1,31 +1,32 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
-import { createAnthropicProvider } from './anthropic.ts';
-import { createDemoProvider } from './demo.ts';
-import type { EndpointOptions } from './endpoint.ts';
-import { createOpenAiProvider } from './openai.ts';
+import { askContextWindow } from './context-window.ts';
+import { Cooldowns } from './cooldowns.ts';
+import { KEY_TROUBLES, withFailover, type Candidate } from './failover.ts';
+import { withImageFallback } from './image-fallback.ts';
+import {
+  addressOf,
+  didYouMean,
+  hasBaseUrl,
+  invalid,
+  keysOf,
+  openProvider,
+  presetOf,
+  type ProviderConfig,
+} from './open-provider.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { Provider } from './provider.ts';
-
-/** One entry of `config.providers`. */
-export interface ProviderConfig {
-  /** A preset's name. @default the entry's own name, else `openai` when there is a `baseUrl` */
-  readonly kind?: string | null | undefined;
-  /** Null: the preset's. */
-  readonly baseUrl?: string | null | undefined;
-  readonly apiKey?: string | readonly string[] | null | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Merged over each request's body. */
-  readonly extraBody?: Readonly<Record<string, unknown>> | undefined;
-  readonly timeouts?:
-    | { readonly firstByteSeconds?: number | undefined; readonly idleSeconds?: number | undefined }
-    | undefined;
-}
+import { withRetry } from './retry.ts';
 
 export interface ProvidersOptions {
   readonly configs: Readonly<Record<string, ProviderConfig>>;
   readonly clock: Clock;
+  /** @default the system's */
+  readonly random?: Random;
+  readonly log?: Logger;
 }
 
 interface ResolvedModel {
@@ -37,32 +38,116 @@ interface ResolvedModel {
 
 export interface Providers {
   /**
-   * Finds what `provider/model` or `auto` means. Throws an `AppError` (`config-invalid`, exit code 78) for what can
-   * not be called. The same provider object is returned each time.
+   * Finds what `provider/model` or `auto` means, with the models that take over when it fails, in order. Throws an
+   * `AppError` (`config-invalid`, exit code 78) for what can not be called. The same provider object is returned for
+   * the same references each time.
    */
-  resolve(modelRef: string): ResolvedModel;
+  resolve(modelRef: string, fallbacks?: readonly string[]): ResolvedModel;
+  /**
+   * The tokens that a model of a local server can read, asked of the server; null when it is no such server or does
+   * not say so within 2 s. Never throws.
+   */
+  contextWindow(modelRef: string): Promise<number | null>;
 }
 
-export function createProviders({ configs, clock }: ProvidersOptions): Providers {
-  const open = new Map<string, Provider>();
+/** A model that others stand by for gets these attempts only. */
+const EAGER = { waitsMs: [1000, 2000], longestWaitMs: 10_000 };
+
+/**
+ * Opens providers as they are asked for. A call passes through these, from the outside:
+ *
+ * 1. the models in order: the dearest change (cache and thoughts are lost), so the last resort;
+ * 2. retries, which keep the model; three attempts while another model stands by, all five on the last;
+ * 3. the keys of the model: a refused or used up key is replaced at once, without any wait;
+ * 4. once more without images, where images were refused.
+ */
+export function createProviders({ configs, clock, random = systemRandom, log }: ProvidersOptions): Providers {
+  const adapters = new Map<string, Provider>();
+  const resolved = new Map<string, ResolvedModel>();
+  const cooldowns = new Cooldowns(clock);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs)])];
 
-  const provide = (name: string): Provider => {
-    const found = open.get(name) ?? openProvider(name, configOf(configs, name), clock);
-    open.set(name, found);
+  const adapter = (name: string, apiKey: string | null, id: string): Provider => {
+    const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), { apiKey, clock }));
+    adapters.set(id, found);
     return found;
   };
 
+  const byKeys = ({ providerName, model }: ModelRef): Provider => {
+    const keys = keysOf(configOf(configs, providerName));
+    const [first = null] = keys;
+    const candidate = (apiKey: string | null, index: number): Candidate => {
+      const id = `${providerName}#${index}`;
+      return { provider: adapter(providerName, apiKey, id), providerName, model, id: `${id}/${model}` };
+    };
+    const others = keys.slice(1).map((key, index) => candidate(key, index + 1));
+    if (others.length === 0) return candidate(first, 0).provider;
+    return withFailover([candidate(first, 0), ...others], { clock, log, cooldowns, leaveOn: KEY_TROUBLES });
+  };
+
+  const toCandidate = (ref: ModelRef, isLast: boolean): Candidate => ({
+    ...ref,
+    provider: withRetry(byKeys(ref), { clock, random, log, ...(isLast ? {} : EAGER) }),
+  });
+
+  const open = (first: ModelRef, others: readonly ModelRef[]): ResolvedModel => {
+    const rest = others.map((ref, index) => toCandidate(ref, index === others.length - 1));
+    const provider = withFailover([toCandidate(first, others.length === 0), ...rest], { clock, log, cooldowns });
+    return { ...first, provider };
+  };
+
   return {
-    resolve(modelRef) {
-      const ref = modelRef.trim() === 'auto' ? autoRef(configs) : modelRef.trim();
-      const slash = ref.indexOf('/');
-      const providerName = slash === -1 ? ref : ref.slice(0, slash);
-      const model = slash === -1 ? '' : ref.slice(slash + 1);
-      if (!known.includes(providerName) || model === '') throw unknownRef(modelRef, providerName, model, known);
-      return { provider: provide(providerName), providerName, model };
+    resolve(modelRef, fallbacks = []) {
+      const first = parseRef(modelRef, { configs, known });
+      const others = fallbacks.map((ref) => parseFallback(ref, { configs, known }));
+      const distinct = new Map([first, ...others].map((ref) => [`${ref.providerName}/${ref.model}`, ref]));
+      const key = [...distinct.keys()].join(' ');
+      const found = resolved.get(key) ?? open(first, [...distinct.values()].slice(1));
+      resolved.set(key, found);
+      return found;
+    },
+    async contextWindow(modelRef) {
+      try {
+        const { providerName, model } = parseRef(modelRef, { configs, known });
+        const config = configOf(configs, providerName);
+        const preset = presetOf(providerName, config);
+        const baseUrl = addressOf(providerName, config, preset);
+        if (preset.asksWindow === undefined || baseUrl === null) return null;
+        const [apiKey = null] = keysOf(config);
+        return await askContextWindow({ server: preset.asksWindow, baseUrl, model, apiKey, clock });
+      } catch {
+        return null;
+      }
     },
   };
+}
+
+interface ModelRef {
+  readonly providerName: string;
+  readonly model: string;
+}
+
+interface Known {
+  readonly configs: ProvidersOptions['configs'];
+  readonly known: readonly string[];
+}
+
+function parseRef(modelRef: string, { configs, known }: Known): ModelRef {
+  const ref = modelRef.trim() === 'auto' ? autoRef(configs) : modelRef.trim();
+  const slash = ref.indexOf('/');
+  const providerName = slash === -1 ? ref : ref.slice(0, slash);
+  const model = slash === -1 ? '' : ref.slice(slash + 1);
+  if (!known.includes(providerName) || model === '') throw unknownRef(modelRef, { providerName, model }, known);
+  return { providerName, model };
+}
+
+function parseFallback(ref: string, known: Known): ModelRef {
+  try {
+    return parseRef(ref, known);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw invalid(`agent.fallbacks can not be used: ${error.message}`, { ...error.facts });
+  }
 }
 
 /** The first provider with a key and its default model. One at an address of its own has no default model we know. */
@@ -70,82 +155,29 @@ function autoRef(configs: ProvidersOptions['configs']): string {
   for (const name of [...Object.keys(PRESETS), ...Object.keys(configs)]) {
     const config = configOf(configs, name);
     const preset = findPreset(name) ?? (hasBaseUrl(config) ? undefined : findPreset(config.kind ?? ''));
-    if (preset !== undefined && firstKey(config) !== null) return `${name}/${preset.defaultModel}`;
+    if (preset !== undefined && isReady(preset, config)) return `${name}/${preset.defaultModel}`;
   }
   return `demo/${PRESETS.demo.defaultModel}`;
 }
 
-function openProvider(name: string, config: ProviderConfig, clock: Clock): Provider {
-  const preset = presetOf(name, config);
-  if (preset.wire === 'demo') return createDemoProvider(name);
-  const endpoint = toEndpoint(name, config, preset, clock);
-  return preset.wire === 'anthropic' ? createAnthropicProvider(endpoint) : createOpenAiProvider(endpoint);
-}
-
-function presetOf(name: string, config: ProviderConfig): Preset {
-  const kind = config.kind ?? (findPreset(name) === undefined && hasBaseUrl(config) ? 'openai' : name);
-  const preset = findPreset(kind);
-  if (preset !== undefined) return preset;
-  const kinds = Object.keys(PRESETS);
-  throw invalid(
-    config.kind === undefined
-      ? `The provider "${name}" needs to say what it is: set providers.${name}.kind (${kinds.join(', ')}), or providers.${name}.baseUrl for a server that speaks OpenAI's API.`
-      : `providers.${name}.kind is "${kind}", which is not known${didYouMean(kind, kinds)}. Known: ${kinds.join(', ')}.`,
-    { provider: name },
-  );
-}
-
-function toEndpoint(name: string, config: ProviderConfig, preset: Preset, clock: Clock): EndpointOptions {
-  const apiKey = firstKey(config);
-  const { keyVariable } = preset;
-  if (apiKey === null && keyVariable !== null && !hasBaseUrl(config)) {
-    throw invalid(
-      `The provider "${name}" has no API key. Set ${keyVariable} in the environment or providers.${name}.apiKey in the configuration.`,
-      { provider: name, keyVariable },
-    );
-  }
-  const baseUrl = hasBaseUrl(config) ? (config.baseUrl ?? null) : preset.baseUrl;
-  if (baseUrl !== null && !/^https?:$/u.test(URL.parse(baseUrl)?.protocol ?? '')) {
-    throw invalid(
-      `providers.${name}.baseUrl must be an http or https address such as "http://127.0.0.1:8080/v1", not "${baseUrl}".`,
-      { provider: name },
-    );
-  }
-  const { firstByteSeconds, idleSeconds } = config.timeouts ?? {};
-  return {
-    name,
-    apiKey,
-    baseUrl,
-    keyVariable,
-    clock,
-    headers: config.headers ?? {},
-    extraBody: config.extraBody ?? {},
-    ...(firstByteSeconds === undefined ? {} : { firstByteMs: firstByteSeconds * 1000 }),
-    ...(idleSeconds === undefined ? {} : { idleMs: idleSeconds * 1000 }),
-  };
+function isReady({ defaultModel, needsBaseUrl }: Preset, config: ProviderConfig): boolean {
+  return defaultModel !== null && keysOf(config).length > 0 && (needsBaseUrl !== true || hasBaseUrl(config));
 }
 
 function configOf(configs: ProvidersOptions['configs'], name: string): ProviderConfig {
   return (Object.hasOwn(configs, name) ? configs[name] : undefined) ?? {};
 }
 
-function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {
-  return baseUrl !== undefined && baseUrl !== null && baseUrl !== '';
-}
-
-function firstKey({ apiKey }: ProviderConfig): string | null {
-  const keys = typeof apiKey === 'string' ? [apiKey] : (apiKey ?? []);
-  return keys.find((key) => key.trim() !== '') ?? null;
-}
-
-function unknownRef(modelRef: string, providerName: string, model: string, known: readonly string[]): AppError {
+function unknownRef(modelRef: string, { providerName, model }: ModelRef, known: readonly string[]): AppError {
   const facts = { model: modelRef, known };
   if (known.includes(providerName)) {
     const written = `${providerName}/${findPreset(providerName)?.defaultModel ?? '<model>'}`;
     return invalid(`The model "${modelRef}" lacks the model's name. Write provider/model, e.g. "${written}".`, facts);
   }
   if (model === '') {
-    const refs = Object.entries(PRESETS).map(([name, preset]) => `${name}/${preset.defaultModel}`);
+    const refs = Object.entries(PRESETS).flatMap(([name, { defaultModel }]) =>
+      defaultModel === null ? [] : [`${name}/${defaultModel}`],
+    );
     const example = nearest(modelRef, refs.map(bareModel));
     const written = refs.find((ref) => bareModel(ref) === example) ?? refs[0];
     return invalid(
@@ -162,13 +194,4 @@ function unknownRef(modelRef: string, providerName: string, model: string, known
 
 function bareModel(ref: string): string {
   return ref.slice(ref.indexOf('/') + 1);
-}
-
-function didYouMean(name: string, candidates: readonly string[]): string {
-  const guess = nearest(name, candidates);
-  return guess === undefined ? '' : ` (did you mean "${guess}"?)`;
-}
-
-function invalid(message: string, facts: Record<string, unknown>): AppError {
-  return new AppError('config-invalid', message, { exitCode: 78, facts });
 }

@@ -1,5 +1,5 @@
 import { raceAbort } from '../util/clock.ts';
-import { DEFAULT_FIRST_BYTE_MS, DEFAULT_IDLE_MS, type EndpointOptions } from './endpoint.ts';
+import { deadlinesOf, forThinking, type EndpointOptions } from './endpoint.ts';
 import { abortedError, brokenStream, classifyError, type ErrorContext } from './errors.ts';
 import type { ModelEvent, ModelRequest } from './provider.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
@@ -41,18 +41,36 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
   }
 }
 
+/**
+ * Opens an SDK's client when first needed, and another one for calls in which the model thinks, whose deadlines are
+ * longer. A failure to open is tried anew at the next call.
+ */
+export function clientsFor<Client>(
+  endpoint: EndpointOptions,
+  open: (endpoint: EndpointOptions) => Promise<Client>,
+): (request?: ModelRequest) => Promise<Client> {
+  const clients = new Map<boolean, Promise<Client>>();
+  return (request) => {
+    const thinks = (request?.reasoning ?? 'off') !== 'off';
+    const found = clients.get(thinks);
+    if (found !== undefined) return found;
+    const opened = open(thinks ? forThinking(endpoint) : endpoint).catch((error: unknown) => {
+      clients.delete(thinks);
+      throw error;
+    });
+    clients.set(thinks, opened);
+    return opened;
+  };
+}
+
 /** The `fetch` with this endpoint's deadlines. */
 export function endpointFetch(endpoint: EndpointOptions): Fetch {
-  return createWatchedFetch({
-    clock: endpoint.clock,
-    firstByteMs: endpoint.firstByteMs ?? DEFAULT_FIRST_BYTE_MS,
-    idleMs: endpoint.idleMs ?? DEFAULT_IDLE_MS,
-  });
+  return createWatchedFetch({ clock: endpoint.clock, ...deadlinesOf(endpoint) });
 }
 
 /** A time-out for the SDK that never fires before our own deadlines do. */
 export function sdkTimeout(endpoint: EndpointOptions): number {
-  return 2 * (endpoint.firstByteMs ?? DEFAULT_FIRST_BYTE_MS) + 60_000;
+  return 2 * deadlinesOf(endpoint).firstByteMs + 60_000;
 }
 
 function errorContext(endpoint: EndpointOptions, request: ModelRequest): ErrorContext {

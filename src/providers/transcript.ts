@@ -91,7 +91,7 @@ export function wireIds(messages: readonly ModelMessage[], legal: RegExp): Reado
     for (const part of message.content) {
       if (part.type !== 'tool-call') continue;
       const own = part.providerCallId;
-      const id = legal.test(own) && !used.has(own) ? own : derivedId(part.callId, used);
+      const id = legal.test(own) && !used.has(own) ? own : derivedId(part.callId, { used, legal });
       ids.set(part.callId, id);
       used.add(id);
     }
@@ -99,11 +99,20 @@ export function wireIds(messages: readonly ModelMessage[], legal: RegExp): Reado
   return ids;
 }
 
-function derivedId(callId: string, used: ReadonlySet<string>): string {
+function derivedId(callId: string, { used, legal }: { used: ReadonlySet<string>; legal: RegExp }): string {
   const base = callId.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(-40) || 'call';
-  let id = base;
-  for (let n = 2; used.has(id); n += 1) id = `${base.slice(0, 39 - String(n).length)}-${n}`;
+  // Where only short ids without signs are legal, a number stands for ours.
+  const short = !legal.test(base);
+  let id = short ? shortId(base, 1) : base;
+  for (let n = 2; used.has(id); n += 1) id = short ? shortId(base, n) : `${base.slice(0, 39 - String(n).length)}-${n}`;
   return id;
+}
+
+/** Nine letters and digits that depend on nothing but `base` and `n`. */
+function shortId(base: string, n: number): string {
+  let sum = 5381n;
+  for (const character of `${base}#${n}`) sum = (sum * 33n + BigInt(character.codePointAt(0) ?? 0)) % 36n ** 9n;
+  return sum.toString(36).padStart(9, '0');
 }
 
 /** A tool's name as both APIs take it; models make up names that they do not. */
@@ -119,6 +128,11 @@ export function argumentsObject(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** The model's own text where it is a JSON object. */
+export function legalArguments(text: string): string {
+  return Object.keys(argumentsObject(text)).length === 0 ? '{}' : text.toWellFormed();
 }
 
 function isObject(value: unknown): value is object {

@@ -74,6 +74,8 @@ describe.each(DIALECTS)('$name', (dialect) => {
 
 /** The messages of a request as bytes, cache marks left out. */
 function messagesOf(body: string): string {
-  const parsed: { messages?: unknown } = JSON.parse(body);
-  return JSON.stringify(parsed.messages, (key, value: unknown) => (key === 'cache_control' ? undefined : value));
+  const parsed: { messages?: unknown; input?: unknown } = JSON.parse(body);
+  return JSON.stringify(parsed.messages ?? parsed.input, (key, value: unknown) =>
+    key === 'cache_control' ? undefined : value,
+  );
 }

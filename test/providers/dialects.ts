@@ -1,5 +1,6 @@
 import { createAnthropicProvider } from '../../src/providers/anthropic.ts';
 import type { EndpointOptions } from '../../src/providers/endpoint.ts';
+import { createOpenAiResponsesProvider } from '../../src/providers/openai-responses.ts';
 import { createOpenAiProvider } from '../../src/providers/openai.ts';
 import type {
   AssistantPart,
@@ -12,12 +13,13 @@ import type {
 import { systemClock } from '../../src/util/clock.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import type { FakeModel, FakeModelOptions } from '../support/fake-model.ts';
+import { startFakeOpenAiResponses } from '../support/fake-openai-responses.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { Step } from '../support/model-script.ts';
 
 /** A way of speaking to models, for tests that hold for all of them. */
 export interface Dialect {
-  readonly name: 'openai' | 'anthropic';
+  readonly name: 'openai' | 'openai-responses' | 'anthropic';
   start(options?: FakeModelOptions): Promise<FakeModel>;
   create(options: EndpointOptions): Provider;
   /** What the API says when the prompt is longer than the window. */
@@ -38,6 +40,18 @@ export const DIALECTS: readonly Dialect[] = [
       message: "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
     },
     lengthReason: 'length',
+    refusalReason: 'content_filter',
+  },
+  {
+    name: 'openai-responses',
+    start: startFakeOpenAiResponses,
+    create: createOpenAiResponsesProvider,
+    overflow: {
+      status: 400,
+      code: 'context_length_exceeded',
+      message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    },
+    lengthReason: 'max_output_tokens',
     refusalReason: 'content_filter',
   },
   {

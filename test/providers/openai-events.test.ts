@@ -1,7 +1,10 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { fromOpenAiEvents } from '../../src/providers/openai-events.ts';
-import type { ModelEvent } from '../../src/providers/provider.ts';
+import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
+import { COMPATIBLE } from '../../src/providers/presets.ts';
+import type { AssistantPart, ModelEvent } from '../../src/providers/provider.ts';
+import { assistant, request, result, user } from './dialects.ts';
 
 const CONTEXT = {
   provider: 'local',
@@ -108,4 +111,44 @@ test('a finish reason that means failure is a broken stream', async () => {
 test('a refusal in its own field is text and a refusal', async () => {
   const last = await read([delta({ refusal: 'I can not do that.' }), finish('stop')]);
   expect(last).toMatchObject({ stopReason: 'refusal', response: { content: [{ text: 'I can not do that.' }] } });
+});
+
+test('thoughts that come as parts of the content are told apart from the text', async () => {
+  const thinking = [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }];
+  const last = await read([
+    delta({ content: thinking }),
+    delta({ content: [{ type: 'text', text: 'o' }] }),
+    delta({ content: 'k' }),
+    finish('stop'),
+  ]);
+  expect(last).toMatchObject({
+    response: {
+      content: [
+        { type: 'reasoning', text: 'hm', data: { text: 'hm' } },
+        { type: 'text', text: 'ok' },
+      ],
+    },
+  });
+});
+
+test('what a server sends along with a call goes back with it, to the same model only', async () => {
+  const signature = { google: { thought_signature: 'c2ln' } };
+  const last = await read([
+    piece({ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }),
+    piece({ index: 1, id: 'b', function: { name: 'two', arguments: '{}' }, extra_content: signature }),
+    finish('tool_calls'),
+  ]);
+  if (last?.type !== 'end') throw new Error('no answer');
+  const content = last.response.content.map((part): AssistantPart => {
+    return part.type === 'tool-call' ? { ...part, callId: `t.${part.id}`, providerCallId: part.id } : part;
+  });
+  const transcript = [user('go'), assistant(...content), result('t.a'), result('t.b')];
+  const calls = (model: string): unknown => {
+    const target = { provider: 'local', quirks: COMPATIBLE };
+    const { messages } = toOpenAiRequest(request(transcript, { model }), target);
+    return messages.find(({ role }) => role === 'assistant');
+  };
+  expect(calls('asked')).toMatchObject({ tool_calls: [{ id: 'a' }, { id: 'b', extra_content: signature }] });
+  expect(JSON.stringify(calls('asked')).match(/extra_content/gu)).toHaveLength(1);
+  expect(JSON.stringify(calls('another'))).not.toContain('extra_content');
 });

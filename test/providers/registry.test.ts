@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createProviders, type ProviderConfig } from '../../src/providers/registry.ts';
+import type { ProviderConfig } from '../../src/providers/open-provider.ts';
+import { createProviders } from '../../src/providers/registry.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -51,7 +52,7 @@ describe('a reference', () => {
 
   test('gives the same provider each time', () => {
     const providers = createProviders({ configs: { openai: { apiKey: 'k' } }, clock });
-    expect(providers.resolve('openai/a').provider).toBe(providers.resolve('openai/b').provider);
+    expect(providers.resolve('openai/a').provider).toBe(providers.resolve('openai/a', []).provider);
   });
 
   test('to a provider without a key names the variable', () => {
@@ -64,7 +65,7 @@ describe('a reference', () => {
   test('to an unknown provider names the nearest', () => {
     const message = refusal('antropic/claude-sonnet-5-5');
     expect(message).toContain('did you mean "anthropic"?');
-    expect(message).toContain('Known: anthropic, openai, demo');
+    expect(message).toContain('Known: anthropic, openai, openrouter');
   });
 
   test('without a provider says what to write', () => {

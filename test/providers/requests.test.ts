@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toAnthropicRequest } from '../../src/providers/anthropic-request.ts';
 import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
+import { toResponsesRequest } from '../../src/providers/openai-responses-request.ts';
+import * as presets from '../../src/providers/presets.ts';
 import type {
   AssistantPart,
   ModelMessage,
@@ -11,12 +13,15 @@ import type {
   UserPart,
 } from '../../src/providers/provider.ts';
 import { validateAnthropicRequest } from '../support/validate-anthropic.ts';
+import { validateResponsesRequest } from '../support/validate-openai-responses.ts';
 import { validateOpenAiRequest } from '../support/validate-openai.ts';
 import { assistant, call, request, result, user } from './dialects.ts';
 
 const OWN = { provider: 'p', model: 'test-model' };
-const COMPATIBLE = { provider: 'p', official: false };
-const OFFICIAL = { provider: 'p', official: true };
+const COMPATIBLE = { provider: 'p', official: false, quirks: presets.COMPATIBLE };
+const OFFICIAL = { provider: 'p', official: true, quirks: presets.OFFICIAL };
+
+const MISTRAL = { provider: 'p', quirks: { ...presets.COMPATIBLE, ...presets.PRESETS.mistral.quirks } };
 
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', ' ', '\n', 'hello', '\ud83d', 'a\udc00b'));
 
@@ -35,6 +40,9 @@ const reasoning: fc.Arbitrary<ReasoningPart> = fc.record({
     { type: 'thinking', thinking: 'hm', signature: '' },
     { type: 'redacted_thinking', data: 'xx' },
     { field: 'reasoning_content', text: 'hm' },
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'xx' },
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: null },
+    { type: 'phase', phase: 'commentary' },
     null,
     'nonsense',
   ),
@@ -115,7 +123,10 @@ function shortened(messages: readonly ModelMessage[], cut: number): readonly Mod
 }
 
 describe('every legal transcript makes a legal request', () => {
-  test.each([COMPATIBLE, OFFICIAL])('to Anthropic (%j)', (target) => {
+  test.each([
+    ['of its own', OFFICIAL],
+    ['of others', COMPATIBLE],
+  ])('to the Messages API %s', (_title, target) => {
     fc.assert(
       fc.property(modelRequest, (random) => {
         expect(validateAnthropicRequest(wire(toAnthropicRequest(random, target)))).toEqual([]);
@@ -124,12 +135,41 @@ describe('every legal transcript makes a legal request', () => {
     );
   });
 
-  test.each([COMPATIBLE, OFFICIAL])('to OpenAI (%j)', (target) => {
+  test.each([
+    ['of OpenAI', OFFICIAL],
+    ['of others', COMPATIBLE],
+    ['of Mistral', MISTRAL],
+  ])('to Chat Completions %s', (_title, target) => {
     fc.assert(
       fc.property(modelRequest, (random) => {
         expect(validateOpenAiRequest(wire(toOpenAiRequest(random, target)), [])).toEqual([]);
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
+    );
+  });
+
+  test('to the Responses API', () => {
+    fc.assert(
+      fc.property(modelRequest, (random) => {
+        expect(validateResponsesRequest(wire(toResponsesRequest(random, 'p')))).toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("to Mistral with its kind of ids and an answer between results and a person's words", () => {
+    fc.assert(
+      fc.property(modelRequest, (random) => {
+        const { messages } = toOpenAiRequest(random, MISTRAL);
+        const ids = messages.flatMap((message) =>
+          message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : [],
+        );
+        for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9]{9}$/u);
+        for (const [index, message] of messages.entries()) {
+          if (message.role === 'user') expect(messages[index - 1]?.role).not.toBe('tool');
+        }
+      }),
+      { numRuns: 200 },
     );
   });
 

@@ -15,7 +15,7 @@ if (schemaFolder === undefined || recording === undefined) {
   }
   for (const difference of differences) console.log(`difference: ${difference}`);
   console.log(`differences: ${differences.length}`);
-  const total = counts.openai.requests + counts.anthropic.requests;
+  const total = Object.values(counts).reduce((sum, { requests }) => sum + requests, 0);
   if (total === 0) console.error('The recording holds no request: nothing was checked.');
   if (differences.length > 0 || total === 0) process.exitCode = 1;
 }

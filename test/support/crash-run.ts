@@ -1,10 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { inspectWreck, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
+import { CHATS, killHard, prepareHome, seeded, slowSends, startChild, stopSoftly } from './crash-process.ts';
+import { inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
@@ -39,12 +37,14 @@ export interface CrashReport {
   /** Effects that are missing without a word about it. */
   readonly missingEffects: readonly number[];
   readonly interruptedNotices: number;
+  /** Calls whose outcome nobody knows, by the tapes. */
+  readonly interruptedCalls: number;
+  /** Of these, the ones that no notice tells of; a notice has the id of its call, so there is never a second. */
+  readonly unannounced: readonly string[];
   readonly deadLetters: number;
 }
 
-const CHATS = [101, 102, 103, 104];
 const OUTSTANDING = 8;
-const CHILD = join(dirname(fileURLToPath(import.meta.url)), 'crash-child.ts');
 
 /** Kills the assistant at random instants while numbered messages stream in, then lets it finish and counts. */
 export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
@@ -104,11 +104,17 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     inside,
     kills: plan.kills,
   });
-  return { ...report, traces: report.lost.map((n) => traceOf(folder.path, n)) };
+  const ledger = readLedger(folder.path);
+  return {
+    ...report,
+    traces: report.lost.map((n) => traceOf(folder.path, n)),
+    interruptedCalls: ledger.interruptedCalls.length,
+    unannounced: ledger.interruptedCalls.filter((id) => !ledger.notices.includes(id)),
+  };
 }
 
 /** Each number is first written to a file by a command, then answered. */
-function answerNumbers({ body }: ModelApiRequest): Step {
+export function answerNumbers({ body }: ModelApiRequest): Step {
   const messages = body['messages'] as readonly { role: string; content: unknown; tool_calls?: unknown }[];
   const open = messages.slice(lastAnswer(messages) + 1);
   const text = JSON.stringify(open);
@@ -137,58 +143,6 @@ function lastAnswer(messages: readonly { role: string; content: unknown; tool_ca
 
 function numbersIn(text: string, pattern: RegExp): number[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => Number(match.groups?.['n'])))];
-}
-
-async function prepareHome(home: string, telegram: FakeTelegram, modelUrl: string, dialect: string): Promise<void> {
-  await mkdir(join(home, 'workspace'), { recursive: true });
-  const config = {
-    agent: { model: `${dialect}/scripted-model` },
-    providers: { [dialect]: { apiKey: 'test-key-0001', baseUrl: modelUrl } },
-    channels: {
-      telegram: {
-        token: telegram.token,
-        apiRoot: telegram.apiRoot,
-        allowFrom: CHATS.map(String),
-        owners: CHATS.map(String),
-      },
-    },
-    tools: { exec: { mode: 'full' } },
-    log: { level: 'error', format: 'json' },
-  };
-  await writeFile(join(home, 'config.json'), JSON.stringify(config));
-}
-
-/** Some sends are slow and some have to wait, so that kills fall before, into and after them. */
-function slowSends(telegram: FakeTelegram, random: () => number): void {
-  telegram.setFaultHandler(({ method }) => {
-    if (method !== 'sendMessage') return undefined;
-    const dice = random();
-    if (dice < 0.15) return { status: 429, retryAfter: 1 };
-    return dice < 0.5 ? { delayMs: 10 + random() * 30 } : undefined;
-  });
-}
-
-async function startChild(home: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [CHILD, home, '12'], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
-  await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 30_000, what: 'ready' });
-  if (child.exitCode !== null) throw new Error(`the assistant did not start:\n${output}`);
-  return child;
-}
-
-async function killHard(child: ChildProcess): Promise<void> {
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await gone;
-}
-
-async function stopSoftly(child: ChildProcess): Promise<void> {
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  await Promise.race([gone, delay(10_000, undefined, { ref: false })]);
-  if (child.exitCode === null) child.kill('SIGKILL');
 }
 
 /** The numbers in the file that commands appended to, in order. */
@@ -226,7 +180,7 @@ function judge(run: {
   histogram: Readonly<Record<CrashStep, number>>;
   inside: number;
   kills: number;
-}): Omit<CrashReport, 'traces'> {
+}): Omit<CrashReport, 'traces' | 'interruptedCalls' | 'unannounced'> {
   const answers = answersOf(run.telegram);
   const answered = distinctAnswered(run.telegram);
   const all = Array.from({ length: run.sent }, (_, i) => i + 1);
@@ -256,15 +210,4 @@ function judge(run: {
 
 function plainText(html: string): string {
   return html.replace(/<[^>]*>/gu, '').trim();
-}
-
-/** Mulberry32: small, seeded, good enough to spread kills. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -27,7 +27,34 @@ export function traceOf(home: string, n: number): unknown {
   return rows;
 }
 
+export interface Ledger {
+  /** Ids of results that say "interrupted". */
+  readonly interruptedCalls: readonly string[];
+  /** Ids of the notices about them. */
+  readonly notices: readonly string[];
+  /** Messages, turns and replies that have not come to an end. */
+  readonly open: number;
+}
+
+/** What journal and tapes say when all is over. */
+export function readLedger(home: string): Ledger {
+  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  const count = (sql: string): number => Number(db.prepare(sql).get()?.['n']);
+  const open =
+    count("SELECT count(*) AS n FROM inbound WHERE state IN ('accepted', 'running')") +
+    count("SELECT count(*) AS n FROM turns WHERE state IN ('running', 'stopping')") +
+    count("SELECT count(*) AS n FROM outbound WHERE state IN ('pending', 'sending', 'uncertain')");
+  const notices = db
+    .prepare("SELECT id FROM outbound WHERE id LIKE '%:interrupted'")
+    .all()
+    .map((row) => String(row['id']));
+  db.close();
+  const ids = readTapes(join(home, 'sessions')).map((line) => line.id ?? '');
+  return { interruptedCalls: [...new Set(ids.filter((id) => id.endsWith(':interrupted')))], notices, open };
+}
+
 interface Line {
+  readonly id?: string;
   readonly kind: string;
   readonly turn: string | null;
   readonly role?: string;

@@ -1,7 +1,7 @@
 import { startFakeModel, type FakeModel, type FakeModelOptions } from './fake-model.ts';
 import type { Dialect } from './model-play.ts';
 import { openAiFrames, openAiWhole } from './fake-openai-stream.ts';
-import type { RequestView } from './model-script.ts';
+import type { ErrorStep, RequestView } from './model-script.ts';
 import { validateOpenAiRequest } from './validate-openai.ts';
 import { isRecord, records, textOf } from './validate.ts';
 
@@ -33,17 +33,22 @@ const dialect: Dialect = {
     object: 'list',
     data: names.map((id) => ({ id, object: 'model', created: 1_790_000_000, owned_by: 'test' })),
   }),
-  error: (error) => ({
+  error: openAiError,
+  errorFrame: (message) =>
+    `data: ${JSON.stringify({ error: { message, type: 'server_error', param: null, code: null } })}\n\n`,
+};
+
+/** The body of an error of OpenAI's APIs. */
+export function openAiError(error: ErrorStep['error']): unknown {
+  return {
     error: {
       message: error.message ?? `The server answered ${error.status}.`,
       type: error.type ?? ERROR_TYPES[error.status] ?? 'server_error',
       param: null,
       code: error.code ?? (error.status === 401 ? 'invalid_api_key' : null),
     },
-  }),
-  errorFrame: (message) =>
-    `data: ${JSON.stringify({ error: { message, type: 'server_error', param: null, code: null } })}\n\n`,
-};
+  };
+}
 
 /** A Chat Completions server (`POST /chat/completions`, `GET /models`) that plays a script; `url` ends in `/v1`. */
 export function startFakeOpenAi(options: FakeModelOptions = {}): Promise<FakeModel> {

@@ -10,7 +10,7 @@ export interface Identity {
 
 /** What differs between two model APIs. */
 export interface Dialect {
-  readonly api: 'openai' | 'anthropic';
+  readonly api: 'openai' | 'openai-responses' | 'anthropic';
   readonly path: string;
   readonly modelsPath: string;
   /** What the SDK takes, relative to the server. */

@@ -7,6 +7,6 @@ export function recordingFile(): string | undefined {
 }
 
 /** Appends one line `{api, body}`. */
-export function recordRequest(file: string, api: 'openai' | 'anthropic', body: unknown): void {
+export function recordRequest(file: string, api: 'openai' | 'openai-responses' | 'anthropic', body: unknown): void {
   appendFileSync(file, `${JSON.stringify({ api, body })}\n`);
 }

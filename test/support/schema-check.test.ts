@@ -16,6 +16,7 @@ beforeEach(async () => {
     properties: { user: { type: 'string', maxLength: 3 }, model: { type: 'string', format: 'uri' } },
   };
   await writeFile(join(folder, 'openai-chat-completions.request.json'), JSON.stringify(schema));
+  await writeFile(join(folder, 'openai-responses.request.json'), JSON.stringify(schema));
   await writeFile(join(folder, 'anthropic-messages.request.json'), JSON.stringify(schema));
 });
 
@@ -31,7 +32,11 @@ test('a recorded run is counted, and what only the schema refuses is a differenc
   await ask('someone', 'hi');
   await ask('someone', '').catch(() => {});
   expect(await checkRecording(folder, record)).toEqual({
-    counts: { openai: { requests: 3, illegal: 1 }, anthropic: { requests: 0, illegal: 0 } },
+    counts: {
+      openai: { requests: 3, illegal: 1 },
+      'openai-responses': { requests: 0, illegal: 0 },
+      anthropic: { requests: 0, illegal: 0 },
+    },
     differences: ['line 2 (openai): /user must NOT have more than 3 characters'],
   });
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, optionalCount, optionalText, optionalUrl, text, textMap } from './values.ts';
+import { optionalCount, optionalText, optionalUrl, text, textMap } from './values.ts';
 
 const provider = z
   .object({
@@ -10,12 +10,18 @@ const provider = z
       .nullable()
       .default(null)
       .describe('The key, or several that take turns; null: the server asks for none.'),
+    wire: z
+      .enum(['chat', 'responses'])
+      .default('chat')
+      .describe('Which of OpenAI’s two APIs is spoken: Chat Completions or Responses.'),
     headers: textMap('Headers added to each request.'),
     extraBody: z.record(z.string(), z.unknown()).default({}).describe('Fields merged over each request’s body.'),
     timeouts: z
       .object({
-        firstByteSeconds: count(60, 1, 'How long the first byte of an answer may take.'),
-        idleSeconds: count(60, 1, 'How long an answer may stand still.'),
+        firstByteSeconds: optionalCount(
+          'How long the first byte of an answer may take; null: 60, on this machine and in its network 300.',
+        ),
+        idleSeconds: optionalCount('How long an answer may stand still; null: 60, or 300 likewise.'),
       })
       .prefault({})
       .describe('Deadlines of a model call.'),
@@ -25,7 +31,9 @@ const provider = z
 export const providersSchema = z
   .record(z.string(), provider)
   .default({})
-  .describe('Servers with models, by name. `ANTHROPIC_API_KEY` and `OPENAI_API_KEY` enable theirs without an entry.');
+  .describe(
+    'Servers with models, by name. A provider’s usual variable, e.g. `ANTHROPIC_API_KEY`, enables it without an entry.',
+  );
 
 const usd = (doc: string) => z.number().min(0).default(0).describe(`${doc}, dollars per million tokens.`);
 

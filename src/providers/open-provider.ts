@@ -1,0 +1,124 @@
+import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
+import { nearest } from '../util/text.ts';
+import { createAnthropicProvider } from './anthropic.ts';
+import { createDemoProvider } from './demo.ts';
+import type { EndpointOptions } from './endpoint.ts';
+import { createOpenAiResponsesProvider } from './openai-responses.ts';
+import { createOpenAiProvider } from './openai.ts';
+import { findPreset, PRESETS, type Preset } from './presets.ts';
+import type { Provider } from './provider.ts';
+
+/** One entry of `config.providers`. */
+export interface ProviderConfig {
+  /** A preset's name. @default the entry's own name, else `openai` when there is a `baseUrl` */
+  readonly kind?: string | null | undefined;
+  /** Null: the preset's. */
+  readonly baseUrl?: string | null | undefined;
+  /** Several take turns. */
+  readonly apiKey?: string | readonly string[] | null | undefined;
+  /** Which of OpenAI's two APIs. @default 'chat' */
+  readonly wire?: 'chat' | 'responses' | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Merged over each request's body. */
+  readonly extraBody?: Readonly<Record<string, unknown>> | undefined;
+  readonly timeouts?:
+    | { readonly firstByteSeconds?: number | null | undefined; readonly idleSeconds?: number | null | undefined }
+    | undefined;
+}
+
+/** Makes the adapter for one key of an entry. Throws an `AppError` for what can not be called. */
+export function openProvider(
+  name: string,
+  config: ProviderConfig,
+  options: { readonly apiKey: string | null; readonly clock: Clock },
+): Provider {
+  const preset = presetOf(name, config);
+  if (config.wire === 'responses' && preset.api !== 'openai') {
+    throw invalid(`providers.${name}.wire is "responses", which only servers with OpenAI's API speak. Leave it out.`, {
+      provider: name,
+    });
+  }
+  if (preset.api === 'demo') return createDemoProvider(name);
+  const endpoint = toEndpoint(name, config, { preset, ...options });
+  if (preset.api === 'anthropic') return createAnthropicProvider(endpoint);
+  return config.wire === 'responses' ? createOpenAiResponsesProvider(endpoint) : createOpenAiProvider(endpoint);
+}
+
+/** The row of the table for an entry. Throws an `AppError` when there is none. */
+export function presetOf(name: string, config: ProviderConfig): Preset {
+  const kind = config.kind ?? (findPreset(name) === undefined && hasBaseUrl(config) ? 'openai' : name);
+  const preset = findPreset(kind);
+  if (preset !== undefined) return preset;
+  const kinds = Object.keys(PRESETS);
+  throw invalid(
+    config.kind === undefined || config.kind === null
+      ? `The provider "${name}" needs to say what it is: set providers.${name}.kind (${kinds.join(', ')}), or providers.${name}.baseUrl for a server that speaks OpenAI's API.`
+      : `providers.${name}.kind is "${kind}", which is not known${didYouMean(kind, kinds)}. Known: ${kinds.join(', ')}.`,
+    { provider: name },
+  );
+}
+
+function toEndpoint(
+  name: string,
+  config: ProviderConfig,
+  { preset, apiKey, clock }: { readonly preset: Preset; readonly apiKey: string | null; readonly clock: Clock },
+): EndpointOptions {
+  const { keyVariable } = preset;
+  if (preset.needsBaseUrl === true && !hasBaseUrl(config)) {
+    throw invalid(
+      `The provider "${name}" has no address. Set providers.${name}.baseUrl, e.g. "https://my-resource.openai.azure.com/openai/v1".`,
+      { provider: name },
+    );
+  }
+  if (apiKey === null && keyVariable !== null && !hasBaseUrl(config)) {
+    throw invalid(
+      `The provider "${name}" has no API key. Set ${keyVariable} in the environment or providers.${name}.apiKey in the configuration.`,
+      { provider: name, keyVariable },
+    );
+  }
+  const { firstByteSeconds, idleSeconds } = config.timeouts ?? {};
+  return {
+    name,
+    apiKey,
+    baseUrl: addressOf(name, config, preset),
+    keyVariable,
+    clock,
+    quirks: preset.quirks,
+    headers: config.headers ?? {},
+    extraBody: config.extraBody ?? {},
+    ...(typeof firstByteSeconds === 'number' ? { firstByteMs: firstByteSeconds * 1000 } : {}),
+    ...(typeof idleSeconds === 'number' ? { idleMs: idleSeconds * 1000 } : {}),
+  };
+}
+
+/** Where the server is; null: the API's own address. Throws an `AppError` for what is no address. */
+export function addressOf(name: string, config: ProviderConfig, preset: Preset): string | null {
+  const baseUrl = hasBaseUrl(config) ? (config.baseUrl ?? null) : preset.baseUrl;
+  if (baseUrl !== null && !/^https?:$/u.test(URL.parse(baseUrl)?.protocol ?? '')) {
+    throw invalid(
+      `providers.${name}.baseUrl must be an http or https address such as "http://127.0.0.1:8080/v1", not "${baseUrl}".`,
+      { provider: name },
+    );
+  }
+  return baseUrl;
+}
+
+export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {
+  return baseUrl !== undefined && baseUrl !== null && baseUrl !== '';
+}
+
+/** The keys of an entry, each once. */
+export function keysOf({ apiKey }: ProviderConfig): readonly string[] {
+  const keys = typeof apiKey === 'string' ? [apiKey] : (apiKey ?? []);
+  return [...new Set(keys.filter((key) => key.trim() !== ''))];
+}
+
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const guess = nearest(name, candidates);
+  return guess === undefined ? '' : ` (did you mean "${guess}"?)`;
+}
+
+export function invalid(message: string, facts: Record<string, unknown>): AppError {
+  return new AppError('config-invalid', message, { exitCode: 78, facts });
+}

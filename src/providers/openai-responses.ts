@@ -1,0 +1,30 @@
+import type { EndpointOptions } from './endpoint.ts';
+import { isLocalAddress } from './local-address.ts';
+import { openAiClients } from './openai-client.ts';
+import { fromResponsesEvents } from './openai-responses-events.ts';
+import { toResponsesRequest } from './openai-responses-request.ts';
+import type { Provider } from './provider.ts';
+import { streamCall } from './stream-call.ts';
+
+/** OpenAI's Responses API through the official SDK (loaded at the first call); nothing is stored on the server. */
+export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provider {
+  const connect = openAiClients(endpoint);
+  return {
+    name: endpoint.name,
+    local: isLocalAddress(endpoint.baseUrl),
+    chat: (request, { signal }) =>
+      streamCall({
+        endpoint,
+        request,
+        signal,
+        open: async (signal) => {
+          const body = { ...toResponsesRequest(request, endpoint.name), ...endpoint.extraBody };
+          return (await connect(request)).responses.create(body, { signal });
+        },
+        read: fromResponsesEvents,
+      }),
+    warm: async () => {
+      await connect().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import type { calcPrice, findProvider, ModelInfo, Provider as ListedProvider } from '@pydantic/genai-prices';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { Usage } from '../util/usage.ts';
+import { findPreset } from './presets.ts';
+import type { ModelName } from './provider.ts';
+
+/** What is used of the list. */
+export interface PriceList {
+  readonly calcPrice: typeof calcPrice;
+  readonly findProvider: typeof findProvider;
+}
+
+/** Facts about one model, as `config.models` gives them; null: what is known. */
+export interface ModelFacts {
+  /** Tokens. */
+  readonly contextWindow: number | null;
+  /** Tokens of one answer. */
+  readonly maxOutputTokens: number | null;
+  /** Dollars per million tokens. */
+  readonly price: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  } | null;
+}
+
+export interface PricingOptions {
+  /** By `provider/model`. */
+  readonly models: Readonly<Record<string, ModelFacts>>;
+  readonly providers: Readonly<
+    Record<string, { readonly kind?: string | null | undefined; readonly baseUrl?: string | null | undefined }>
+  >;
+  readonly log: Logger;
+  /** @default the package's own list */
+  readonly loadList?: () => Promise<PriceList>;
+}
+
+/** Where the list has another name for a preset. */
+const LISTED_AS: Readonly<Record<string, string>> = {
+  gemini: 'google',
+  moonshot: 'moonshotai',
+  xai: 'x-ai',
+  zhipu: 'zhipuai',
+  'azure-openai': 'azure',
+};
+
+/** They run on this machine and cost nothing that a list could know. */
+const UNLISTED: ReadonlySet<string> = new Set(['demo', 'ollama', 'lmstudio', 'vllm']);
+
+const FREE_OF_CHARGE: Usage = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+/**
+ * What model calls cost, by the configuration, else by a public list that comes with the program. The list is large:
+ * it is loaded when it is first needed, and not at all for models of which everything is configured.
+ */
+export class Pricing {
+  readonly #options: PricingOptions;
+  #list: PriceList | undefined;
+  #loading: Promise<void> | undefined;
+
+  constructor(options: PricingOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the list is in memory. */
+  get isLoaded(): boolean {
+    return this.#list !== undefined;
+  }
+
+  /** Makes sure that `costOf` knows what can be known of this model. Never throws. */
+  async prepare(name: ModelName): Promise<void> {
+    const facts = this.facts(name);
+    if (facts?.price !== null && facts?.price !== undefined) return;
+    await this.#load(name);
+  }
+
+  /** Dollars; null when the price is unknown. */
+  costOf(name: ModelName, usage: Usage): number | null {
+    const price = this.facts(name)?.price ?? null;
+    if (price === null) return this.#find(name, usage)?.total ?? null;
+    const uncached = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
+    const cost =
+      uncached * price.input +
+      usage.cached * price.cacheRead +
+      usage.cacheWrite * price.cacheWrite +
+      usage.output * price.output;
+    return cost / 1_000_000;
+  }
+
+  /** What the list says of the model; null when it says nothing. */
+  async listed(name: ModelName): Promise<ModelInfo | null> {
+    await this.#load(name);
+    return this.#find(name, FREE_OF_CHARGE)?.model ?? this.#ask(name, FREE_OF_CHARGE, {})?.model ?? null;
+  }
+
+  facts({ provider, model }: ModelName): ModelFacts | undefined {
+    const { models } = this.#options;
+    const ref = `${provider}/${model}`;
+    return Object.hasOwn(models, ref) ? models[ref] : undefined;
+  }
+
+  #load(name: ModelName): Promise<void> {
+    if (UNLISTED.has(this.#kindOf(name) ?? '')) return Promise.resolve();
+    const load = this.#options.loadList ?? (() => import('@pydantic/genai-prices'));
+    this.#loading ??= load().then(
+      (list) => {
+        this.#list = list;
+      },
+      (error: unknown) => {
+        this.#options.log.warn('the list of prices could not be loaded', { reason: errorMessage(error) });
+      },
+    );
+    return this.#loading;
+  }
+
+  /** The provider by its address where that is known, else by its kind; another address of OpenAI's API is anybody's. */
+  #find(name: ModelName, usage: Usage): { readonly total: number; readonly model: ModelInfo } | null {
+    const kind = this.#kindOf(name);
+    const list = this.#list;
+    if (list === undefined || kind === null || UNLISTED.has(kind)) return null;
+    const { baseUrl } = this.#configOf(name);
+    const custom = typeof baseUrl === 'string' && baseUrl !== '';
+    const byAddress = custom ? list.findProvider({ providerApiUrl: baseUrl }) : undefined;
+    if (byAddress !== undefined) return this.#ask(name, usage, { provider: byAddress });
+    if (custom && kind === 'openai') return null;
+    return this.#ask(name, usage, { providerId: LISTED_AS[kind] ?? kind });
+  }
+
+  #ask(
+    { model }: ModelName,
+    usage: Usage,
+    where: { readonly provider?: ListedProvider; readonly providerId?: string },
+  ): { readonly total: number; readonly model: ModelInfo } | null {
+    // The list refuses counts that contradict each other, which some servers send.
+    const input = Math.max(usage.input, usage.cached + usage.cacheWrite);
+    const counts = {
+      input_tokens: input,
+      cache_read_tokens: usage.cached,
+      cache_write_tokens: usage.cacheWrite,
+      output_tokens: usage.output,
+    };
+    try {
+      const found = this.#list?.calcPrice(counts, model, where) ?? null;
+      return found === null ? null : { total: found.total_price, model: found.model };
+    } catch {
+      return null;
+    }
+  }
+
+  #configOf({ provider }: ModelName): {
+    readonly kind?: string | null | undefined;
+    readonly baseUrl?: string | null | undefined;
+  } {
+    const { providers } = this.#options;
+    return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? {};
+  }
+
+  /** Null: a server of which only the address is known. */
+  #kindOf(name: ModelName): string | null {
+    const { kind, baseUrl } = this.#configOf(name);
+    if (kind !== undefined && kind !== null) return kind;
+    if (findPreset(name.provider) !== undefined) return name.provider;
+    return typeof baseUrl === 'string' && baseUrl !== '' ? 'openai' : null;
+  }
+}
