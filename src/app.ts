@@ -3,9 +3,11 @@ import { Approvals } from './agent/approvals.ts';
 import { SystemPrompt } from './agent/bootstrap.ts';
 import type { StatusReport } from './agent/commands/command.ts';
 import { HookRunner, type Hooks } from './agent/hooks.ts';
+import { createCallBounds } from './agent/call-bounds.ts';
 import { AgentLoop, type LoopPorts } from './agent/loop.ts';
 import { recoverTurns } from './agent/recovery.ts';
 import type { ChosenModel } from './agent/turn-context.ts';
+import { unifiedSession } from './agent/unified.ts';
 import { unusableModel } from './agent/unusable-model.ts';
 import { MessageBus } from './bus/bus.ts';
 import { Delivery } from './channels/delivery.ts';
@@ -29,10 +31,12 @@ import { createRedactor } from './security/redact.ts';
 import { Sessions } from './session/sessions.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { MediaStore } from './storage/media.ts';
+import { SpillStore } from './storage/spill.ts';
 import { builtinTools } from './tools/builtin.ts';
 import { ToolRegistry } from './tools/registry.ts';
 import { runToolOnce } from './tools/run-once.ts';
 import { sleep, systemClock } from './util/clock.ts';
+import { startOfDay } from './util/day.ts';
 import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { Slots } from './util/slots.ts';
@@ -111,6 +115,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId }));
   const media = new MediaStore(paths.media);
+  const spill = new SpillStore(paths.spill);
   const sessions = new Sessions({
     directory: paths.sessions,
     quarantine: paths.quarantine,
@@ -126,7 +131,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     ...journal,
     outbox: journal.outbox,
     newId,
-    sessionKey: (draft) => hooks.session(draft),
+    sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
   });
   stack.defer(() => bus.close());
 
@@ -143,27 +148,37 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(startTyping({ bus, outlets: manager, clock }));
 
   const approvals = new Approvals(clock);
-  const providers = createProviders({ configs: config.providers, clock });
+  const providers = createProviders({ configs: config.providers, clock, random: systemRandom, log });
   const resolveModel = (ref: string | null): ChosenModel => {
     try {
-      return providers.resolve(ref ?? config.agent.model);
+      return providers.resolve(ref ?? config.agent.model, config.agent.fallbacks);
     } catch (error) {
       return unusableModel(ref ?? config.agent.model, errorMessage(error));
     }
   };
-  const standard = providers.resolve(config.agent.model);
-  const model = `${standard.providerName}/${standard.model}`;
-  const registry = createTools(config, { paths, env, redact });
+  const standard = providers.resolve(config.agent.model, config.agent.fallbacks);
+  const model = fullName(standard);
+  const registry = createTools(config, { paths, env, redact, spill });
   const prompt = new SystemPrompt(paths.workspace);
+  const { bounds, context } = createCallBounds(config, {
+    askWindow: (ref) => providers.contextWindow(ref),
+    ledger: journal.usage,
+    bus,
+    registry,
+    clock,
+    log,
+  });
   const ports: LoopPorts = {
     bus,
     journal,
     sessions,
     registry,
     media,
+    spill,
     hooks,
     approvals,
     slots: new Slots(config.agent.maxConcurrentTurns),
+    bounds,
     clock,
     log,
     newId,
@@ -174,20 +189,36 @@ async function assemble(parts: Parts): Promise<Assistant> {
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
+    bursts: {
+      debounceMs: config.agent.debounceMs,
+      groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
+    },
+    models: { standard: model, fullName: (ref) => fullName(providers.resolve(ref)) },
     status: (sessionKey) => report(sessionKey),
   };
   const loop = new AgentLoop(ports);
-  const report = (sessionKey: string): StatusReport => ({
-    version,
-    model,
-    uptimeMs: clock.now() - startedAt,
-    runningTurns: loop.running,
-    waitingMessages: journal.inbox.counts()['accepted'] ?? 0,
-    waitingReplies: Object.values(journal.outbox.counts()).reduce((sum, count) => sum + count, 0),
-    tokensToday: tokensIn(journal.usage.since(startOfDay(clock.now()), sessionKey).usage),
-    channels: manager.health(),
-    warnings: loaded.warnings,
-  });
+  const report = async (sessionKey: string): Promise<StatusReport> => {
+    const chosen = resolveModel(journal.settings.model(sessionKey));
+    const since = startOfDay(clock.now(), config.agent.timezone);
+    return {
+      version,
+      model: fullName(chosen),
+      context: await context.report({
+        session: await sessions.open(sessionKey),
+        model: { provider: chosen.providerName, model: chosen.model },
+        system: await prompt.read(),
+        tools: registry.specs('owner'),
+      }),
+      uptimeMs: clock.now() - startedAt,
+      runningTurns: loop.running,
+      waitingMessages: journal.inbox.counts()['accepted'] ?? 0,
+      waitingReplies: Object.values(journal.outbox.counts()).reduce((sum, count) => sum + count, 0),
+      hereToday: journal.usage.day(since).ofSession(sessionKey),
+      today: journal.usage.day(since).total,
+      channels: manager.health(),
+      warnings: loaded.warnings,
+    };
+  };
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
   const recovered = await recoverTurns(loop, ports);
@@ -252,11 +283,22 @@ async function assemble(parts: Parts): Promise<Assistant> {
 
 function createTools(
   config: Config,
-  { paths, env, redact }: { paths: HomePaths; env: Environment; redact: (text: string) => string },
+  {
+    paths,
+    env,
+    redact,
+    spill,
+  }: { paths: HomePaths; env: Environment; redact: (text: string) => string; spill: SpillStore },
 ): ToolRegistry {
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
-  const registry = new ToolRegistry({ policy: tools, clock, redact, maxOutput });
+  const registry = new ToolRegistry({
+    policy: tools,
+    clock,
+    redact,
+    maxOutput,
+    spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
+  });
   const guard = new PathGuard({
     workspace: paths.workspace,
     home: paths.home,
@@ -269,13 +311,8 @@ function createTools(
   return registry;
 }
 
-function tokensIn({ input, output }: { readonly input: number; readonly output: number }): number {
-  return input + output;
-}
-
-/** Local midnight. */
-function startOfDay(now: number): number {
-  return new Date(now).setHours(0, 0, 0, 0);
+function fullName({ providerName, model }: { readonly providerName: string; readonly model: string }): string {
+  return `${providerName}/${model}`;
 }
 
 /** A consumer that fails (the disk could not be read) begins again; what it had not finished is still in the journal. */

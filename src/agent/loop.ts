@@ -1,18 +1,17 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
+import type { Ended } from '../journal/stop.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { IdFactory } from '../util/ids.ts';
 import { Slots } from '../util/slots.ts';
-import type { CommandPorts, StatusReport } from './commands/command.ts';
+import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
+import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
 import { findCommand, type FoundCommand } from './commands/table.ts';
 import { outboundTo, withParts } from './outgoing.ts';
-import { noUsage } from '../util/usage.ts';
-import { createLive } from './live.ts';
-import { TurnRunner, type ClaimedTurn, type RunnerPorts } from './turn-runner.ts';
+import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
+import { untilWritten, type UntilWritten } from './until-written.ts';
 
-export interface LoopPorts extends RunnerPorts {
-  readonly newId: IdFactory;
-  readonly status: (sessionKey: string) => StatusReport;
+export interface LoopPorts extends CommandRunnerPorts {
+  readonly bursts: Omit<BurstSettings, 'whenBusy'>;
 }
 
 const COMMANDS_AT_ONCE = 4;
@@ -29,25 +28,38 @@ const ABORT_WAIT_MS = 1_500;
 export class AgentLoop {
   readonly #ports: LoopPorts;
   readonly #runner: TurnRunner;
+  readonly #commands: CommandRunner;
+  readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
-  readonly #commands = new Slots(COMMANDS_AT_ONCE);
+  readonly #holds: Holds;
+  readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
   readonly #background = new Set<Promise<void>>();
+  /** What commands that interrupt ended, until they run or are dropped themselves. */
+  readonly #ended = new Map<string, Promise<Ended>>();
   #stopping = false;
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
     this.#runner = new TurnRunner(ports);
+    this.#written = untilWritten(ports, this.#shutdown.signal);
+    this.#commands = new CommandRunner(ports, this.#written);
+    this.#holds = new Holds(ports.clock);
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       ports.bus.outboundWritten();
-      for (const message of dropped) this.#tell(stop.id, message, 'stopped', 'Dropped by /stop.');
-      this.#tell(stop.id, stop, 'command', reply);
+      this.#dropped(stop, dropped, 'Dropped by /stop.');
+      this.#commands.tell(stop.id, stop, 'command', reply);
     });
   }
 
   get running(): number {
     return this.#runner.running.length;
+  }
+
+  /** What it holds in memory: sessions that work, and commands and signals on their way. */
+  get load(): { readonly sessions: number; readonly aside: number } {
+    return { sessions: this.#working.size, aside: this.#background.size };
   }
 
   /** Takes messages from the bus until it closes. */
@@ -69,6 +81,7 @@ export class AgentLoop {
     const settled = (): Promise<unknown> => Promise.all([...this.#working.values(), ...this.#background]);
     const grace = new AbortController();
     this.#stopping = true;
+    this.#holds.end();
     using _timer = clock.timer(graceMs, () => grace.abort(), { keepAlive: true });
     await raceAbort(settled(), grace.signal).catch(() => {});
     const open = [...this.#runner.running];
@@ -78,29 +91,42 @@ export class AgentLoop {
   }
 
   #dispatch(message: InboundMessage): void {
-    const found = findCommand(message.text, message.role);
+    const found = findCommand(message);
     if (found !== null && (found.type === 'refused' || found.command.priority)) {
-      this.#aside(() => this.#commands.run(() => this.#command(message, found)));
+      this.#aside(() => this.#commandSlots.run(() => this.#command(message, found)));
       return;
     }
-    const interrupts = found?.type === 'command' ? found.command.interrupts : this.#ports.whenBusy === 'interrupt';
-    if (interrupts) this.#aside(() => this.#interrupt(message.sessionKey));
-    if (!this.#working.has(message.sessionKey)) this.#work(message.sessionKey);
+    const startsAfresh = found?.type === 'command' && found.command.interrupts;
+    const interrupts = this.#ports.whenBusy === 'interrupt' && found === null && message.origin === 'user';
+    if (startsAfresh || interrupts) {
+      const ended = this.#interrupt(message, { drop: startsAfresh });
+      if (startsAfresh) this.#ended.set(message.id, ended);
+      this.#aside(() => ended);
+    }
+    if (this.#working.has(message.sessionKey)) this.#holds.wake(message.sessionKey);
+    else this.#work(message.sessionKey);
   }
 
   /** Work that belongs to no session's order; shutdown waits for it. */
-  #aside(work: () => Promise<void>): void {
+  #aside(work: () => Promise<unknown>): void {
     const task = work()
       .catch((error: unknown) => this.#ports.log.error('a command failed', { reason: errorMessage(error) }))
-      .finally(() => this.#background.delete(task));
+      .then(() => void this.#background.delete(task));
     this.#background.add(task);
   }
 
-  async #interrupt(sessionKey: string): Promise<void> {
-    const running = this.#runner.runningIn(sessionKey);
-    if (running.length === 0) return;
-    const stopped = await this.#withRetry(() => this.#ports.journal.turns.markStopping(running));
-    for (const id of stopped) this.#runner.stop(id);
+  async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
+    const ended = await this.#written(() => this.#ports.journal.turns.interrupt(message, options));
+    for (const id of ended.turnIds) this.#runner.stop(id);
+    this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
+    return ended;
+  }
+
+  #dropped(by: InboundMessage, messages: readonly InboundMessage[], text: string): void {
+    for (const message of messages) {
+      this.#ended.delete(message.id);
+      this.#commands.tell(by.id, message, 'stopped', text);
+    }
   }
 
   #work(sessionKey: string, resumed?: ClaimedTurn): void {
@@ -117,29 +143,62 @@ export class AgentLoop {
   async #drain(sessionKey: string, resumed?: ClaimedTurn): Promise<void> {
     if (resumed !== undefined) await this.#persist(resumed);
     while (!this.#stopping) {
-      const [message] = this.#ports.journal.inbox.waiting(sessionKey, 1);
-      if (message === undefined) return;
-      await this.#take(message);
+      const messages = await this.#gather(sessionKey);
+      const [first] = messages;
+      if (first === undefined || this.#stopping) return;
+      const found = findCommand(first);
+      if (found === null) await this.#begin(first, messages);
+      else await this.#command(first, found);
     }
   }
 
-  async #take(message: InboundMessage): Promise<void> {
+  /** The waiting messages that come next, once their burst is over; a command comes alone. */
+  async #gather(sessionKey: string): Promise<readonly InboundMessage[]> {
+    const { clock, journal, bursts, whenBusy } = this.#ports;
+    const began = clock.monotonic();
+    for (;;) {
+      const waiting = journal.inbox.waiting(sessionKey, BATCH_MOST + 1);
+      if (waiting[0] !== undefined && findCommand(waiting[0]) !== null) return waiting.slice(0, 1);
+      const heldMs = clock.monotonic() - began;
+      const { messages, waitMs } = nextBatch(waiting, {
+        now: clock.now(),
+        heldMs,
+        settings: { ...bursts, whenBusy },
+      });
+      if (waitMs === 0 || this.#stopping) return messages;
+      await this.#holds.wait(sessionKey, waitMs);
+    }
+  }
+
+  async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
     const { hooks, journal, newId } = this.#ports;
-    const found = findCommand(message.text, message.role);
-    if (found !== null) {
-      await this.#command(message, found);
-      return;
+    const { sessionKey, role } = first;
+    const admitted = new Map<InboundMessage, InboundMessage>();
+    for (const message of batch) {
+      const decision = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
+      if ('denied' in decision) await this.#deny(message, decision.denied);
+      else admitted.set(message, decision.value);
     }
-    const admitted = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
-    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message] };
-    const claimed = await this.#withRetry(() => journal.turns.claim(turn));
+    if (admitted.size === 0) return;
+    const turn = { id: newId(), session: sessionKey, role, messages: [...admitted.keys()] };
+    const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
-    if ('denied' in admitted) {
-      await this.#reply(turn.id, message, admitted.denied);
-      return;
-    }
-    const messages = [admitted.value];
-    await this.#persist({ id: turn.id, sessionKey: message.sessionKey, role: message.role, messages });
+    const messages = claimed.map((message) => admitted.get(message) ?? message);
+    await this.#persist({ id: turn.id, sessionKey, role, messages });
+  }
+
+  async #deny(message: InboundMessage, reason: string): Promise<void> {
+    const { journal, newId } = this.#ports;
+    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message] };
+    const claimed = await this.#written(() => journal.turns.claim(turn));
+    if (claimed.length > 0) await this.#commands.reply(turn.id, message, reason);
+  }
+
+  async #command(message: InboundMessage, found: FoundCommand): Promise<void> {
+    const ended = await this.#ended.get(message.id);
+    this.#ended.delete(message.id);
+    const turn = await this.#commands.run(message, found, ended?.dropped.length ?? 0);
+    if (turn !== undefined) await this.#persist(turn);
   }
 
   /** Runs a turn; when it can not be written down (a full disk) waits and continues it from its tape. */
@@ -168,70 +227,7 @@ export class AgentLoop {
               this.#ports.render,
             ),
           ];
-    await this.#withRetry(() => journal.turns.dead(turn.id, notice));
+    await this.#written(() => journal.turns.dead(turn.id, notice));
     this.#ports.bus.outboundWritten();
-  }
-
-  async #command(message: InboundMessage, found: FoundCommand): Promise<void> {
-    const { journal, newId } = this.#ports;
-    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message] };
-    const claimed = await this.#withRetry(() => journal.turns.claim(turn));
-    if (claimed.length === 0) return;
-    await this.#reply(turn.id, message, await this.#runCommand(message, found));
-  }
-
-  async #runCommand(message: InboundMessage, found: FoundCommand): Promise<string> {
-    if (found.type === 'refused') return found.reason;
-    try {
-      return await found.command.run({ message, args: found.args, ports: this.#commandPorts() });
-    } catch (error) {
-      this.#ports.log.error('a command failed', { command: found.command.name, reason: errorMessage(error) });
-      return `/${found.command.name} failed: ${errorMessage(error)}`;
-    }
-  }
-
-  async #reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
-    const { clock, journal, bus, render } = this.#ports;
-    const saying = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
-    const draft = withParts(outboundTo(message, saying, clock.now()), render);
-    await this.#withRetry(() => journal.turns.close(turnId, 'command', [draft]));
-    bus.outboundWritten();
-    this.#tell(turnId, message, 'command', text);
-  }
-
-  /** Tells whoever waits for this message that no model turn will answer it. */
-  #tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped', text: string): void {
-    createLive(
-      this.#ports.bus,
-      turnId,
-      message,
-    )({
-      type: 'turn-end',
-      answers: [message.externalId],
-      result: { outcome, text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
-    });
-  }
-
-  #commandPorts(): CommandPorts {
-    const { sessions, status } = this.#ports;
-    return {
-      status,
-      resetSession: async (sessionKey, reason) => {
-        const session = await sessions.open(sessionKey);
-        await session.append([{ kind: 'reset', turn: null, reason }]);
-      },
-    };
-  }
-
-  /** A journal that can not be written is waited for: nothing is skipped because a disk is full for a while. */
-  async #withRetry<T>(write: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await write();
-      } catch (error) {
-        this.#ports.log.error('the journal could not be written', { tries, reason: errorMessage(error) });
-        await sleep(this.#ports.clock, Math.min(LONGEST_BACKOFF_MS, 250 * 2 ** tries), this.#shutdown.signal);
-      }
-    }
   }
 }

@@ -7,6 +7,7 @@ import type {
   StopReason,
 } from '../providers/provider.ts';
 import type { Live } from './live.ts';
+import { visibleText } from './visible-text.ts';
 
 export type ModelOutcome =
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
@@ -18,21 +19,39 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   readonly live: Live;
   readonly redact: (text: string) => string;
+  /** The text that this call continues; shown before what comes. @default '' */
+  readonly before?: string;
 }
 
 /** Asks the model once, showing text as it comes. Never throws; a stream that ends without an end is an error. */
-export async function askModel({ provider, request, signal, live, redact }: ModelCall): Promise<ModelOutcome> {
-  let text = '';
+export async function askModel({
+  provider,
+  request,
+  signal,
+  live,
+  redact,
+  before = '',
+}: ModelCall): Promise<ModelOutcome> {
+  let text = before;
+  let shown = before;
   let reasoning = '';
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
       case 'text-delta':
         text += event.text;
-        live({ type: 'text', text: redact(text) });
+        // An answer that begins anew is shown from where it says more, or something else, than was shown before.
+        if (shown.startsWith(text)) break;
+        shown = text;
+        live({ type: 'text', text: redact(visibleText(text, { streaming: true })) });
         break;
       case 'reasoning-delta':
         reasoning += event.text;
-        live({ type: 'reasoning', text: redact(reasoning) });
+        live({ type: 'reasoning', text: redact(visibleText(reasoning, { streaming: true })) });
+        break;
+      case 'restart':
+        text = before;
+        reasoning = '';
+        live({ type: 'status', text: redact(event.message) });
         break;
       case 'tool-call-delta':
       case 'tool-call':
@@ -51,27 +70,50 @@ export async function askModel({ provider, request, signal, live, redact }: Mode
   };
 }
 
-/** The response as the tape keeps it: secrets removed, our own ids for calls, counted on from `callsBefore`. */
+/**
+ * The response as the tape keeps it: reasoning that leaked into the text and secrets removed, our own ids for calls,
+ * counted on from `callsBefore`. `before` is the text that it continues.
+ */
 export function assistantContent(
   response: ModelResponse,
-  options: { turnId: string; callsBefore: number; redact: (text: string) => string },
+  options: {
+    readonly turnId: string;
+    readonly callsBefore: number;
+    readonly redact: (text: string) => string;
+    readonly before: string;
+    /** Calls were forbidden; what a model calls nevertheless is left out. */
+    readonly withoutCalls: boolean;
+  },
 ): readonly AssistantPart[] {
   let count = options.callsBefore;
-  return response.content.map((part): AssistantPart => {
+  let { before } = options;
+  return response.content.flatMap((part): AssistantPart[] => {
     switch (part.type) {
-      case 'text':
-        return { type: 'text', text: options.redact(part.text) };
+      case 'text': {
+        const text = options.redact(shown(before, part.text));
+        before = '';
+        return text === '' ? [] : [{ type: 'text', text }];
+      }
       case 'reasoning':
-        return part;
+        return [part];
       case 'tool-call':
+        if (options.withoutCalls) return [];
         count += 1;
-        return {
-          type: 'tool-call',
-          callId: `${options.turnId}.${count}`,
-          providerCallId: part.id,
-          name: part.name,
-          arguments: options.redact(part.arguments),
-        };
+        return [
+          {
+            type: 'tool-call',
+            callId: `${options.turnId}.${count}`,
+            providerCallId: part.id,
+            name: part.name,
+            arguments: options.redact(part.arguments),
+          },
+        ];
     }
   });
+}
+
+/** What is visible of a continuation, read together with what it continues: that may end in the middle of code. */
+function shown(before: string, text: string): string {
+  const whole = visibleText(before + text);
+  return whole.startsWith(before) ? whole.slice(before.length) : visibleText(text);
 }

@@ -1,12 +1,12 @@
-import type { InboundMessage, Role } from '../bus/messages.ts';
+import type { InboundMessage } from '../bus/messages.ts';
 import type { OpenTurn } from '../journal/turns.ts';
 import type { EntryDraft } from '../session/entry.ts';
-import type { Session } from '../session/session.ts';
 import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
-import { isCommand } from './commands/table.ts';
+import { asRole } from './command-runner.ts';
 import type { AgentLoop, LoopPorts } from './loop.ts';
 import { outboundTo, withParts } from './outgoing.ts';
+import { adoptSources } from './sources.ts';
 import { turnEndEntry } from './turn-end.ts';
 
 /** A turn that took the process down so often is given up. */
@@ -25,39 +25,27 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
 
 async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promise<void> {
   const session = await ports.sessions.open(turn.session, { turn: turn.id });
-  const messages = await adoptSources(turn, session, ports);
+  const messages = await adoptSources(turn.id, turn.messages, { session, journal: ports.journal });
   const entries = session.turn(turn.id);
   const ended = entries.some((entry) => entry.kind === 'turn-end');
-  const [first] = messages;
+  const newest = messages.at(-1);
   if (turn.state === 'stopping') {
-    if (entries.length > 0 && !ended) await session.append([lastEntry(turn, first, 'stopped', '')]);
+    if (entries.length > 0 && !ended) await session.append([lastEntry(turn, newest, 'stopped', '')]);
     await ports.journal.turns.closeStopped(turn.id);
-  } else if (first === undefined) {
+  } else if (newest === undefined) {
     await ports.journal.turns.dead(turn.id, []);
-  } else if (entries.length === 0 && isCommand(first.text)) {
-    const sentence = `I was restarted while running ${oneLine(first.text, 60)}; I can not tell whether it took effect.`;
-    await giveUp(turn, first, ports, sentence);
+  } else if (turn.isCommand) {
+    const sentence = `I was restarted while running ${oneLine(newest.text, 60)}; I can not tell whether it took effect.`;
+    await giveUp(turn, newest, ports, sentence);
   } else if (!ended && turn.attempts >= MOST_ATTEMPTS) {
     const asked = messages.map(({ text }) => `“${oneLine(text, 80)}”`).join(' and ');
-    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. Send it again if you still want it.`;
-    if (entries.length > 0) await session.append([lastEntry(turn, first, 'failed', sentence)]);
-    await giveUp(turn, first, ports, sentence);
+    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. /retry runs it again.`;
+    if (entries.length > 0) await session.append([lastEntry(turn, newest, 'failed', sentence)]);
+    await giveUp(turn, newest, ports, sentence);
   } else {
     if (!ended) await ports.journal.turns.resume(turn.id);
     loop.continue({ id: turn.id, sessionKey: turn.session, role: asRole(turn.role), messages });
   }
-}
-
-/** A message may be on the tape of a turn before the journal knows it: the tape is right. */
-async function adoptSources(turn: OpenTurn, session: Session, ports: LoopPorts): Promise<OpenTurn['messages']> {
-  const known = new Set(turn.messages.map((message) => message.id));
-  const onTape = session
-    .turn(turn.id)
-    .flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? entry.sources : []))
-    .filter((id) => !known.has(id));
-  if (onTape.length === 0) return turn.messages;
-  await ports.journal.turns.absorb(turn.id, onTape);
-  return ports.journal.inbox.byId([...known, ...onTape]);
 }
 
 async function giveUp(
@@ -77,8 +65,4 @@ function lastEntry(
   answer: string,
 ): EntryDraft {
   return turnEndEntry({ turnId: turn.id, outcome, answer, target, usage: noUsage, model: null, iterations: 0 });
-}
-
-function asRole(role: string): Role {
-  return role === 'owner' || role === 'trusted' ? role : 'guest';
 }

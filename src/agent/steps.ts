@@ -1,33 +1,38 @@
 import type { EntryOf, TapeEntry } from '../session/entry.ts';
 import type { ToolCallPart } from '../providers/provider.ts';
+import { lastWord, type LastWord } from './last-word.ts';
+import { endlessLoop } from './loop-guard.ts';
 
 /** A call of the model that has no result on the tape. */
 export interface PendingCall {
   readonly call: ToolCallPart;
   /** Its intent is on the tape: it may have run already. */
   readonly started: boolean;
+  /** The output limit ended the message it is in, so it may not be whole: it is never run. */
+  readonly cutOff: boolean;
 }
 
 /** What a turn has to do next. */
 export type Step =
   | { readonly type: 'begin' }
   | { readonly type: 'run-calls'; readonly calls: readonly PendingCall[] }
-  | { readonly type: 'ask-model' }
-  | { readonly type: 'finish' }
+  | LastWord
   | { readonly type: 'ended'; readonly end: EntryOf<'turn-end'> };
 
 /**
  * Reads from a turn's own entries what comes next. A fresh turn, a turn in the middle and a turn cut off by a crash
  * are all continued from here; there is no other memory of a turn's progress.
  */
-export function nextStep(entries: readonly TapeEntry[]): Step {
+export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.POSITIVE_INFINITY): Step {
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
   if (end !== undefined) return { type: 'ended', end };
   const last = entries.findLast((entry) => entry.kind === 'message');
   if (last === undefined) return { type: 'begin' };
   const calls = pendingCalls(entries);
   if (calls.length > 0) return { type: 'run-calls', calls };
-  return last.role === 'assistant' ? { type: 'finish' } : { type: 'ask-model' };
+  if (last.role === 'assistant') return lastWord(entries, maxIterations);
+  const circles = last.role === 'tool' ? endlessLoop(entries) : null;
+  return circles === null ? { type: 'ask-model' } : { type: 'finish', outcome: 'failed', answer: circles };
 }
 
 /** The calls of the newest assistant message that have no result yet, in call order. */
@@ -44,7 +49,7 @@ export function pendingCalls(entries: readonly TapeEntry[]): readonly PendingCal
   return assistant.content
     .filter((part) => part.type === 'tool-call')
     .filter((call) => !answered.has(call.callId))
-    .map((call) => ({ call, started: started.has(call.callId) }));
+    .map((call) => ({ call, started: started.has(call.callId), cutOff: assistant.stopReason === 'length' }));
 }
 
 /** How often the model was asked in this turn. */
@@ -61,33 +66,4 @@ export function callCount(entries: readonly TapeEntry[]): number {
     }
   }
   return count;
-}
-
-/** Texts between tool calls that are long enough to be worth sending by themselves. */
-const PART_MIN = 300;
-
-/** What the turn says: the last non-empty text is the answer, earlier long ones go before it. */
-export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readonly string[]; readonly answer: string } {
-  const texts: string[] = [];
-  for (const entry of entries) {
-    if (entry.kind !== 'message' || entry.role !== 'assistant') continue;
-    const text = entry.content
-      .filter((part) => part.type === 'text')
-      .map((part) => part.text)
-      .join('')
-      .trim();
-    if (text !== '') texts.push(text);
-  }
-  const answer = texts.at(-1) ?? '';
-  const seen = new Set([sameText(answer)]);
-  const parts = texts.slice(0, -1).filter((text) => {
-    if (text.length <= PART_MIN || seen.has(sameText(text))) return false;
-    seen.add(sameText(text));
-    return true;
-  });
-  return { parts, answer };
-}
-
-function sameText(text: string): string {
-  return text.replace(/\s+/gu, ' ').trim();
 }

@@ -1,6 +1,6 @@
 import type { EntryDraft } from '../session/entry.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
-import { renderResult } from '../tools/result.ts';
+import { errorResult, renderResult } from '../tools/result.ts';
 import type { ToolContext, ToolResult } from '../tools/tool.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
@@ -22,6 +22,10 @@ export interface ToolCalls {
 /** What the model reads about a call that a crash cut off. */
 const INTERRUPTED =
   'interrupted: the process stopped while this ran; it may or may not have taken effect. Check before you do it again.';
+
+/** What the model reads about a call that the output limit cut off. */
+const CUT_OFF =
+  'Not run: your message reached the output limit, so this call may not be whole. Make it again, in smaller pieces.';
 
 /**
  * Runs the calls of one step. Calls of class `none` that stand next to each other run side by side, all others in
@@ -62,6 +66,7 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
       true,
     );
   }
+  if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
   turn.live({ type: 'tool-start', callId, name, title: name });
   const result = await run(pending, turn);
   turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });

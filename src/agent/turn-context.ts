@@ -4,11 +4,13 @@ import type { Journal } from '../journal/journal.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
+import type { SpillStore } from '../storage/spill.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Slots } from '../util/slots.ts';
 import type { Logger } from '../util/log.ts';
 import type { Approvals } from './approvals.ts';
+import type { CallBounds } from './call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
 
@@ -37,9 +39,15 @@ export interface Turn {
   readonly chosen: ChosenModel;
   /** Layers of the system prompt. */
   readonly system: readonly string[];
+  /** The same as the workspace's files give them, before any hook. */
+  readonly files: readonly string[];
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
   readonly signal: AbortSignal;
   readonly live: Live;
+  /** What the model calls so far cost, dollars; null when a price is unknown. */
+  readonly costUsd: () => number | null;
+  /** The turn's deadline stands still until it is disposed: while a person is asked. */
+  readonly pauseDeadline: () => Disposable;
   /** Messages of the same chat that came meanwhile and may join this turn. */
   readonly steer: () => readonly InboundMessage[];
 }
@@ -51,7 +59,10 @@ export interface TurnPorts {
   readonly hooks: HookRunner;
   readonly approvals: Approvals;
   readonly slots: Slots;
+  readonly bounds: CallBounds;
   readonly media: MediaStore;
+  /** Where long results of a session are kept. */
+  readonly spill: Pick<SpillStore, 'folder'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly redact: (text: string) => string;

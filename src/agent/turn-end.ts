@@ -1,6 +1,7 @@
 import type { InboundMessage, TurnOutcome } from '../bus/messages.ts';
-import type { EntryDraft } from '../session/entry.ts';
+import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import { addUsage, noUsage, type Usage } from '../util/usage.ts';
+import { answeringModel, signed } from './answering-model.ts';
 import { iterationsOf, pendingCalls } from './steps.ts';
 import { toolEntry } from './tool-calls.ts';
 import type { Turn } from './turn-context.ts';
@@ -29,16 +30,23 @@ export async function endCut(turn: Turn, reason: EndTurn): Promise<void> {
   await session.append([...results, endDraft(turn, reason.outcome, reason.sentence)]);
 }
 
-export function endDraft(turn: Turn, outcome: TurnOutcome, answer: string, usage = usageOf(turn)): EntryDraft {
-  const { facts, session, chosen } = turn;
+/** The end of a turn; `entries` are those of the turn, also what is about to be written with it. */
+export function endDraft(
+  turn: Turn,
+  outcome: TurnOutcome,
+  answer: string,
+  entries: readonly TapeEntry[] = turn.session.turn(turn.facts.turnId),
+): EntryDraft {
+  const { facts, chosen } = turn;
   return turnEndEntry({
     turnId: facts.turnId,
     outcome,
-    answer,
+    answer: outcome === 'answered' ? signed(answer, entries, chosen) : answer,
     target: facts.messages.at(-1),
-    usage,
-    model: `${chosen.providerName}/${chosen.model}`,
-    iterations: iterationsOf(session.turn(facts.turnId)),
+    usage: usageOf(entries),
+    costUsd: turn.costUsd(),
+    model: answeringModel(entries, chosen),
+    iterations: iterationsOf(entries),
   });
 }
 
@@ -48,6 +56,8 @@ export function turnEndEntry(end: {
   answer: string;
   target: InboundMessage | undefined;
   usage: Usage;
+  /** @default unknown */
+  costUsd?: number | null;
   model: string | null;
   iterations: number;
 }): EntryDraft {
@@ -63,16 +73,16 @@ export function turnEndEntry(end: {
       ...(target?.threadId === undefined ? {} : { threadId: target.threadId }),
     },
     usage: end.usage,
-    costUsd: null,
+    costUsd: end.costUsd ?? null,
     model: end.model,
     iterations: end.iterations,
   };
 }
 
 /** What the turn's model calls add up to so far. */
-export function usageOf({ session, facts }: Turn): Usage {
+function usageOf(entries: readonly TapeEntry[]): Usage {
   let sum = noUsage;
-  for (const entry of session.turn(facts.turnId)) {
+  for (const entry of entries) {
     if (entry.kind === 'message' && entry.role === 'assistant' && entry.usage !== null) {
       sum = addUsage(sum, entry.usage);
     }

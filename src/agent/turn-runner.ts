@@ -1,14 +1,17 @@
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { EntryOf } from '../session/entry.ts';
+import { atLeast } from '../security/access.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { isCommand } from './commands/table.ts';
 import type { TurnFacts } from './hooks.ts';
+import { mayJoin } from './joining.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
-import { textsOf } from './steps.ts';
+import { adoptSources } from './sources.ts';
+import { textsOf } from './texts.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
+import { TurnDeadline } from './turn-deadline.ts';
 import { EndTurn } from './turn-end.ts';
 
 export interface RunnerPorts extends TurnPorts {
@@ -27,16 +30,17 @@ export interface ClaimedTurn {
   readonly sessionKey: string;
   readonly role: Role;
   readonly messages: readonly InboundMessage[];
+  /** The command that asked for it, answered by it but no part of it. */
+  readonly asked?: InboundMessage;
 }
 
 const STEER_PER_DRAIN = 3;
 const STEER_DRAINS = 5;
-const RANK: Readonly<Record<Role, number>> = { guest: 0, trusted: 1, owner: 2 };
 
 /** Runs one claimed turn from wherever its tape stands to its close in the journal. */
 export class TurnRunner {
   readonly #ports: RunnerPorts;
-  readonly #running = new Map<string, { readonly session: string; readonly controller: AbortController }>();
+  readonly #running = new Map<string, AbortController>();
 
   constructor(ports: RunnerPorts) {
     this.#ports = ports;
@@ -47,59 +51,59 @@ export class TurnRunner {
     return [...this.#running.keys()];
   }
 
-  runningIn(sessionKey: string): readonly string[] {
-    return this.running.filter((id) => this.#running.get(id)?.session === sessionKey);
-  }
-
   /** Ends a turn for a /stop; false when it is not in flight. */
   stop(turnId: string): boolean {
-    const running = this.#running.get(turnId);
-    running?.controller.abort(new EndTurn('stopped', ''));
-    return running !== undefined;
+    const controller = this.#running.get(turnId);
+    controller?.abort(new EndTurn('stopped', ''));
+    return controller !== undefined;
   }
 
   /** Aborts with the process: turns stay open and are continued at the next start. */
   async run(claimed: ClaimedTurn, shutdown: AbortSignal): Promise<void> {
     const { clock, turnTimeoutMs } = this.#ports;
     const controller = new AbortController();
-    this.#running.set(claimed.id, { session: claimed.sessionKey, controller });
-    using _limit = clock.timer(turnTimeoutMs, () => {
+    this.#running.set(claimed.id, controller);
+    // Stopped between its claim and now: nobody could signal it.
+    if (this.#ports.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
+    using limit = new TurnDeadline(clock, turnTimeoutMs, () => {
       const minutes = Math.round(turnTimeoutMs / 60_000);
       controller.abort(new EndTurn('failed', `I stopped after working on this for ${minutes} minutes.`));
     });
     try {
-      await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]));
+      await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]), limit);
     } finally {
       this.#running.delete(claimed.id);
     }
   }
 
-  async #run(claimed: ClaimedTurn, signal: AbortSignal): Promise<void> {
+  async #run(claimed: ClaimedTurn, signal: AbortSignal, limit: TurnDeadline): Promise<void> {
     const { sessions, hooks, bus, clock } = this.#ports;
     const began = clock.monotonic();
-    const target = claimed.messages.at(-1);
-    if (target === undefined) throw new Error(`turn ${claimed.id} has no message`);
-    const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages: claimed.messages };
-    const live = createLive(bus, claimed.id, target);
+    const newest = claimed.messages.at(-1);
+    if (newest === undefined) throw new Error(`turn ${claimed.id} has no message`);
+    const live = createLive(bus, claimed.id, newest);
     live({ type: 'typing' });
-    const [session, layers, state] = await Promise.all([
-      sessions.open(claimed.sessionKey, { turn: claimed.id }),
-      this.#ports.systemPrompt(),
-      hooks.loadState(facts),
-    ]);
+    const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
+    // Grows with what joins the turn.
+    const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
+    const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
+    const [layers, state] = await Promise.all([this.#ports.systemPrompt(), hooks.loadState(facts)]);
     const turn: Turn = {
       facts,
       role: claimed.role,
       session,
-      chosen: await this.#chooseModel(facts, target),
+      chosen: await this.#chooseModel(facts, newest),
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, layers))) ?? layers,
+      files: layers,
+      costUsd: () => this.#ports.bounds.costOf(turn),
       signal,
       live,
-      steer: this.#steering(claimed),
+      pauseDeadline: () => limit.pause(),
+      steer: this.#steering(claimed, messages),
     };
     try {
-      await runTurn(turn, this.#ports);
-      await this.#close(turn, target, live, clock.monotonic() - began);
+      await runToEnd(turn, this.#ports);
+      await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
     } finally {
       await hooks.saveState(facts, state);
     }
@@ -108,11 +112,12 @@ export class TurnRunner {
   async #chooseModel(facts: TurnFacts, target: InboundMessage): Promise<ChosenModel> {
     const hooked = await this.#ports.hooks.first('model', (hook) => hook.model?.(facts));
     const asked = target.metadata['model'];
-    return this.#ports.resolveModel(hooked ?? (typeof asked === 'string' ? asked : null));
+    const here = this.#ports.journal.settings.model(facts.sessionKey);
+    return this.#ports.resolveModel(hooked ?? (typeof asked === 'string' ? asked : here));
   }
 
-  /** Only a person's words in the same chat, from somebody who may do as much, join a running turn. */
-  #steering(claimed: ClaimedTurn): () => readonly InboundMessage[] {
+  /** Takes a few of the waiting messages that may join a running turn, in their order, and adds them to its own. */
+  #steering(claimed: ClaimedTurn, messages: InboundMessage[]): () => readonly InboundMessage[] {
     const { journal, whenBusy } = this.#ports;
     const first = claimed.messages[0];
     let drains = 0;
@@ -120,28 +125,25 @@ export class TurnRunner {
     return () => {
       if (drains >= STEER_DRAINS) return [];
       const waiting = journal.inbox.waiting(claimed.sessionKey, STEER_PER_DRAIN);
-      const end = waiting.findIndex(
-        (message) =>
-          message.origin !== 'user' ||
-          message.channel !== first.channel ||
-          message.chatId !== first.chatId ||
-          message.threadId !== first.threadId ||
-          RANK[message.role] < RANK[claimed.role] ||
-          isCommand(message.text),
-      );
+      const end = waiting.findIndex((message) => !mayJoin(first, message) || !atLeast(message.role, claimed.role));
       const joining = end === -1 ? waiting : waiting.slice(0, end);
       if (joining.length > 0) drains += 1;
+      messages.push(...joining);
       return joining;
     };
   }
 
   /** Closes in the journal what is closed on the tape, and queues what the turn says, in one transaction. */
-  async #close(turn: Turn, target: InboundMessage, live: Live, durationMs: number): Promise<void> {
+  async #close(
+    turn: Turn,
+    { live, asked, durationMs }: { live: Live; asked: InboundMessage | undefined; durationMs: number },
+  ): Promise<void> {
     const { journal, hooks, bus } = this.#ports;
     const { facts, session } = turn;
+    const target = facts.messages.at(-1);
     const entries = session.turn(facts.turnId);
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
-    if (end === undefined) throw new Error(`turn ${facts.turnId} ended without an end on its tape`);
+    if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
     const says = end.outcome === 'stopped' ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
@@ -150,7 +152,8 @@ export class TurnRunner {
     if (!closed) await journal.turns.closeStopped(facts.turnId);
     bus.outboundWritten();
     const summary = summaryOf(end, closed, durationMs);
-    live({ type: 'turn-end', result: summary, answers: facts.messages.map((message) => message.externalId) });
+    const answers = [...facts.messages, ...(asked === undefined ? [] : [asked])].map((message) => message.externalId);
+    live({ type: 'turn-end', result: summary, answers });
     await hooks.turnEnd(facts, summary);
   }
 
@@ -173,6 +176,16 @@ export class TurnRunner {
       if (!('denied' in sent)) drafts.push(withParts(sent.value, render));
     }
     return drafts;
+  }
+}
+
+/** A stop that came while the turn waited for a slot is thrown; the turn ends where it stands all the same. */
+async function runToEnd(turn: Turn, ports: TurnPorts): Promise<void> {
+  try {
+    await runTurn(turn, ports);
+  } catch (error) {
+    if (!(error instanceof EndTurn)) throw error;
+    await runTurn(turn, ports);
   }
 }
 

@@ -2,13 +2,15 @@ import type { InboundMessage } from '../bus/messages.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
-import { errorMessage } from '../util/errors.ts';
-import { addUsage, noUsage, type Usage } from '../util/usage.ts';
+import { changedModel, modelsOf } from './answering-model.ts';
+import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
+import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { outboundTo } from './outgoing.ts';
-import { callCount, iterationsOf, nextStep, textsOf, type PendingCall } from './steps.ts';
+import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
+import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
-import { endCut, endDraft, EndTurn, usageOf } from './turn-end.ts';
+import { endCut, endDraft, EndTurn } from './turn-end.ts';
 import type { Turn, TurnPorts } from './turn-context.ts';
 import { userEntry } from './user-message.ts';
 
@@ -22,7 +24,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, signal } = turn;
   for (;;) {
     const entries = session.turn(facts.turnId);
-    const step = nextStep(entries);
+    const step = nextStep(entries, ports.settings.maxIterations);
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
@@ -37,7 +39,10 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
         await runTools(turn, ports, step.calls);
         break;
       case 'finish':
-        await session.append([endDraft(turn, 'answered', textsOf(entries).answer)]);
+        await session.append([endDraft(turn, step.outcome, step.answer, entries)]);
+        break;
+      case 'say':
+        await session.append([ownNote(facts.turnId, step.text)]);
         break;
       case 'ask-model':
         await think(turn, ports);
@@ -72,88 +77,92 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   await absorbSteered(turn, ports);
   const entries = session.turn(facts.turnId);
   const last = iterationsOf(entries) >= ports.settings.maxIterations - 1;
-  if (last) await session.append([lastCallNote(facts.turnId)]);
-  const request = await ports.hooks.decide('beforeModel', requestOf(turn, ports, last), (hooks, value) =>
-    hooks.beforeModel?.(facts, value),
-  );
+  const note = last ? lastCallNote(facts.turnId, entries) : null;
+  if (note !== null) await session.append([note]);
+  const bounds = await ports.bounds.before(turn);
+  if ('refused' in bounds) {
+    await session.append([endDraft(turn, 'failed', bounds.refused)]);
+    return;
+  }
+  const drafted = requestOf(turn, ports, { last, ...bounds });
+  const request = await ports.hooks.decide('beforeModel', drafted, (hooks, value) => hooks.beforeModel?.(facts, value));
   if ('denied' in request) {
     await session.append([endDraft(turn, 'failed', request.denied)]);
     return;
   }
   live({ type: 'typing' });
-  const outcome = await ports.slots.run(() =>
-    askModel({
-      provider: chosen.provider,
-      request: request.value,
-      signal: turn.signal,
-      live,
-      redact: ports.redact,
-    }),
-  );
-  await record(turn, ports, outcome);
+  ports.bounds.sending(turn, request.value);
+  const asked = {
+    provider: chosen.provider,
+    request: request.value,
+    signal: turn.signal,
+    live,
+    redact: ports.redact,
+    before: unfinishedText(entries),
+  };
+  const outcome = await ports.slots.run(() => askModel(asked), turn.signal);
+  await record(turn, ports, { outcome, last });
 }
 
 /** Writes down what the model said, with the end of the turn in the same append when it is the last word. */
-async function record(turn: Turn, ports: TurnPorts, outcome: ModelOutcome): Promise<void> {
+async function record(
+  turn: Turn,
+  ports: TurnPorts,
+  { outcome, last }: { readonly outcome: ModelOutcome; readonly last: boolean },
+): Promise<void> {
   const { session, facts, chosen } = turn;
+  const { maxIterations } = ports.settings;
+  const entries = session.turn(facts.turnId);
   if (outcome.type === 'error') {
     if (turn.signal.aborted) return;
+    if (outcome.kind === 'context-overflow' && (await ports.bounds.tighten(turn))) return;
     ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
-    await session.append([endDraft(turn, 'failed', outcome.message)]);
+    const model = `${chosen.providerName}/${chosen.model}`;
+    const end = afterFailure(entries, outcome, { model, last, maxIterations });
+    await session.append([endDraft(turn, end.outcome, end.answer, entries)]);
     return;
   }
-  const entries = session.turn(facts.turnId);
   const { redact } = ports;
   const content = assistantContent(outcome.response, {
     turnId: facts.turnId,
     callsBefore: callCount(entries),
     redact,
+    before: unfinishedText(entries),
+    withoutCalls: last,
   });
+  const by = outcome.response.answeredBy ?? { provider: chosen.providerName, model: chosen.model };
   const said: EntryDraft = {
     kind: 'message',
     role: 'assistant',
     turn: facts.turnId,
     content: [...content],
-    provider: chosen.providerName,
-    model: chosen.model,
+    ...by,
     stopReason: outcome.stopReason,
     usage: outcome.response.usage,
   };
-  countUsage(turn, ports, outcome.response.usage);
-  if (content.some((part) => part.type === 'tool-call')) {
+  await ports.bounds.answered(turn, by, outcome.response.usage);
+  const all = [...entries, ...asEntries(said)];
+  const next = nextStep(all, maxIterations);
+  if (next.type !== 'finish') {
     await session.append([said]);
     return;
   }
-  const { answer } = textsOf([...entries, ...asEntries(said)]);
-  const usage = addUsage(usageOf(turn), outcome.response.usage ?? noUsage);
-  const end =
-    answer === ''
-      ? endDraft(turn, 'failed', 'The model gave an empty answer. Please ask again, perhaps in other words.', usage)
-      : endDraft(turn, 'answered', answer, usage);
-  await session.append(content.length === 0 ? [end] : [said, end]);
+  const { note } = outcome.response;
+  const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
+  await session.append([said, endDraft(turn, next.outcome, answer, all)]);
 }
 
 function asEntries(draft: EntryDraft): readonly TapeEntry[] {
   return [{ ...draft, v: 1, id: '', at: 0 }];
 }
 
-function countUsage({ facts, chosen }: Turn, { journal, log }: TurnPorts, usage: Usage | null): void {
-  if (usage === null) return;
-  journal.usage
-    .record({
-      turnId: facts.turnId,
-      session: facts.sessionKey,
-      source: facts.messages[0]?.origin ?? 'user',
-      provider: chosen.providerName,
-      model: chosen.model,
-      usage,
-      costUsd: null,
-    })
-    .catch((error: unknown) => log.error('could not count the tokens of a call', { reason: errorMessage(error) }));
-}
-
-function requestOf(turn: Turn, ports: TurnPorts, last: boolean): ModelRequest {
+function requestOf(
+  turn: Turn,
+  ports: TurnPorts,
+  { last, maxOutputTokens }: { readonly last: boolean; readonly maxOutputTokens: number },
+): ModelRequest {
   const { settings } = ports;
+  const entries = turn.session.turn(turn.facts.turnId);
   const tools = ports.registry.specs(turn.role);
   return {
     model: turn.chosen.model,
@@ -161,8 +170,9 @@ function requestOf(turn: Turn, ports: TurnPorts, last: boolean): ModelRequest {
     messages: turn.session.history().messages.map(({ message }) => message),
     tools,
     toolChoice: last && tools.length > 0 ? 'none' : 'auto',
-    maxOutputTokens: settings.maxOutputTokens,
-    reasoning: settings.reasoning,
+    maxOutputTokens,
+    reasoning: changedModel(entries, turn.chosen) ? 'off' : settings.reasoning,
+    turnModels: modelsOf(entries),
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
   };
 }
@@ -170,7 +180,8 @@ function requestOf(turn: Turn, ports: TurnPorts, last: boolean): ModelRequest {
 /** Messages that came meanwhile: on the tape first, then taken in the journal, so that a crash between loses none. */
 async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts } = turn;
-  if (iterationsOf(session.turn(facts.turnId)) === 0) return;
+  const entries = session.turn(facts.turnId);
+  if (iterationsOf(entries) === 0 || asksForRest(entries)) return;
   const messages = turn.steer();
   if (messages.length === 0) return;
   await session.append(await userEntries(facts.turnId, messages, ports));
@@ -190,11 +201,15 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     callId,
     messageId: target?.id ?? '',
     workingDirectory: ports.settings.workspace,
+    readRoots: [ports.spill.folder(facts.sessionKey)],
     signal: turn.signal,
     role: turn.role,
     origin: target?.origin ?? 'system',
     taint: { untrusted: taint.untrusted, private: taint.private },
-    approve: (request) => ports.approvals.ask({ sessionKey: facts.sessionKey, callId, signal: turn.signal }, request),
+    approve: async (request) => {
+      using _paused = turn.pauseDeadline();
+      return await ports.approvals.ask({ sessionKey: facts.sessionKey, callId, signal: turn.signal }, request);
+    },
     progress: (text) => live({ type: 'status', text }),
   });
   await runCalls(calls, {
@@ -206,7 +221,8 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     append: async (...drafts) => {
       // A process that is being stopped leaves its calls open: their outcome is told at the next start.
       if (turn.signal.aborted && !(turn.signal.reason instanceof EndTurn)) throw turn.signal.reason;
-      await session.append(drafts);
+      const entries = session.turn(facts.turnId);
+      await session.append(drafts.map((draft) => withLoopWarning(draft, entries)));
     },
     slot: (task) => ports.slots.run(task, turn.signal),
     interrupted: async (callId, name) => {
@@ -221,10 +237,4 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
       );
     },
   });
-}
-
-function lastCallNote(turnId: string): EntryDraft {
-  const text =
-    '<context>\nThe limit of steps for this task is reached: no more tools. Give your best answer with what you know, and say what is left undone.\n</context>';
-  return { kind: 'message', role: 'user', turn: turnId, sources: [], content: [{ type: 'text', text }] };
 }

@@ -61,12 +61,17 @@ export class MessageBus {
     this.#sessionKey = ports.sessionKey ?? (() => undefined);
   }
 
+  /** The session that a message will belong to. */
+  sessionOf(draft: InboundDraft): string {
+    return draft.sessionKey ?? this.#sessionKey(draft) ?? sessionKeyOf(draft);
+  }
+
   /** Resolves after the commit, in the order given. Rejects when nothing could be written. */
   async publishInbound(...drafts: readonly InboundDraft[]): Promise<readonly AcceptResult[]> {
     const messages = drafts.map((draft) => ({
       ...draft,
       id: this.#newId(),
-      sessionKey: draft.sessionKey ?? this.#sessionKey(draft) ?? sessionKeyOf(draft),
+      sessionKey: this.sessionOf(draft),
     }));
     const results = await this.#inbox.accept(messages);
     this.#inbound.wake();

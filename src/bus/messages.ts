@@ -69,6 +69,7 @@ export interface InboundMessage {
   readonly untrusted: boolean;
   /** A pressed button. */
   readonly action?: { readonly id: string; readonly value: string };
+  /** `burst` (`split`, `album` or `forward`): more pieces of the same are likely to follow at once. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 

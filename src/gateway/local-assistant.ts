@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
-import { sessionKeyOf, type InboundDraft, type OutboundEvent, type TurnSummary } from '../bus/messages.ts';
+import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
@@ -72,20 +72,17 @@ export class LocalAssistant implements AssistantPort {
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
     const draft = this.#draft(input, newId());
-    const sessionKey = sessionKeyOf(draft);
-    const ownTurns = new Set<string>();
+    const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
     const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
     using _live = bus.listen((event) => {
       if (event.sessionKey !== sessionKey) return;
-      ownTurns.add(event.turnId);
       options.onEvent?.(event);
       if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
     });
     using _sink = terminal.attach(input.session, (message) => {
-      // What belongs to no turn of this conversation waits for somebody who shows it.
-      if (message.turnId === undefined || !ownTurns.has(message.turnId)) throw new Error('not for this listener');
+      if (message.turnId === undefined) return;
       delivered.add(message.turnId);
       onDelivered.dispatchEvent(new Event('delivered'));
     });
@@ -93,7 +90,7 @@ export class LocalAssistant implements AssistantPort {
     const [accepted] = await bus.publishInbound(draft);
     if (accepted !== 'accepted') return refusedSummary();
     const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
-    if (result.outcome === 'answered' || result.outcome === 'failed') {
+    if (result.outcome === 'answered' || result.outcome === 'failed' || result.outcome === 'command') {
       while (!delivered.has(turnId)) {
         const next = new Promise<void>((resolve) =>
           onDelivered.addEventListener('delivered', () => resolve(), { once: true }),

@@ -3,6 +3,7 @@ import type { Clock } from '../util/clock.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { journalMigrations } from './schema.ts';
+import { SessionSettings } from './session-settings.ts';
 import { Turns } from './turns.ts';
 import { UsageLedger } from './usage.ts';
 
@@ -12,6 +13,7 @@ export interface Journal extends Disposable {
   readonly turns: Turns;
   readonly outbox: Outbox;
   readonly usage: UsageLedger;
+  readonly settings: SessionSettings;
 }
 
 export interface JournalOptions {
@@ -32,6 +34,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     inbox: new Inbox({ ...shared, outbox }),
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
+    settings: new SessionSettings(shared),
     [Symbol.dispose]: () => db.close(),
   };
 }

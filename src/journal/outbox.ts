@@ -163,13 +163,15 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** Part of a transaction of the caller's: what these turns said and nobody has been sent yet is cancelled. */
-  cancelUnsent(turnId: string, reason: string): void {
-    this.#ports.db.run(
-      "UPDATE outbound SET state = 'expired', reason = ?, updated_at = ? WHERE turn_id = ? AND state = 'pending'",
+  /** Part of a transaction of the caller's: answers of a session that wait to be sent are cancelled. Returns how many. */
+  cancelUnsent(session: string, reason: string): number {
+    return this.#ports.db.run(
+      `UPDATE outbound SET state = 'expired', reason = ?, updated_at = ?
+       WHERE ${OPEN} AND state = 'pending' AND kind IN ('answer', 'part')
+         AND EXISTS (SELECT 1 FROM turns WHERE turns.id = outbound.turn_id AND turns.session = ?)`,
       reason,
       this.#ports.clock.now(),
-      turnId,
+      session,
     );
   }
 

@@ -88,4 +88,14 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX usage_at ON usage (at);
       CREATE INDEX usage_session ON usage (session, at);
     `),
+  (db) =>
+    db.exec(`
+      CREATE INDEX turns_session ON turns (session, id);
+
+      CREATE TABLE session_models (
+        session    TEXT PRIMARY KEY,
+        model      TEXT NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `),
 ];

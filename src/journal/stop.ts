@@ -3,18 +3,25 @@ import { plural } from '../util/text.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 
+type StopPorts = LedgerPorts & { readonly outbox: Outbox };
+
 /** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
 export function isStopRequest(message: InboundMessage): boolean {
-  return message.origin === 'user' && message.mentioned && /^(?:\/stop(?:@\w+)?|stop)$/iu.test(message.text.trim());
+  const { origin, mentioned, untrusted, text } = message;
+  return origin === 'user' && mentioned && !untrusted && /^(?:\/stop(?:@\w+)?|stop)$/iu.test(text.trim());
 }
 
-/** What a /stop ended. */
-export interface Stopped {
-  readonly stop: InboundMessage;
+/** What a message ended that a session was doing. */
+export interface Ended {
   /** Turns to signal. */
   readonly turnIds: readonly string[];
   /** Waiting messages that will get no turn. */
   readonly dropped: readonly InboundMessage[];
+}
+
+/** What a /stop ended. */
+export interface Stopped extends Ended {
+  readonly stop: InboundMessage;
   readonly reply: string;
 }
 
@@ -23,34 +30,12 @@ export interface Stopped {
  * waiting messages are refused, answers nobody was sent yet are cancelled, and the reply that counts all that is
  * queued. What it returns is told to the agent after the commit.
  */
-export function stopSession(ports: LedgerPorts & { readonly outbox: Outbox }, stop: InboundMessage): Stopped {
-  const { db, clock, outbox } = ports;
-  const now = clock.now();
-  const turnIds = db
-    .all(
-      `WITH RECURSIVE family (id) AS (
-         SELECT id FROM turns WHERE session = ? AND state = 'running'
-         UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
-       SELECT id FROM family`,
-      stop.sessionKey,
-    )
-    .map((row) => row.text('id'));
-  for (const id of turnIds) {
-    db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", now, id);
-    outbox.cancelUnsent(id, 'stopped');
-  }
-  const dropped = db
-    .all(
-      `UPDATE inbound SET state = 'refused', reason = 'stopped', updated_at = ?
-       WHERE session = ? AND state = 'accepted' AND seq < (SELECT seq FROM inbound WHERE id = ?)
-       RETURNING payload`,
-      now,
-      stop.sessionKey,
-      stop.id,
-    )
-    .map((row) => parseInbound(row.text('payload')));
-  const reply = stopReply(turnIds.length, dropped.length);
-  outbox.insert({
+export function stopSession(ports: StopPorts, stop: InboundMessage): Stopped {
+  const turnIds = endTurns(ports, stop);
+  const dropped = dropOlder(ports, stop, 'stopped');
+  const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
+  const reply = stopReply(turnIds.length, dropped.length, unsent);
+  ports.outbox.insert({
     message: {
       id: `${stop.id}:0`,
       channel: stop.channel,
@@ -59,7 +44,7 @@ export function stopSession(ports: LedgerPorts & { readonly outbox: Outbox }, st
       kind: 'notice',
       text: reply,
       media: [],
-      expiresAt: now + 24 * 3_600_000,
+      expiresAt: ports.clock.now() + 24 * 3_600_000,
       metadata: {},
     },
     parts: [],
@@ -67,8 +52,48 @@ export function stopSession(ports: LedgerPorts & { readonly outbox: Outbox }, st
   return { stop, turnIds, dropped, reply };
 }
 
-function stopReply(turns: number, dropped: number): string {
-  if (turns === 0 && dropped === 0) return 'Nothing is running here.';
+/** Part of a transaction of the caller's: marks the session's turns, and their children, that began before `message`. */
+export function endTurns({ db, clock }: LedgerPorts, message: InboundMessage): readonly string[] {
+  const turnIds = db
+    .all(
+      `WITH RECURSIVE family (id) AS (
+         SELECT id FROM turns WHERE session = ?1 AND state = 'running' AND outcome IS NULL AND NOT EXISTS (
+           SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
+         UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
+       SELECT id FROM family`,
+      message.sessionKey,
+      message.id,
+    )
+    .map((row) => row.text('id'));
+  for (const id of turnIds) {
+    db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", clock.now(), id);
+  }
+  return turnIds;
+}
+
+/** Part of a transaction of the caller's: the session's messages that waited before `message` get no turn. */
+export function dropOlder(
+  { db, clock }: LedgerPorts,
+  message: InboundMessage,
+  reason: string,
+): readonly InboundMessage[] {
+  return db
+    .all(
+      `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
+       WHERE session = ? AND state = 'accepted' AND seq < (SELECT seq FROM inbound WHERE id = ?)
+       RETURNING payload`,
+      reason,
+      clock.now(),
+      message.sessionKey,
+      message.id,
+    )
+    .map((row) => parseInbound(row.text('payload')));
+}
+
+function stopReply(turns: number, dropped: number, unsent: number): string {
+  if (turns === 0 && dropped === 0 && unsent === 0) return 'Nothing is running here.';
   const stopped = turns === 0 ? 'Nothing was running' : turns === 1 ? 'Stopped' : `Stopped ${plural(turns, 'task')}`;
-  return dropped === 0 ? `${stopped}.` : `${stopped}; dropped ${plural(dropped, 'waiting message')}.`;
+  const waiting = dropped === 0 ? '' : `; dropped ${plural(dropped, 'waiting message')}`;
+  const answers = unsent === 0 ? '' : `; held back ${plural(unsent, 'reply', 'replies')} not sent yet`;
+  return `${stopped}${waiting}${answers}.`;
 }

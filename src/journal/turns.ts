@@ -1,6 +1,7 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
+import { dropOlder, endTurns, type Ended } from './stop.ts';
 
 /** A turn that was begun and not closed. */
 export interface OpenTurn {
@@ -10,9 +11,31 @@ export interface OpenTurn {
   readonly role: string;
   readonly state: 'running' | 'stopping';
   readonly attempts: number;
+  /** It runs a command: never again after a crash. */
+  readonly isCommand: boolean;
   /** What it answers, as far as the journal knows; the tape may name more. */
   readonly messages: readonly InboundMessage[];
 }
+
+/** A turn that was closed. */
+export interface ClosedTurn {
+  readonly id: string;
+  readonly role: string;
+  readonly outcome: string | null;
+  /** Empty when they are no longer kept. */
+  readonly messages: readonly InboundMessage[];
+}
+
+interface TurnEnding {
+  readonly turnId: string;
+  /** The states it is closed in, as SQL. */
+  readonly when: string;
+  readonly state: 'done' | 'dead';
+  readonly outcome: TurnOutcome;
+  readonly says: readonly OutboundDraft[];
+}
+
+const RUNNING = "state = 'running'";
 
 /** Turns at their borders: claimed, resumed, closed. What happens inside is on the tape. */
 export class Turns {
@@ -22,28 +45,36 @@ export class Turns {
     this.#ports = ports;
   }
 
-  /** Begins a turn for these messages; returns those that were still waiting (a /stop may have refused some). */
+  /**
+   * Begins a turn for these messages; returns those that were still waiting (a /stop may have refused some). That of a
+   * command has its outcome from the start: it is written down as begun before it runs, and no /stop ends it.
+   */
   claim(turn: {
     id: string;
     session: string;
     role: Role;
     messages: readonly InboundMessage[];
+    command?: boolean;
   }): Promise<readonly InboundMessage[]> {
+    return this.#ports.db.write(() => {
+      const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id));
+      if (claimed.length > 0) this.#begin(turn);
+      return claimed;
+    });
+  }
+
+  /** Begins a turn with the messages of a closed one, and closes the command that asked for it, in one transaction. */
+  again(turn: { id: string; session: string; role: Role; of: string; command: string }): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
-      const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id));
-      if (claimed.length > 0) {
-        db.run(
-          `INSERT INTO turns (id, session, role, state, attempts, started_at, updated_at)
-           VALUES (?, ?, ?, 'running', 1, ?, ?)`,
-          turn.id,
-          turn.session,
-          turn.role,
-          clock.now(),
-          clock.now(),
-        );
-      }
-      return claimed;
+      this.#begin(turn);
+      db.run(
+        "UPDATE inbound SET state = 'running', turn_id = ?, updated_at = ? WHERE turn_id = ?",
+        turn.id,
+        clock.now(),
+        turn.of,
+      );
+      this.#endNow({ turnId: turn.command, when: RUNNING, state: 'done', outcome: 'command', says: [] });
     });
   }
 
@@ -54,11 +85,29 @@ export class Turns {
     });
   }
 
-  /** Marks running turns to be stopped; returns those that still were running. */
-  markStopping(turnIds: readonly string[]): Promise<readonly string[]> {
-    const { db, clock } = this.#ports;
-    const sql = "UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ? AND state = 'running'";
-    return db.write(() => turnIds.filter((id) => db.run(sql, clock.now(), id) === 1));
+  /** Marks what this message ends: the session's turns that began before it, and with `drop` what waits before it. */
+  interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
+    return this.#ports.db.write(() => ({
+      turnIds: endTurns(this.#ports, message),
+      dropped: options.drop ? dropOlder(this.#ports, message, 'interrupted') : [],
+    }));
+  }
+
+  /** True from the commit that marks it on. */
+  isStopping(turnId: string): boolean {
+    return this.#ports.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
+  }
+
+  /** The newest turn of a session that ran no command. */
+  last(session: string): ClosedTurn | undefined {
+    const row = this.#ports.db.get(
+      `SELECT id, role, outcome FROM turns WHERE session = ? AND (outcome IS NULL OR outcome <> 'command')
+       ORDER BY id DESC LIMIT 1`,
+      session,
+    );
+    if (row === undefined) return undefined;
+    const id = row.text('id');
+    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.#messagesOf(id) };
   }
 
   /** One more try after a crash; returns how many that makes. */
@@ -73,17 +122,15 @@ export class Turns {
 
   /** Turns that were not closed, oldest first. */
   open(): readonly OpenTurn[] {
-    const { db } = this.#ports;
-    return db.all("SELECT * FROM turns WHERE state IN ('running', 'stopping') ORDER BY id").map((row) => ({
+    return this.#ports.db.all("SELECT * FROM turns WHERE state IN ('running', 'stopping') ORDER BY id").map((row) => ({
       id: row.text('id'),
       session: row.text('session'),
       parent: row.textOrNull('parent'),
       role: row.text('role'),
       state: row.text('state') === 'stopping' ? 'stopping' : 'running',
       attempts: row.number('attempts'),
-      messages: db
-        .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', row.text('id'))
-        .map((inbound) => parseInbound(inbound.text('payload'))),
+      isCommand: row.textOrNull('outcome') === 'command',
+      messages: this.#messagesOf(row.text('id')),
     }));
   }
 
@@ -92,46 +139,63 @@ export class Turns {
    * then nothing is queued.
    */
   close(turnId: string, outcome: TurnOutcome, says: readonly OutboundDraft[]): Promise<boolean> {
-    return this.#end(turnId, "state = 'running'", 'done', outcome, says);
+    return this.#end({ turnId, when: RUNNING, state: 'done', outcome, says });
   }
 
   /** Closes a turn that a /stop marked; the reply was queued with the /stop. */
   closeStopped(turnId: string): Promise<boolean> {
-    return this.#end(turnId, "state = 'stopping'", 'done', 'stopped', []);
+    return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', says: [] });
   }
 
   /** Gives a turn up; the notice tells the person. */
   dead(turnId: string, notice: readonly OutboundDraft[]): Promise<boolean> {
-    return this.#end(turnId, "state IN ('running', 'stopping')", 'dead', 'failed', notice);
+    return this.#end({
+      turnId,
+      when: "state IN ('running', 'stopping')",
+      state: 'dead',
+      outcome: 'failed',
+      says: notice,
+    });
   }
 
-  #end(
-    turnId: string,
-    condition: string,
-    state: 'done' | 'dead',
-    outcome: TurnOutcome,
-    says: readonly OutboundDraft[],
-  ): Promise<boolean> {
+  #end(end: TurnEnding): Promise<boolean> {
+    return this.#ports.db.write(() => this.#endNow(end));
+  }
+
+  #endNow({ turnId, when, state, outcome, says }: TurnEnding): boolean {
     const { db, clock, outbox } = this.#ports;
-    return db.write(() => {
-      const now = clock.now();
-      const ended = db.run(
-        `UPDATE turns SET state = ?, outcome = ?, updated_at = ? WHERE id = ? AND ${condition}`,
-        state,
-        outcome,
-        now,
-        turnId,
-      );
-      if (ended === 0) return false;
-      db.run(
-        "UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'",
-        state,
-        now,
-        turnId,
-      );
-      for (const draft of says) outbox.insert(draft);
-      return true;
-    });
+    const now = clock.now();
+    const ended = db.run(
+      `UPDATE turns SET state = ?, outcome = ?, updated_at = ? WHERE id = ? AND ${when}`,
+      state,
+      outcome,
+      now,
+      turnId,
+    );
+    if (ended === 0) return false;
+    db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
+    for (const draft of says) outbox.insert(draft);
+    return true;
+  }
+
+  #begin(turn: { id: string; session: string; role: Role; command?: boolean | string }): void {
+    const { db, clock } = this.#ports;
+    db.run(
+      `INSERT INTO turns (id, session, role, state, attempts, outcome, started_at, updated_at)
+       VALUES (?, ?, ?, 'running', 1, ?, ?, ?)`,
+      turn.id,
+      turn.session,
+      turn.role,
+      turn.command === true ? 'command' : null,
+      clock.now(),
+      clock.now(),
+    );
+  }
+
+  #messagesOf(turnId: string): readonly InboundMessage[] {
+    return this.#ports.db
+      .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
+      .map((row) => parseInbound(row.text('payload')));
   }
 
   #take(turnId: string, inboundId: string): boolean {

@@ -1,4 +1,5 @@
-import type { Usage } from '../util/usage.ts';
+import type { Row } from '../storage/database.ts';
+import { addUsage, noUsage, type Usage } from '../util/usage.ts';
 import type { LedgerPorts } from './rows.ts';
 
 /** One model call as it is counted. */
@@ -13,16 +14,42 @@ export interface UsageRow {
   readonly costUsd: number | null;
 }
 
+/** What calls add up to. */
+export interface UsageSum {
+  readonly calls: number;
+  readonly usage: Usage;
+  /** Of the calls whose price is known. */
+  readonly costUsd: number;
+  /** Calls whose price is not known. */
+  readonly unpriced: number;
+}
+
+/** The sums of a day so far. */
+export interface UsageDay {
+  readonly total: UsageSum;
+  of(source: string): UsageSum;
+  ofSession(session: string): UsageSum;
+}
+
+const SUMS = `count(*) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
+  coalesce(sum(cache_write), 0) AS cache_write, coalesce(sum(output), 0) AS output,
+  coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(cost_usd), 0) AS cost,
+  count(*) - count(cost_usd) AS unpriced`;
+
 /** What model calls cost, one row each. */
 export class UsageLedger {
   readonly #ports: LedgerPorts;
+  #day: RunningDay | undefined;
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports;
   }
 
+  /** In the day's sums at once, on disk when it resolves. */
   record(row: UsageRow): Promise<void> {
     const { db, clock } = this.#ports;
+    const at = clock.now();
+    this.#day?.add(row, at);
     return db.write(() => {
       db.run(
         `INSERT INTO usage
@@ -39,30 +66,92 @@ export class UsageLedger {
         row.usage.output,
         row.usage.reasoning,
         row.costUsd,
-        clock.now(),
+        at,
       );
     });
   }
 
   /** Sums since a time, ms since 1970; of one session or of all. */
-  since(time: number, session?: string): { readonly calls: number; readonly usage: Usage } {
-    const sql = `SELECT count(*) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
-      coalesce(sum(cache_write), 0) AS cache_write, coalesce(sum(output), 0) AS output,
-      coalesce(sum(reasoning), 0) AS reasoning FROM usage WHERE at >= ?`;
-    const row =
-      session === undefined
-        ? this.#ports.db.get(sql, time)
-        : this.#ports.db.get(`${sql} AND session = ?`, time, session);
-    const sum = (column: string): number => row?.number(column) ?? 0;
-    return {
-      calls: sum('calls'),
-      usage: {
-        input: sum('input'),
-        cached: sum('cached'),
-        cacheWrite: sum('cache_write'),
-        output: sum('output'),
-        reasoning: sum('reasoning'),
-      },
-    };
+  since(time: number, session?: string): UsageSum {
+    const { db } = this.#ports;
+    const sql = `SELECT ${SUMS} FROM usage WHERE at >= ?`;
+    return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
   }
+
+  /** Sums of one turn of a session, which began at a time, ms since 1970. */
+  ofTurn(turnId: string, session: string, began: number): UsageSum {
+    const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
+    return toSum(this.#ports.db.get(sql, session, began, turnId));
+  }
+
+  /** The sums since a time, read once and then kept up to date. */
+  day(since: number): UsageDay {
+    if (this.#day?.since !== since) {
+      const rows = this.#ports.db.all(
+        `SELECT source, session, ${SUMS} FROM usage WHERE at >= ? GROUP BY source, session`,
+        since,
+      );
+      this.#day = new RunningDay(since);
+      for (const row of rows) this.#day.addSum(row.text('source'), row.text('session'), toSum(row));
+    }
+    return this.#day;
+  }
+}
+
+/** As many chats as there were today; a new day begins with none. */
+class RunningDay implements UsageDay {
+  readonly since: number;
+  total: UsageSum = NOTHING;
+  readonly #bySource = new Map<string, UsageSum>();
+  readonly #bySession = new Map<string, UsageSum>();
+
+  constructor(since: number) {
+    this.since = since;
+  }
+
+  of(source: string): UsageSum {
+    return this.#bySource.get(source) ?? NOTHING;
+  }
+
+  ofSession(session: string): UsageSum {
+    return this.#bySession.get(session) ?? NOTHING;
+  }
+
+  add({ source, session, usage, costUsd }: UsageRow, at: number): void {
+    if (at < this.since) return;
+    this.addSum(source, session, { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 });
+  }
+
+  addSum(source: string, session: string, sum: UsageSum): void {
+    this.total = addSums(this.total, sum);
+    this.#bySource.set(source, addSums(this.of(source), sum));
+    this.#bySession.set(session, addSums(this.ofSession(session), sum));
+  }
+}
+
+export const NOTHING: UsageSum = { calls: 0, usage: noUsage, costUsd: 0, unpriced: 0 };
+
+export function addSums(a: UsageSum, b: UsageSum): UsageSum {
+  return {
+    calls: a.calls + b.calls,
+    usage: addUsage(a.usage, b.usage),
+    costUsd: a.costUsd + b.costUsd,
+    unpriced: a.unpriced + b.unpriced,
+  };
+}
+
+function toSum(row: Row | undefined): UsageSum {
+  const sum = (column: string): number => row?.number(column) ?? 0;
+  return {
+    calls: sum('calls'),
+    usage: {
+      input: sum('input'),
+      cached: sum('cached'),
+      cacheWrite: sum('cache_write'),
+      output: sum('output'),
+      reasoning: sum('reasoning'),
+    },
+    costUsd: sum('cost'),
+    unpriced: sum('unpriced'),
+  };
 }

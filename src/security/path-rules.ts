@@ -4,6 +4,8 @@ import type { Role } from '../bus/messages.ts';
 /** On whose behalf a path is touched. */
 export interface PathCaller {
   readonly role: Role;
+  /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
+  readonly readRoots?: readonly string[];
   readonly taint: { readonly untrusted: boolean };
 }
 

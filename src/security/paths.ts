@@ -73,7 +73,7 @@ export class PathGuard {
   /** Decides without reading or changing anything. What does not exist is judged by where it would be. */
   async check(path: string, access: PathAccess, caller: PathCaller): Promise<PathDecision> {
     try {
-      const roots = await this.#roots();
+      const roots = await this.#roots(access === 'read' ? caller.readRoots : []);
       const absolute = this.resolve(path);
       const refusal = this.#refuseOutside(absolute, access, caller, roots);
       if (refusal !== undefined) return refusal;
@@ -84,7 +84,7 @@ export class PathGuard {
   }
 
   async openForReading(path: string, use: PathUse): Promise<OpenedFile> {
-    return await this.#guarded(path, async (absolute, roots) => {
+    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireFile(pinned, path);
       const handle = await open(pinned.self, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -94,7 +94,7 @@ export class PathGuard {
 
   /** A directory that may be read, by its real path. */
   async directory(path: string, use: PathUse): Promise<string> {
-    return await this.#guarded(path, async (absolute, roots) => {
+    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireDirectory(pinned, path);
       return pinned.path;
@@ -103,7 +103,7 @@ export class PathGuard {
 
   /** What lies in a directory and may be known, in no order, at most 10,000 entries. */
   async list(path: string, use: PathUse): Promise<{ path: string; entries: ListedEntry[]; more: boolean }> {
-    return await this.#guarded(path, async (absolute, roots) => {
+    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireDirectory(pinned, path);
       const entries: ListedEntry[] = [];
@@ -128,7 +128,7 @@ export class PathGuard {
     bytes: Uint8Array,
     use: PathUse & { readonly unchangedSince?: Stats },
   ): Promise<{ path: string; created: boolean }> {
-    return await this.#guarded(path, async (absolute, roots) => {
+    return await this.#guarded({ path }, async (absolute, roots) => {
       const old = await this.#replaced(absolute, path, use, roots);
       const target = old?.path ?? absolute;
       if (use.unchangedSince !== undefined && !sameFile(old?.stat, use.unchangedSince)) {
@@ -189,9 +189,12 @@ export class PathGuard {
     return parent;
   }
 
-  async #guarded<T>(path: string, work: (absolute: string, roots: PathRoots) => Promise<T>): Promise<T> {
+  async #guarded<T>(
+    { path, readRoots }: { path: string; readRoots?: readonly string[] | undefined },
+    work: (absolute: string, roots: PathRoots) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await work(this.resolve(path), await this.#roots());
+      return await work(this.resolve(path), await this.#roots(readRoots));
     } catch (error) {
       throw readable(error, path);
     }
@@ -218,18 +221,19 @@ export class PathGuard {
   /** Says no before anything is opened, so that nobody learns what exists outside. Roots may be named by their links. */
   #refuseOutside(absolute: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision | undefined {
     const { workspace, readRoots } = this.#options;
-    const named = [workspace, ...readRoots].some((root) => within(resolve(root), absolute));
+    const own = access === 'read' ? (caller.readRoots ?? []) : [];
+    const named = [workspace, ...readRoots, ...own].some((root) => within(resolve(root), absolute));
     if (named) return undefined;
     const decision = decidePath(absolute, access, caller, roots);
     return decision.decision === 'deny' ? decision : undefined;
   }
 
-  async #roots(): Promise<PathRoots> {
+  async #roots(own: readonly string[] = []): Promise<PathRoots> {
     const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
     return {
       workspace: await realPlace(resolve(workspace)),
       home: await realPlace(resolve(home)),
-      readRoots: await Promise.all(readRoots.map((root) => realPlace(resolve(root)))),
+      readRoots: await Promise.all([...readRoots, ...own].map((root) => realPlace(resolve(root)))),
       restrictToWorkspace,
     };
   }

@@ -127,8 +127,8 @@ function resultBody(
   return { output: lines.join('\n'), ...(images.length > 0 ? { images } : {}) };
 }
 
-/** A short result without images is no longer than its stub and stays. */
-function stubOf({ name, output, images = [] }: Extract<MessageEntry, { role: 'tool' }>): string {
+/** What stands for a result that was trimmed. A short one without images is no longer than its stub and stays. */
+export function stubOf({ name, output, images = [] }: Extract<MessageEntry, { role: 'tool' }>): string {
   const and = images.length === 0 ? '' : ` and ${images.length} image(s)`;
   const stub = `[The result of ${name} was left out to save space: ${output.length} characters${and}.]`;
   return images.length === 0 && output.length <= stub.length ? output : stub;

@@ -7,8 +7,13 @@ import type { ToolContext, ToolDecision } from './tool.ts';
 const MOST_BYTES = 50 * 1024 * 1024;
 
 /** On whose behalf a tool touches a path; an approval covers exactly the path that was shown. */
-export function useOf({ role, taint, approved }: ToolContext): PathUse {
-  return { role, taint, ...(approved === undefined ? {} : { approved: (path: string) => path === approved }) };
+export function useOf({ role, taint, approved, readRoots }: ToolContext): PathUse {
+  return {
+    role,
+    taint,
+    ...(readRoots === undefined ? {} : { readRoots }),
+    ...(approved === undefined ? {} : { approved: (path: string) => path === approved }),
+  };
 }
 
 /** The path guard's decision as a tool's. */

@@ -50,6 +50,8 @@ export interface RegistryOptions {
   readonly redact: (text: string) => string;
   /** Longest output in characters. */
   readonly maxOutput: number;
+  /** Keeps what is longer, where the session can read it; returns the path. @default it is lost */
+  readonly spill?: (context: ToolContext, output: string) => Promise<string>;
 }
 
 export interface RequestedCall {
@@ -130,7 +132,7 @@ export class ToolRegistry {
 
   /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
   async run(call: RequestedCall, context: ToolContext, options: RunOptions = {}): Promise<ToolResult> {
-    return this.#clean(await this.#run(call, context, options));
+    return this.#clean(await this.#run(call, context, options), context);
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -204,12 +206,25 @@ export class ToolRegistry {
     return (this.#tools.get(name) ?? this.#tools.get(ALIASES[name.toLowerCase()] ?? ''))?.tool;
   }
 
-  #clean(result: ToolResult): ToolResult {
+  async #clean(result: ToolResult, context: ToolContext): Promise<ToolResult> {
     const { redact, maxOutput } = this.#options;
     const metadata = Object.fromEntries(
       Object.entries(result.metadata).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]),
     );
-    return { ...result, title: redact(result.title), output: capOutput(redact(result.output), maxOutput), metadata };
+    const output = redact(result.output);
+    // A page of something longer is not kept: the whole can be read as before.
+    const isPage = result.metadata['truncated'] === true;
+    const kept = output.length > maxOutput && !isPage ? await this.#spill(context, output) : undefined;
+    return { ...result, title: redact(result.title), output: capOutput(output, maxOutput, kept), metadata };
+  }
+
+  /** Undefined when it could not be kept; the result is then cut all the same. */
+  async #spill(context: ToolContext, output: string): Promise<string | undefined> {
+    try {
+      return await this.#options.spill?.(context, output);
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -27,11 +27,19 @@ export function renderResult({ title, output, metadata, isError }: ToolResult): 
   return output === '' ? header : `${header}\n${output}`;
 }
 
-/** At most `limit` characters: beyond it the head and the tail with a sentence between them. */
-export function capOutput(output: string, limit: number): string {
+/**
+ * At most `limit` characters: beyond it the head and the tail with a sentence between them. `kept` is a path where the
+ * whole can be read.
+ */
+export function capOutput(output: string, limit: number, kept?: string): string {
   if (output.length <= limit) return output;
-  const tail = Math.min(TAIL, Math.floor((limit - NOTICE) / 3));
-  const head = Math.min(HEAD, limit - NOTICE - tail);
+  const how =
+    kept === undefined
+      ? 'ask for a smaller part to see them'
+      : `the whole is kept: read_file with this path, offset and limit shows it in pages: ${kept}`;
+  const room = limit - NOTICE - (kept?.length ?? 0);
+  const tail = Math.min(TAIL, Math.floor(room / 3));
+  const head = Math.min(HEAD, room - tail);
   const left = output.length - head - tail;
-  return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ask for a smaller part to see them …]\n\n${cutStart(output, tail)}`;
+  return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ${how} …]\n\n${cutStart(output, tail)}`;
 }

@@ -33,6 +33,8 @@ export interface ToolContext {
   readonly messageId: string;
   /** Absolute path of the workspace. */
   readonly workingDirectory: string;
+  /** Folders of this session alone that may be read beside the common ones. @default none */
+  readonly readRoots?: readonly string[];
   readonly signal: AbortSignal;
   readonly role: Role;
   readonly origin: Origin;

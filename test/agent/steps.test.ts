@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callCount, iterationsOf, nextStep, textsOf } from '../../src/agent/steps.ts';
+import { callCount, iterationsOf, nextStep } from '../../src/agent/steps.ts';
+import { textsOf } from '../../src/agent/texts.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { noUsage } from '../../src/util/usage.ts';
 

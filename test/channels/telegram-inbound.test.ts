@@ -186,3 +186,17 @@ describe('what a message says', () => {
     );
   });
 });
+
+describe('more of the same is likely after', () => {
+  test.each([
+    ['split', { text: 'x'.repeat(4_000) }],
+    ['album', { media_group_id: '77', photo: [{}], caption: 'one of three' }],
+    ['forward', { text: 'hi', forward_date: 1 }],
+  ])('%s', (burst, message) => {
+    expect(draft(message).metadata['burst']).toBe(burst);
+  });
+
+  test('nothing else', () => {
+    expect(draft({ text: 'x'.repeat(3_000) }).metadata).not.toHaveProperty('burst');
+  });
+});

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
+import { crashWithStops } from '../support/crash-stops.ts';
 import { crashRun } from '../support/crash-run.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
 test.each(['openai', 'anthropic'] as const)(
-  '100 kills over every step of a turn lose nothing and double nothing (%s)',
+  '150 kills over every step of a turn lose nothing and double nothing (%s)',
   async (dialect) => {
-    const report = await crashRun({ kills: 100, seed, dialect });
+    const report = await crashRun({ kills: 150, seed, dialect });
     console.log(`seed ${seed}, ${dialect}: ${JSON.stringify(report)}`);
     expect(report).toMatchObject({
       lost: [],
@@ -14,8 +15,17 @@ test.each(['openai', 'anthropic'] as const)(
       wrongMarks: [],
       repeatedEffects: [],
       missingEffects: [],
+      unannounced: [],
     });
     expect(report.inside / report.kills).toBeGreaterThanOrEqual(0.8);
     expect(Object.entries(report.histogram).filter(([, count]) => count === 0)).toEqual([]);
   },
 );
+
+test('60 kills among messages and /stop: each /stop is answered, nothing stays open, no command runs twice', async () => {
+  const report = await crashWithStops({ kills: 60, seed });
+  console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
+  expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
+  expect(report.stopReplies).toBeLessThanOrEqual(report.stops);
+  expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);
+});

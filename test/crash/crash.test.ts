@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { crashWithStops } from '../support/crash-stops.ts';
 import { crashRun, type CrashReport } from '../support/crash-run.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
@@ -11,6 +12,7 @@ function expectWhole(report: CrashReport): void {
     wrongMarks: [],
     repeatedEffects: [],
     missingEffects: [],
+    unannounced: [],
   });
   expect(report.inside / report.kills).toBeGreaterThanOrEqual(0.8);
 }
@@ -22,3 +24,10 @@ test(
     expectWhole(await crashRun({ kills: 20, seed, dialect: seed % 2 === 0 ? 'openai' : 'anthropic' }));
   },
 );
+
+test('8 kills among messages and /stop leave nothing open and repeat no command', { timeout: 60_000 }, async () => {
+  const report = await crashWithStops({ kills: 8, seed });
+  console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
+  expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
+  expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);
+});

@@ -170,7 +170,7 @@ describe('the ledger as a whole', () => {
     const row = { turnId: 't', source: 'user', provider: 'p', model: 'm', usage, costUsd: null };
     await journal.usage.record({ ...row, session: 'a' });
     await journal.usage.record({ ...row, session: 'b' });
-    expect(journal.usage.since(0, 'a')).toEqual({ calls: 1, usage });
+    expect(journal.usage.since(0, 'a')).toEqual({ calls: 1, usage, costUsd: 0, unpriced: 1 });
     expect(journal.usage.since(0).usage.input).toBe(20);
   });
 });

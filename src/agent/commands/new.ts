@@ -1,3 +1,4 @@
+import { plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 export const newCommand: Command = {
@@ -6,8 +7,9 @@ export const newCommand: Command = {
   role: 'guest',
   priority: false,
   interrupts: true,
-  run: async ({ message, ports }) => {
+  run: async ({ message, dropped, ports }) => {
     await ports.resetSession(message.sessionKey, 'new');
-    return 'A fresh start. What do we do?';
+    const aside = dropped === 0 ? '' : ` (${plural(dropped, 'waiting message')} dropped)`;
+    return `A fresh start${aside}. What do we do?`;
   },
 };

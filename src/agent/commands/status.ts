@@ -1,3 +1,4 @@
+import type { UsageSum } from '../../journal/usage.ts';
 import { plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
@@ -8,14 +9,17 @@ export const statusCommand: Command = {
   priority: true,
   interrupts: false,
   run: async ({ message, ports }) => {
-    const status = ports.status(message.sessionKey);
+    const status = await ports.status(message.sessionKey);
+    const { used, window, share } = status.context;
     const lines = [
       `**assistant ${status.version}**, up ${duration(status.uptimeMs)}`,
       `Model: \`${status.model}\``,
-      `Here today: ${status.tokensToday.toLocaleString('en')} tokens`,
+      `Context: ${count(used)} of ${count(window)} tokens (${percent(share)})`,
+      `Here today: ${usageOf(status.hereToday)}`,
     ];
     if (message.role === 'owner') {
       lines.push(
+        `Everywhere today: ${usageOf(status.today)}`,
         `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
@@ -26,6 +30,23 @@ export const statusCommand: Command = {
     return lines.join('\n');
   },
 };
+
+function usageOf({ calls, usage, costUsd, unpriced }: UsageSum): string {
+  const { input, cached, output } = usage;
+  const hits = input === 0 ? '' : `, ${percent(cached / input)} of the input from the cache`;
+  const dollars = `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
+  const cost =
+    unpriced === 0 ? dollars : unpriced === calls ? 'unknown price' : `${dollars} and calls of unknown price`;
+  return `${count(input + output)} tokens${hits}, ${cost}`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)}%`;
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString('en');
+}
 
 function duration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);

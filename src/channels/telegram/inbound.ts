@@ -12,6 +12,8 @@ import type {
 } from './update.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
+/** A text this long was probably cut at the limit of 4096 units. */
+const SPLIT_LENGTH = 3_890;
 
 /** What an update is to the assistant. `nothing`: no message from a person, or not meant for the bot. */
 export type Reading =
@@ -69,10 +71,21 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
         ? `e:${message.message_id}:${message.edit_date ?? message.date}:${update.update_id}`
         : `m:${message.message_id}`,
       origin: 'user',
-      untrusted: message.forward_origin !== undefined || message.forward_date !== undefined,
-      metadata: { messageId: String(message.message_id), sentAt: message.date * 1_000 },
+      untrusted: isForward(message),
+      metadata: { messageId: String(message.message_id), sentAt: message.date * 1_000, ...burstOf(message) },
     },
   };
+}
+
+function isForward(message: TelegramMessage): boolean {
+  return message.forward_origin !== undefined || message.forward_date !== undefined;
+}
+
+/** Apps cut a long paste at the limit and send the items of an album and several forwards as messages of their own. */
+function burstOf(message: TelegramMessage): { readonly burst?: 'album' | 'forward' | 'split' } {
+  if (message.media_group_id !== undefined) return { burst: 'album' };
+  if (isForward(message)) return { burst: 'forward' };
+  return (message.text?.length ?? 0) >= SPLIT_LENGTH ? { burst: 'split' } : {};
 }
 
 function isGroupHeard({ chat }: TelegramMessage, { policy, allow }: TelegramOptions['groups']): boolean {

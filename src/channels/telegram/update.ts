@@ -26,6 +26,7 @@ const content = z.object({
   date: z.number(),
   from: user.optional(),
   chat: z.object({ id: z.number(), type: z.string(), title: z.string().optional() }),
+  media_group_id: z.string().optional(),
   message_thread_id: z.number().optional(),
   is_topic_message: z.boolean().optional(),
   text: z.string().optional(),

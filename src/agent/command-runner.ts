@@ -1,0 +1,115 @@
+import type { InboundMessage, Role } from '../bus/messages.ts';
+import { weakest } from '../security/access.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { IdFactory } from '../util/ids.ts';
+import { noUsage } from '../util/usage.ts';
+import type { CommandPorts, ModelChoice, Rerun, StatusReport } from './commands/command.ts';
+import type { FoundCommand } from './commands/table.ts';
+import { createLive } from './live.ts';
+import { outboundTo, withParts } from './outgoing.ts';
+import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
+import type { UntilWritten } from './until-written.ts';
+
+export interface CommandRunnerPorts extends RunnerPorts {
+  readonly newId: IdFactory;
+  readonly status: (sessionKey: string) => Promise<StatusReport>;
+  readonly models: Pick<ModelChoice, 'standard' | 'fullName'>;
+}
+
+/** Runs chat commands: written down as begun before they run, and never again after a crash. */
+export class CommandRunner {
+  readonly #ports: CommandRunnerPorts;
+  readonly #written: UntilWritten;
+
+  constructor(ports: CommandRunnerPorts, written: UntilWritten) {
+    this.#ports = ports;
+    this.#written = written;
+  }
+
+  /** Runs the command and replies; returns the turn that it began instead, if it did. `dropped`: messages it ended. */
+  async run(message: InboundMessage, found: FoundCommand, dropped: number): Promise<ClaimedTurn | undefined> {
+    const { journal, newId } = this.#ports;
+    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message], command: true };
+    const claimed = await this.#written(() => journal.turns.claim(turn));
+    if (claimed.length === 0) return undefined;
+    const result = await this.#result(message, found, dropped);
+    if (typeof result !== 'string') return await this.#rerun(turn.id, message, result);
+    await this.reply(turn.id, message, result);
+    return undefined;
+  }
+
+  /** Closes a turn with a sentence of the program's own. */
+  async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
+    const { clock, journal, bus, render } = this.#ports;
+    const saying = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
+    const draft = withParts(outboundTo(message, saying, clock.now()), render);
+    const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
+    if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
+    bus.outboundWritten();
+    this.tell(turnId, message, closed ? 'command' : 'stopped', text);
+  }
+
+  /** Tells whoever waits for this message that no model turn will answer it. */
+  tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped', text: string): void {
+    createLive(
+      this.#ports.bus,
+      turnId,
+      message,
+    )({
+      type: 'turn-end',
+      answers: [message.externalId],
+      result: { outcome, text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
+    });
+  }
+
+  async #result(message: InboundMessage, found: FoundCommand, dropped: number): Promise<string | Rerun> {
+    if (found.type === 'refused') return found.reason;
+    try {
+      return await found.command.run({ message, args: found.args, dropped, ports: this.#commandPorts() });
+    } catch (error) {
+      this.#ports.log.error('a command failed', { command: found.command.name, reason: errorMessage(error) });
+      return `/${found.command.name} failed: ${errorMessage(error)}`;
+    }
+  }
+
+  /**
+   * Begins a turn with the messages of an earlier one. That one leaves the history first, so that no crash can let the
+   * model read them twice.
+   */
+  async #rerun(commandId: string, message: InboundMessage, { rerun }: Rerun): Promise<ClaimedTurn> {
+    const { journal, sessions, newId } = this.#ports;
+    const id = newId();
+    const { sessionKey } = message;
+    const role = weakest(message.role, asRole(rerun.role));
+    await this.#written(async () => {
+      const session = await sessions.open(sessionKey);
+      await session.append([{ kind: 'retract', turn: null, turns: [rerun.id] }]);
+      await journal.turns.again({ id, session: sessionKey, role, of: rerun.id, command: commandId });
+    });
+    return { id, sessionKey, role, messages: rerun.messages, asked: message };
+  }
+
+  #commandPorts(): CommandPorts {
+    const { sessions, status, journal, models, clock } = this.#ports;
+    return {
+      status,
+      models: {
+        ...models,
+        chosen: (sessionKey) => journal.settings.model(sessionKey),
+        choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
+      },
+      lastTurn: (sessionKey) => journal.turns.last(sessionKey),
+      usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
+      now: () => clock.now(),
+      resetSession: async (sessionKey, reason) => {
+        const session = await sessions.open(sessionKey);
+        await session.append([{ kind: 'reset', turn: null, reason }]);
+      },
+    };
+  }
+}
+
+/** As the journal keeps it. Unknown words are the weakest. */
+export function asRole(role: string): Role {
+  return role === 'owner' || role === 'trusted' ? role : 'guest';
+}

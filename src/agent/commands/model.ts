@@ -1,0 +1,30 @@
+import { errorMessage } from '../../util/errors.ts';
+import type { Command } from './command.ts';
+
+export const modelCommand: Command = {
+  name: 'model',
+  description: 'which model answers here; `/model provider/name` changes it, `/model default` goes back',
+  role: 'owner',
+  priority: false,
+  interrupts: false,
+  run: async ({ message: { sessionKey }, args, ports: { models } }) => {
+    const chosen = models.chosen(sessionKey);
+    if (args === '') {
+      return chosen === null
+        ? `The model here is the standard one, \`${models.standard}\`. \`/model provider/name\` changes it.`
+        : `The model here is \`${chosen}\`; the standard one is \`${models.standard}\`. \`/model default\` goes back to it.`;
+    }
+    if (args.toLowerCase() === 'default') {
+      await models.choose(sessionKey, null);
+      return `From now on the standard model, \`${models.standard}\`, answers here.`;
+    }
+    let name: string;
+    try {
+      name = models.fullName(args);
+    } catch (error) {
+      return `${errorMessage(error)} Nothing was changed.`;
+    }
+    await models.choose(sessionKey, name);
+    return `From now on \`${name}\` answers here.`;
+  },
+};

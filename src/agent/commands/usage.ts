@@ -1,0 +1,42 @@
+import type { UsageSum } from '../../journal/usage.ts';
+import { plural } from '../../util/text.ts';
+import type { Command } from './command.ts';
+
+export const usageCommand: Command = {
+  name: 'usage',
+  description: 'tokens and money: this conversation, today, in all',
+  role: 'guest',
+  priority: false,
+  interrupts: false,
+  run: async ({ message: { sessionKey, role }, ports }) => {
+    const today = startOfDay(ports.now());
+    const lines = [
+      row('Here today', ports.usage(today, sessionKey)),
+      row('Here in all', ports.usage(0, sessionKey)),
+      ...(role === 'owner' ? [row('Everywhere today', ports.usage(today)), row('Everywhere', ports.usage(0))] : []),
+    ];
+    return lines.join('\n');
+  },
+};
+
+function row(name: string, { calls, usage, costUsd, unpriced }: UsageSum): string {
+  if (calls === 0) return `- ${name}: nothing`;
+  const cached = usage.cached === 0 ? '' : ` (${count(usage.cached)} cached)`;
+  const tokens = `${count(usage.input)} tokens in${cached}, ${count(usage.output)} out, ${plural(calls, 'call')}`;
+  return `- ${name}: ${tokens}; ${cost(calls, costUsd, unpriced)}`;
+}
+
+function cost(calls: number, costUsd: number, unpriced: number): string {
+  if (unpriced === calls) return 'price unknown';
+  const dollars = `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
+  return unpriced === 0 ? dollars : `${dollars} and ${plural(unpriced, 'call')} of unknown price`;
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString('en');
+}
+
+/** Local midnight. */
+function startOfDay(now: number): number {
+  return new Date(now).setHours(0, 0, 0, 0);
+}

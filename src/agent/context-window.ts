@@ -1,0 +1,162 @@
+import type { ContextWindows } from '../providers/context-windows.ts';
+import type { ModelName, ToolSpec } from '../providers/provider.ts';
+import type { Session } from '../session/session.ts';
+import type { Logger } from '../util/log.ts';
+import { RecentMap } from '../util/recent-map.ts';
+import type { Usage } from '../util/usage.ts';
+import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
+import { planTrim } from './trimming.ts';
+
+export interface ContextWindowOptions {
+  readonly windows: ContextWindows;
+  /** `agent.maxOutputTokens` */
+  readonly maxOutputTokens: number;
+  readonly log: Logger;
+}
+
+/** What the next request is made of. */
+export interface Outline {
+  readonly session: Session;
+  readonly turnId: string;
+  readonly model: ModelName;
+  readonly system: readonly string[];
+  readonly tools: readonly ToolSpec[];
+}
+
+/** How full a session's context is. */
+export interface ContextReport {
+  /** Estimated tokens of a request. */
+  readonly used: number;
+  /** Tokens that the model can read. */
+  readonly window: number;
+  /** From 0 to 1. */
+  readonly share: number;
+}
+
+/** A trim goes down to this share of the budget, so that it is rare. */
+const DOWN_TO = 0.6;
+/** After the model said that the request was too long: of what was sent. */
+const TIGHTER = 0.5;
+/** What estimates may be wrong by, of the window. */
+const MARGIN = 0.02;
+/** However long answers may be, this share of the window is for the request. */
+const LEAST_BUDGET = 0.5;
+
+interface Measured {
+  /** Tokens before calibration. */
+  readonly raw: number;
+  readonly ratio: number;
+  /** Tokens. */
+  readonly total: number;
+  readonly sizes: readonly number[];
+}
+
+/** Keeps requests within what their model can read: estimates them, and trims the history when they grow too long. */
+export class ContextWindow {
+  readonly #options: ContextWindowOptions;
+  readonly #sizes = new WeakMap<Session, HistorySizes>();
+  readonly #calibration = new Calibration();
+  /** By model, how long a request was that it refused as too long. */
+  readonly #refused = new RecentMap<string, number>(256);
+  readonly #suspected = new Set<string>();
+
+  constructor(options: ContextWindowOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Trims the session when the next request would exceed its budget; returns the most tokens that its answer may
+   * have. Throws only when the tape can not be written.
+   */
+  async fit(outline: Outline): Promise<number> {
+    const { windows, maxOutputTokens } = this.#options;
+    const measured = this.#measure(outline);
+    const window = await windows.of(outline.model, measured.total + maxOutputTokens);
+    const most = this.#mostOutput(outline.model, window);
+    const budget = this.#budget(outline.model, window, most);
+    if (measured.total > budget) await this.#trim(outline, measured, DOWN_TO * budget);
+    return most;
+  }
+
+  /** Finds out in the background what the model can read. */
+  prepare(model: ModelName): void {
+    void this.#options.windows.of(model);
+  }
+
+  /** After the model refused the request as too long: trims to half of it. False when nothing can leave any more. */
+  async tighten(outline: Outline): Promise<boolean> {
+    const measured = this.#measure(outline);
+    this.#refused.set(refOf(outline.model), measured.total);
+    return await this.#trim(outline, measured, TIGHTER * measured.total);
+  }
+
+  /** Learns from what the provider counted for the request that was fitted last. */
+  observe(outline: Outline, answeredBy: ModelName, { input }: Usage): void {
+    const { raw, total } = this.#measure(outline);
+    const ref = refOf(answeredBy);
+    if (input > (this.#refused.get(ref) ?? Infinity)) this.#refused.delete(ref);
+    if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
+    if (this.#suspected.size < 256) this.#suspected.add(ref);
+    this.#options.log.warn(
+      `${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; let it read more, or set models."${ref}".contextWindow to what it reads`,
+      { model: ref, counted: input, estimated: total },
+    );
+  }
+
+  async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
+    const window = await this.#options.windows.of(outline.model);
+    const used = this.#measure(outline).total;
+    return { used, window, share: used / window };
+  }
+
+  #measure({ session, model, system, tools }: Omit<Outline, 'turnId'>): Measured {
+    let known = this.#sizes.get(session);
+    if (known === undefined) {
+      known = new HistorySizes();
+      this.#sizes.set(session, known);
+    }
+    const { total, sizes } = known.measure(session.history());
+    const raw = total + tokensOfFrame(system, tools);
+    const ratio = this.#calibration.ratio(refOf(model));
+    return { raw, ratio, total: Math.ceil(raw * ratio), sizes };
+  }
+
+  #mostOutput(model: ModelName, window: number): number {
+    const { windows, maxOutputTokens } = this.#options;
+    const most = Math.min(maxOutputTokens, windows.mostOutput(model) ?? Infinity);
+    return Math.max(1, Math.min(most, Math.floor(window * (1 - LEAST_BUDGET))));
+  }
+
+  /** A refusal of a much shorter request was about something else than its length in tokens. */
+  #budget(model: ModelName, window: number, mostOutput: number): number {
+    const budget = Math.max(LEAST_BUDGET * window, window - mostOutput - MARGIN * window);
+    const refused = this.#refused.get(refOf(model));
+    return refused !== undefined && refused > budget / 2 ? Math.min(budget, 0.9 * refused) : budget;
+  }
+
+  async #trim({ session, turnId }: Outline, measured: Measured, target: number): Promise<boolean> {
+    const plan = planTrim({
+      history: session.history(),
+      sizes: measured.sizes,
+      entries: session.window,
+      currentTurn: turnId,
+      excess: (measured.total - target) / measured.ratio,
+    });
+    if (plan === null) return false;
+    const { saves, ...cuts } = plan;
+    await session.append([{ kind: 'trim', turn: null, ...cuts }]);
+    this.#options.log.info('old parts of a conversation left the context', {
+      session: session.key,
+      before: measured.total,
+      after: Math.ceil(measured.total - saves * measured.ratio),
+      results: cuts.stubUpTo !== null,
+      images: cuts.imagesUpTo !== null,
+      turns: cuts.dropUpTo !== null,
+    });
+    return true;
+  }
+}
+
+function refOf({ provider, model }: ModelName): string {
+  return `${provider}/${model}`;
+}

@@ -1,0 +1,23 @@
+import type { InboundMessage } from '../bus/messages.ts';
+import { atLeast } from '../security/access.ts';
+import { isCommand } from './commands/table.ts';
+import { UNIFIED_SESSION } from './unified.ts';
+
+/**
+ * Whether a waiting message may belong to the turn that `first` began. Only a person's words do, in the same chat and thread
+ * (in any chat of a unified session), meant for the same model, from somebody who may do at least as much.
+ */
+export function mayJoin(first: InboundMessage, message: InboundMessage): boolean {
+  return (
+    message.origin === 'user' &&
+    (sameChat(first, message) || first.sessionKey === UNIFIED_SESSION) &&
+    first.metadata['model'] === message.metadata['model'] &&
+    atLeast(message.role, first.role) &&
+    !isCommand(message)
+  );
+}
+
+/** The same chat and, where it has threads, the same thread. */
+export function sameChat(a: InboundMessage, b: InboundMessage): boolean {
+  return a.channel === b.channel && a.account === b.account && a.chatId === b.chatId && a.threadId === b.threadId;
+}

@@ -1,0 +1,63 @@
+import type { TapeEntry } from '../session/entry.ts';
+
+/** Texts between tool calls that are long enough to be worth sending by themselves. */
+const PART_MIN = 300;
+
+/** What the turn says: the last non-empty text is the answer, earlier long ones go before it. */
+export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readonly string[]; readonly answer: string } {
+  const texts = joinedTexts(entries).filter((text) => text !== '');
+  const answer = texts.at(-1) ?? '';
+  const seen = new Set([sameText(answer)]);
+  const parts = texts.slice(0, -1).filter((text) => {
+    if (text.length <= PART_MIN || seen.has(sameText(text))) return false;
+    seen.add(sameText(text));
+    return true;
+  });
+  return { parts, answer };
+}
+
+/** The beginning of an answer that the output limit cut off and that the model is to continue; else empty. */
+export function unfinishedText(entries: readonly TapeEntry[]): string {
+  let text = '';
+  for (const entry of entries) {
+    if (entry.kind !== 'message') continue;
+    if (entry.role === 'assistant') text = isCutOff(entry) ? text + textOf(entry) : '';
+    if (entry.role === 'user' && entry.sources.length > 0) text = '';
+  }
+  return text;
+}
+
+type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
+
+/** The output limit ended this text; there is something to continue. */
+export function isCutOff(entry: AssistantEntry): boolean {
+  const hasCalls = entry.content.some((part) => part.type === 'tool-call');
+  return entry.stopReason === 'length' && !hasCalls && textOf(entry).trim() !== '';
+}
+
+/** What the model wrote in one message, without its reasoning. */
+export function textOf(entry: AssistantEntry): string {
+  return entry.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** One text per answer: a text that was cut off and its continuations are one, joined as they are. */
+function joinedTexts(entries: readonly TapeEntry[]): readonly string[] {
+  const texts: string[] = [];
+  let goesOn = false;
+  for (const entry of entries) {
+    if (entry.kind !== 'message') continue;
+    if (entry.role === 'assistant') {
+      const text = textOf(entry);
+      if (goesOn) texts.push((texts.pop() ?? '') + text);
+      else texts.push(text);
+      goesOn = isCutOff(entry);
+    } else if (entry.role === 'user' && entry.sources.length > 0) {
+      goesOn = false;
+    }
+  }
+  return texts.map((text) => text.trim());
+}
+
+function sameText(text: string): string {
+  return text.replace(/\s+/gu, ' ').trim();
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+async function say(world: World, text: string, chat = OWNER): Promise<string> {
+  const before = chatOf(world, chat).length;
+  world.telegram.userSays(chat, text);
+  await waitFor(() => chatOf(world, chat).length > before, { what: `a reply to ${text}` });
+  return chatOf(world, chat)[before] ?? '';
+}
+
+const modelOf = (world: World): unknown => world.model.requests.at(-1)?.body['model'];
+
+function times(world: World, text: string): number {
+  return JSON.stringify(world.model.requests.at(-1)?.body).split(text).length - 1;
+}
+
+describe('/model', () => {
+  test('shows, sets and resets the model of this conversation, also after a restart; others keep theirs', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42', '43'] } } },
+    });
+    world.model.setHandler(() => 'ok');
+    expect(await say(world, '/model')).toContain('standard one, openai/scripted-model');
+    expect(await say(world, '/model openai/gpt-5.5')).toBe('From now on openai/gpt-5.5 answers here.');
+    await say(world, 'hi');
+    expect(modelOf(world)).toBe('gpt-5.5');
+    await world.restart();
+    await say(world, 'hi again');
+    expect(modelOf(world)).toBe('gpt-5.5');
+    expect(await say(world, '/model')).toContain('The model here is openai/gpt-5.5');
+    expect(await say(world, '/status')).toContain('openai/gpt-5.5');
+    await say(world, 'hi', 43);
+    expect(modelOf(world)).toBe('scripted-model');
+    await say(world, '/model default');
+    await say(world, 'hi');
+    expect(modelOf(world)).toBe('scripted-model');
+  });
+
+  test('refuses what can not be called with a sentence and leaves the choice alone', async () => {
+    await using world = await startWorld();
+    world.model.reply('ok');
+    expect(await say(world, '/model opnai/gpt-5.5')).toMatch(/did you mean "openai"\?.*Nothing was changed/su);
+    expect(await say(world, '/model anthropic/claude')).toMatch(/no API key.*Nothing was changed/su);
+    await say(world, 'hi');
+    expect(modelOf(world)).toBe('scripted-model');
+  });
+
+  test('is the owner’s alone, and a turn that runs keeps its model', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
+    expect(await say(world, '/model openai/gpt-5.5', 43)).toBe('/model is for the owner only.');
+    world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }], delayMs: 300 }, 'Done.', 'Next.');
+    world.telegram.userSays(OWNER, 'list');
+    await waitFor(() => world.model.inFlight === 1);
+    world.telegram.userSays(OWNER, '/model openai/gpt-5.5');
+    await waitFor(() => chatOf(world).length === 2);
+    expect(modelOf(world)).toBe('scripted-model');
+    await say(world, 'next');
+    expect(modelOf(world)).toBe('gpt-5.5');
+  });
+});
+
+describe('/retry', () => {
+  const refusal = { error: { status: 400, message: 'no' } };
+
+  test('runs a message again that failed; the model reads it once, and the conversation goes on', async () => {
+    await using world = await startWorld();
+    world.model.reply('Hello.', refusal, 'Forty-two.', 'Indeed.');
+    await say(world, 'hi');
+    const failure = await say(world, 'what is six times seven?');
+    expect(failure).not.toBe('Forty-two.');
+    expect(await say(world, '/retry')).toBe('Forty-two.');
+    expect(times(world, 'six times seven')).toBe(1);
+    expect(times(world, '/retry')).toBe(0);
+    await say(world, 'sure?');
+    expect([times(world, 'six times seven'), times(world, 'Forty-two.')]).toEqual([1, 1]);
+    expect(await say(world, '/retry')).toMatch(/was answered/u);
+    expect(world.model.requests).toHaveLength(4);
+  });
+
+  test('runs a message again that was stopped, with what had joined it, also after a restart', async () => {
+    await using world = await startWorld();
+    world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }], delayMs: 300 }, { fault: 'hang' }, 'Both.');
+    world.telegram.userSays(OWNER, 'list the files');
+    await waitFor(() => world.model.inFlight === 1);
+    world.telegram.userSays(OWNER, 'and be brief');
+    await waitFor(() => world.model.requests.length === 2);
+    expect(await say(world, '/stop')).toBe('Stopped.');
+    await world.restart();
+    expect(await say(world, '/retry')).toBe('Both.');
+    expect([times(world, 'list the files'), times(world, 'and be brief')]).toEqual([1, 1]);
+    expect(times(world, 'list_dir')).toBe(times(world, '"name":"list_dir"'));
+  });
+
+  test('answers in the terminal like any message, and says so when there is nothing to run', async () => {
+    await using world = await startWorld();
+    expect(await world.assistant.run('/retry')).toMatchObject({ text: 'There is no message to run again.' });
+    world.model.reply(refusal, 'Better.');
+    expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'failed' });
+    expect(await world.assistant.run('/retry')).toMatchObject({ outcome: 'answered', text: 'Better.' });
+  });
+
+  test('never raises a role: a guest’s /retry in a group runs the owner’s message as a guest', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '*'], owners: ['42'], groups: { debounceMs: 0 } } } },
+    });
+    const mention = { entities: [{ type: 'mention', offset: 0, length: 9 }] };
+    world.model.reply(refusal, 'Done.');
+    const group = -100;
+    const saying = async (from: number, text: string): Promise<void> => {
+      const before = chatOf(world, group).length;
+      const entities = text.startsWith('/') ? [{ type: 'bot_command', offset: 0, length: text.length }] : undefined;
+      world.telegram.userSays(group, text, { ...mention, ...(entities && { entities }), from: { id: from } });
+      await waitFor(() => chatOf(world, group).length > before);
+    };
+    await saying(42, '@test_bot do it');
+    const ownerTools = world.model.requests[0]?.view.tools ?? [];
+    await saying(77, '/retry@test_bot');
+    expect(world.model.requests[1]?.view.tools.length).toBeLessThan(ownerTools.length);
+  });
+});
+
+describe('/usage', () => {
+  test('counts the tokens of this conversation, of today and of all', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
+    world.model.setHandler(() => ({ text: 'ok', usage: { input: 1_000, output: 20 } }));
+    await say(world, 'hi');
+    await say(world, 'hi again');
+    await say(world, 'hi', 43);
+    const owner = await say(world, '/usage');
+    expect(owner).toMatch(/Here today: 2,000 tokens in, 40 out, 2 calls;/u);
+    expect(owner).toMatch(/Everywhere: 3,000 tokens in, 60 out, 3 calls;/u);
+    const other = await say(world, '/usage', 43);
+    expect(other).toMatch(/Here in all: 1,000 tokens in, 20 out, 1 call;/u);
+    expect(other).not.toContain('Everywhere');
+  });
+});

@@ -1,0 +1,116 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { startFakeTelegram } from '../support/fake-telegram.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const CHILD = fileURLToPath(new URL('../support/dying-child.ts', import.meta.url));
+const PERSON = 42;
+
+/** An assistant in processes of its own, one after another, and its chat. */
+async function startHome(): Promise<
+  AsyncDisposable & {
+    readonly chat: () => readonly string[];
+    readonly say: (text: string) => void;
+    readonly bodies: () => string;
+    readonly reply: (text: string) => void;
+    readonly start: (stage: 'model' | 'reset' | 'never') => ChildProcess;
+    readonly accepted: () => boolean;
+  }
+> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder());
+  const telegram = stack.use(await startFakeTelegram());
+  const model = stack.use(await startFakeOpenAi());
+  const children: ChildProcess[] = [];
+  stack.defer(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await waitFor(() => children.every(gone));
+  });
+  await mkdir(join(folder.path, 'workspace'), { recursive: true });
+  const config = {
+    agent: { model: 'openai/scripted-model' },
+    providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
+    channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(PERSON)] } },
+    log: { level: 'error', format: 'json' },
+  };
+  await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
+  const owned = stack.move();
+  return {
+    chat: () => telegram.sentMessages.map(({ visibleText }) => visibleText),
+    say: (text) => void telegram.userSays(PERSON, text),
+    bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
+    reply: (text) => model.reply(text),
+    start: (stage) => {
+      const child = spawn(process.execPath, [CHILD, folder.path, stage], { stdio: 'ignore' });
+      children.push(child);
+      return child;
+    },
+    accepted: () => telegram.unconfirmed.length === 0,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const gone = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+const slow = { timeoutMs: 30_000 };
+
+describe.concurrent('a process that is killed', () => {
+  test(
+    'three times by the same message gives it up with a notice; /retry runs it again and the chat goes on',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startHome();
+      home.say('a poisonous message');
+      for (let life = 1; life <= 3; life += 1) {
+        const child = home.start('model');
+        await waitFor(() => gone(child), { ...slow, what: `death ${life}` });
+        expect(home.chat()).toEqual([]);
+      }
+      home.start('never');
+      await waitFor(() => home.chat().length === 1, slow);
+      expect(home.chat()[0]).toMatch(/stopped 3 times while working on “a poisonous message” and gave up/u);
+      home.reply('Hello.');
+      home.say('hello');
+      await waitFor(() => home.chat().length === 2, slow);
+      expect(home.chat()[1]).toBe('Hello.');
+    },
+  );
+
+  test(
+    'in the middle of a command does not run it again, says so, and takes the next message',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startHome();
+      home.say('/new');
+      const child = home.start('reset');
+      await waitFor(() => gone(child), slow);
+      home.start('never');
+      await waitFor(() => home.chat().length === 1, slow);
+      expect(home.chat()).toEqual(['I was restarted while running /new; I can not tell whether it took effect.']);
+      home.reply('Hello.');
+      home.say('hello');
+      await waitFor(() => home.chat().length === 2, slow);
+      expect(home.chat()[1]).toBe('Hello.');
+    },
+  );
+
+  test(
+    'while messages that began a turn together wait for the model answers all of them in one turn',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startHome();
+      for (const text of ['first', 'second', 'third']) home.say(`the ${text} wish`);
+      const child = home.start('model');
+      await waitFor(() => gone(child), slow);
+      home.reply('All granted.');
+      home.start('never');
+      await waitFor(() => home.chat().length === 1, slow);
+      expect(home.chat()).toEqual(['All granted.']);
+      expect(home.bodies()).toMatch(/first wish.*second wish.*third wish/u);
+    },
+  );
+});
