@@ -269,9 +269,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log }));
   if (serving) http = await serveHttp();
   await manager.start();
-  standard.provider
-    .warm?.()
-    .catch((error: unknown) => log.warn('a provider could not be loaded ahead', { reason: errorMessage(error) }));
+  // The first message should not wait for what can be loaded now.
+  Promise.all([
+    standard.provider.warm?.(),
+    bounds.warm({ provider: standard.providerName, model: standard.model }),
+  ]).catch((error: unknown) => log.warn('the model could not be loaded ahead', { reason: errorMessage(error) }));
   const owned = stack.move();
   return Object.assign(local, {
     log,

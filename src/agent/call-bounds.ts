@@ -43,6 +43,12 @@ export class CallBounds {
     this.#options = options;
   }
 
+  /** Loads ahead of the first call what is known of a model. Never throws. */
+  async warm(name: ModelName): Promise<void> {
+    this.#options.context.prepare(name);
+    await this.#options.pricing.prepare(name);
+  }
+
   /**
    * Before a request is made: the most tokens that its answer may have, or the sentence that says which budget is used
    * up. May trim the session; throws when its tape can not be written.

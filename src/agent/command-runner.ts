@@ -1,6 +1,7 @@
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import { weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
+import { startOfDay } from '../util/day.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
 import type { CommandPorts, ModelChoice, Rerun, StatusReport } from './commands/command.ts';
@@ -90,7 +91,7 @@ export class CommandRunner {
   }
 
   #commandPorts(): CommandPorts {
-    const { sessions, status, journal, models, clock } = this.#ports;
+    const { sessions, status, journal, models, clock, settings } = this.#ports;
     return {
       status,
       models: {
@@ -100,7 +101,7 @@ export class CommandRunner {
       },
       lastTurn: (sessionKey) => journal.turns.last(sessionKey),
       usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
-      now: () => clock.now(),
+      today: () => startOfDay(clock.now(), settings.timezone),
       resetSession: async (sessionKey, reason) => {
         const session = await sessions.open(sessionKey);
         await session.append([{ kind: 'reset', turn: null, reason }]);

@@ -6,6 +6,8 @@ import type { Outlets } from './delivery-part.ts';
 const EVERY_MS = 4_000;
 const SILENCE_MS = 5 * 60_000;
 const CALL_DEADLINE_MS = 10_000;
+/** Made once: an error with its stack costs more than the whole call. */
+const OVER = new Error('the turn is over');
 /** Ended turns that are remembered, so that a late event does not show typing again. */
 const ENDED_CAP = 256;
 
@@ -31,7 +33,7 @@ export function startTyping({ bus, outlets, clock }: TypingPorts): Disposable {
 
   const end = (key: string, lease: Lease): void => {
     lease.timer?.[Symbol.dispose]();
-    lease.over.abort();
+    lease.over.abort(OVER);
     leases.delete(key);
   };
 

@@ -6,6 +6,8 @@ import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** Waiting messages of one chat; more are refused with one notice. */
 const CHAT_CAP = 50;
+/** Room for commands in a full chat: they are how a person finds out what is going on. */
+const COMMANDS_MORE = 10;
 /** Waiting messages of one channel. */
 const CHANNEL_CAP = 20_000;
 /** A chat is told at most this often that it is too fast. */
@@ -105,7 +107,8 @@ export class Inbox implements InboxPort {
       message.channel,
       message.chatId,
     );
-    if ((chat?.number('n') ?? 0) >= CHAT_CAP) return 'chat-full';
+    const cap = CHAT_CAP + (message.text.startsWith('/') ? COMMANDS_MORE : 0);
+    if ((chat?.number('n') ?? 0) >= cap) return 'chat-full';
     const known = waiting.get(message.channel);
     const count =
       known ??

@@ -4,6 +4,9 @@ import { abortedError, brokenStream, classifyError, type ErrorContext } from './
 import type { ModelEvent, ModelRequest } from './provider.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
 
+/** Made once: an error with its stack costs more than it tells. */
+const LEFT = new Error('nobody listens any more');
+
 export interface StreamCall<Raw> {
   readonly endpoint: EndpointOptions;
   readonly request: ModelRequest;
@@ -37,7 +40,7 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
     const now = call.endpoint.clock.now();
     yield call.signal.aborted ? abortedError(context) : classifyError(thrown, { ...context, now });
   } finally {
-    left.abort();
+    left.abort(LEFT);
   }
 }
 

@@ -106,15 +106,19 @@ export class PathGuard {
     return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireDirectory(pinned, path);
-      const entries: ListedEntry[] = [];
-      for await (const entry of await opendir(pinned.self)) {
-        if (entries.length === LONGEST_LIST) return { path: pinned.path, entries, more: true };
-        if (decidePath(join(pinned.path, entry.name), 'read', use, roots).decision === 'deny') continue;
-        const info = await lstat(pinned.at(entry.name)).catch(() => undefined);
-        if (info !== undefined)
-          entries.push({ name: entry.name, kind: kindOf(info), size: info.isFile() ? info.size : 0 });
+      const names: string[] = [];
+      for await (const { name } of await opendir(pinned.self)) {
+        if (decidePath(join(pinned.path, name), 'read', use, roots).decision !== 'deny') names.push(name);
+        if (names.length > LONGEST_LIST) break;
       }
-      return { path: pinned.path, entries, more: false };
+      const entries = await Promise.all(
+        names.slice(0, LONGEST_LIST).map(async (name): Promise<ListedEntry | undefined> => {
+          const info = await lstat(pinned.at(name)).catch(() => undefined);
+          return info && { name, kind: kindOf(info), size: info.isFile() ? info.size : 0 };
+        }),
+      );
+      const more = names.length > LONGEST_LIST;
+      return { path: pinned.path, entries: entries.filter((entry) => entry !== undefined), more };
     });
   }
 

@@ -13,8 +13,8 @@ export interface CommandPorts {
   lastTurn(sessionKey: string): ClosedTurn | undefined;
   /** Sums since a time, ms since 1970; of one session or of all. */
   usage(since: number, sessionKey?: string): UsageSum;
-  /** Milliseconds since 1970. */
-  now(): number;
+  /** When the owner's day began, ms since 1970. */
+  today(): number;
 }
 
 /** Which model answers in a session. */

@@ -9,7 +9,7 @@ export const usageCommand: Command = {
   priority: false,
   interrupts: false,
   run: async ({ message: { sessionKey, role }, ports }) => {
-    const today = startOfDay(ports.now());
+    const today = ports.today();
     const lines = [
       row('Here today', ports.usage(today, sessionKey)),
       row('Here in all', ports.usage(0, sessionKey)),
@@ -34,9 +34,4 @@ function cost(calls: number, costUsd: number, unpriced: number): string {
 
 function count(tokens: number): string {
   return tokens.toLocaleString('en');
-}
-
-/** Local midnight. */
-function startOfDay(now: number): number {
-  return new Date(now).setHours(0, 0, 0, 0);
 }

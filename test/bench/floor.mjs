@@ -7,14 +7,14 @@ import http from 'node:http';
 const [telegramRoot = '', modelUrl = ''] = process.argv.slice(2);
 const agent = new http.Agent({ keepAlive: true });
 
-function post(url: string, body: unknown): Promise<string> {
+function post(url, body) {
   return new Promise((resolve, reject) => {
     const request = http.request(
       url,
       { method: 'POST', agent, headers: { 'content-type': 'application/json' } },
       (response) => {
         let text = '';
-        response.setEncoding('utf8').on('data', (data: string) => (text += data));
+        response.setEncoding('utf8').on('data', (data) => (text += data));
         response.on('end', () => resolve(text));
       },
     );
@@ -22,8 +22,8 @@ function post(url: string, body: unknown): Promise<string> {
   });
 }
 
-async function answer(chatId: number, text: string): Promise<void> {
-  const messages: unknown[] = [{ role: 'user', content: text }];
+async function answer(chatId, text) {
+  const messages = [{ role: 'user', content: text }];
   for (;;) {
     const stream = await post(`${modelUrl}/chat/completions`, { model: 'bench', stream: true, messages });
     if (!stream.includes('"tool_calls":[')) break;
@@ -36,9 +36,7 @@ const server = http.createServer((_request, response) => response.end('ok'));
 server.listen(0, '127.0.0.1', () => process.stderr.write('{"msg":"ready"}\n'));
 let offset = 0;
 for (;;) {
-  const polled = JSON.parse(await post(`${telegramRoot}/getUpdates`, { offset })) as {
-    result: { update_id: number; message: { chat: { id: number }; text: string } }[];
-  };
+  const polled = JSON.parse(await post(`${telegramRoot}/getUpdates`, { offset }));
   for (const { update_id, message } of polled.result) {
     offset = update_id + 1;
     void answer(message.chat.id, message.text);
