@@ -1,6 +1,6 @@
 import type { EntryDraft } from '../session/entry.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
-import { errorResult, renderResult } from '../tools/result.ts';
+import { callTitle, errorResult, renderResult } from '../tools/result.ts';
 import type { ToolContext, ToolResult } from '../tools/tool.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
@@ -67,7 +67,7 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
     );
   }
   if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
-  turn.live({ type: 'tool-start', callId, name, title: name });
+  turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
   const result = await run(pending, turn);
   turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
   return toolEntry(turn.facts.turnId, pending, result, false);

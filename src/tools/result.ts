@@ -43,3 +43,16 @@ export function capOutput(output: string, limit: number, kept?: string): string 
   const left = output.length - head - tail;
   return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ${how} …]\n\n${cutStart(output, tail)}`;
 }
+
+/** What a call is about, in one line, before it runs: `read_file notes.md`. Broken arguments are left out. */
+export function callTitle(call: { readonly name: string; readonly arguments: string }): string {
+  let given: unknown;
+  try {
+    given = JSON.parse(call.arguments);
+  } catch {
+    return call.name;
+  }
+  const first =
+    typeof given === 'object' && given !== null ? Object.values(given).find((value) => typeof value === 'string') : '';
+  return oneLine(`${call.name} ${typeof first === 'string' ? first : ''}`, 80);
+}

@@ -143,4 +143,26 @@ describe('the assistant as a library', () => {
     controller.abort();
     expect(await run).toMatchObject({ outcome: 'stopped' });
   });
+
+  test('the run after an aborted one is answered at once', async () => {
+    await using world = await startWorld();
+    world.model.reply({ fault: 'hang' }, 'Here.');
+    const controller = new AbortController();
+    const aborted = world.assistant.run('wait', { signal: controller.signal });
+    await waitFor(() => world.model.inFlight === 1);
+    controller.abort();
+    await aborted;
+    const began = performance.now();
+    expect(await world.assistant.run('and now?')).toMatchObject({ text: 'Here.' });
+    expect(performance.now() - began).toBeLessThan(1_500);
+  });
+
+  test('who watches a turn sees what each call is about', async () => {
+    await using world = await startWorld();
+    world.model.reply({ calls: [{ name: 'write_file', arguments: { path: 'a.md', content: 'x' } }] }, 'Done.');
+    const titles: string[] = [];
+    const stream = world.assistant.stream('write it');
+    for await (const event of stream) if (event.type === 'tool-start') titles.push(event.title);
+    expect(titles).toEqual(['write_file a.md']);
+  });
 });
