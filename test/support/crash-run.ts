@@ -126,7 +126,7 @@ export function answerNumbers({ body }: ModelApiRequest): Step {
       delayMs: 15,
       calls: calls.map((n) => ({
         name: 'exec',
-        arguments: { command: `echo ${n} >> effects.txt; sleep 0.02` },
+        arguments: { command: `echo ${n} >> effects.txt; sync effects.txt; sleep 0.02` },
       })),
     };
   }

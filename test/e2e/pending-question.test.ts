@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { homePaths } from '../../src/config/home.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+test('a question that was open when the process was killed counts as a no: nothing ran, and the turn is finished', async () => {
+  await using folder = await tempFolder();
+  await using model = await startFakeOpenAi();
+  const home = join(folder.path, 'home');
+  const { socket, workspace } = homePaths(home);
+  await mkdir(workspace, { recursive: true, mode: 0o700 });
+  await writeFile(
+    join(home, 'config.json'),
+    JSON.stringify({
+      agent: { model: 'openai/scripted-model' },
+      providers: { openai: { apiKey: 'test-key-12345678', baseUrl: model.url } },
+      tools: { exec: { mode: 'ask' } },
+    }),
+  );
+  const env = { PATH: process.env['PATH'], HOME: folder.path };
+  const start = (): ReturnType<typeof spawn> =>
+    spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
+  const connect = () => waitFor(() => connectAssistant(socket, systemClock), { timeoutMs: 20_000, what: 'the socket' });
+
+  model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch ran' } }] }, 'I was not allowed to.');
+  const first = start();
+  const client = await connect();
+  let asked = '';
+  const sent = client.send(
+    { session: 'main', text: 'touch it' },
+    { onApproval: (question) => new Promise(() => (asked = question.detail)) },
+  );
+  sent.catch(() => {});
+  await waitFor(() => asked === 'touch ran', { what: 'the question' });
+  const died = new Promise((resolve) => first.once('exit', resolve));
+  first.kill('SIGKILL');
+  await died;
+
+  const second = start();
+  await using again = await connect();
+  const messages: string[] = [];
+  using _attached = again.attach('main', ({ text }) => messages.push(text));
+  await waitFor(() => messages.length > 0, { timeoutMs: 15_000, what: 'the answer' });
+  expect(messages).toEqual(['I was not allowed to.']);
+  expect(model.requests[1]?.view.toolResults[0]?.text).toContain('nobody can be asked');
+  expect(existsSync(join(workspace, 'ran'))).toBe(false);
+  const ended = new Promise((resolve) => second.once('exit', resolve));
+  second.kill('SIGTERM');
+  await ended;
+});
