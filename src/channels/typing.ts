@@ -3,6 +3,8 @@ import type { OutboundEvent } from '../bus/messages.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import type { Outlets } from './delivery-part.ts';
 
+/** What is answered sooner needs no sign of life. */
+const FIRST_MS = 200;
 const EVERY_MS = 4_000;
 const SILENCE_MS = 5 * 60_000;
 const CALL_DEADLINE_MS = 10_000;
@@ -72,7 +74,7 @@ export function startTyping({ bus, outlets, clock }: TypingPorts): Disposable {
       timer: undefined,
     };
     leases.set(key, fresh);
-    beat(key, fresh);
+    fresh.timer = clock.timer(FIRST_MS, () => beat(key, fresh));
   };
 
   const listening = bus.listen(hear);

@@ -42,17 +42,29 @@ function setup() {
   return { clock, outlets, channel, typing, hear };
 }
 
-test('typing is shown at once and again every four seconds, although showing it fails', async () => {
+test('typing is shown after a moment and again every four seconds, although showing it fails', async () => {
   const { clock, channel, hear } = setup();
   hear('typing');
+  expect(channel.typed).toEqual([]);
+  await clock.advance(200);
   expect(channel.typed).toHaveLength(1);
   await clock.advance(12_000);
   expect(channel.typed).toHaveLength(4);
 });
 
+test('a turn that is over in a moment shows none', async () => {
+  const { clock, channel, hear } = setup();
+  hear('typing');
+  await clock.advance(100);
+  hear('turn-end');
+  await clock.advance(60_000);
+  expect(channel.typed).toEqual([]);
+});
+
 test('typing ends with the turn, and a late event of that turn does not show it again', async () => {
   const { clock, channel, hear } = setup();
   hear('typing');
+  await clock.advance(200);
   hear('turn-end');
   hear('text');
   await clock.advance(60_000);
@@ -65,7 +77,7 @@ test('a chat with two turns types until both have ended', async () => {
   hear('typing', 't1');
   hear('typing', 't2');
   hear('turn-end', 't1');
-  await clock.advance(4_000);
+  await clock.advance(4_200);
   expect(channel.typed).toHaveLength(2);
   hear('turn-end', 't2');
   await clock.advance(60_000);
@@ -79,6 +91,7 @@ test('a turn that says nothing for five minutes types no more, and types again w
   expect(channel.typed).toHaveLength(75);
   expect(clock.waiting).toBe(0);
   hear('text');
+  await clock.advance(200);
   expect(channel.typed).toHaveLength(76);
 });
 
@@ -88,14 +101,14 @@ test('each event of the turn keeps the lease alive', async () => {
     hear('text');
     await clock.advance(60_000);
   }
-  expect(channel.typed).toHaveLength(151);
+  expect(channel.typed).toHaveLength(150);
 });
 
 test('a channel that is down is left alone until it runs', async () => {
   const { clock, outlets, channel, hear } = setup();
   outlets.down.add('test');
   hear('typing');
-  await clock.advance(8_000);
+  await clock.advance(8_200);
   expect(channel.typed).toEqual([]);
   outlets.down.clear();
   await clock.advance(4_000);
@@ -106,6 +119,7 @@ test('disposing ends every lease', async () => {
   const { clock, channel, typing, hear } = setup();
   hear('typing', 't1', 'a');
   hear('typing', 't2', 'b');
+  await clock.advance(200);
   typing[Symbol.dispose]();
   hear('typing', 't3', 'c');
   await clock.advance(60_000);
