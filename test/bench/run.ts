@@ -93,8 +93,7 @@ async function measure(): Promise<void> {
       ms,
       `${ms(floor.turn)}, fsync ${ms(fsync)}`,
     );
-    const tools = await timeTurns(30, 'tools 10');
-    const perCall = (median(tools) - median(warm)) / 10 - floor.modelCall;
+    const perCall = (await timeToolCalls()) - floor.modelCall;
     add('own overhead of a tool call, p50', perCall, limits.tool, ms, ms(floor.modelCall));
     add('requests that share their prefix', sharedPrefix(), 100, (value) => `${value.toFixed(0)}%`, '', 'least');
   }
@@ -218,6 +217,19 @@ async function timeTurns(count: number, text: string): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < count; i += 1) times.push(await time(() => peers.ask(2, text)));
   return times;
+}
+
+/** What a tool call with its model call adds to a turn, in young chats: the length of a history is not its matter. */
+async function timeToolCalls(): Promise<number> {
+  const plain: number[] = [];
+  const tools: number[] = [];
+  for (let chat = 100; chat < 130; chat += 1) {
+    await peers.ask(chat, 'hello');
+    plain.push(await time(() => peers.ask(chat, 'hello')));
+    tools.push(await time(() => peers.ask(chat, 'tools 10')));
+  }
+  await peers.ask(2, 'tools 3');
+  return (median(tools) - median(plain)) / 10;
 }
 
 async function time(work: () => Promise<unknown>): Promise<number> {
