@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import * as z from 'zod';
 import type * as z3 from 'zod/v3';
-import { zodToJsonSchema } from 'zod-to-json-schema';
+import type * as zodBridge from 'zod-to-json-schema';
 import { AppError } from '../util/errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject 
   const json = isZod4(schema)
     ? z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
     : // The library's types name its own copy of zod 3.
-      zodToJsonSchema(schema as never, { $refStrategy: 'none' });
+      bridge().zodToJsonSchema(schema as never, { $refStrategy: 'none' });
   const stripped = strip(json);
   const properties = isObject(stripped) ? stripped['properties'] : undefined;
   if (!isObject(stripped) || !isObject(properties) || fields.some((field) => !(field in properties))) {
@@ -24,6 +25,11 @@ export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject 
     );
   }
   return stripped;
+}
+
+/** Only plugins bring zod 3; nobody else waits for what reads it. */
+function bridge(): typeof zodBridge {
+  return createRequire(import.meta.url)('zod-to-json-schema');
 }
 
 function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {
