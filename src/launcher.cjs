@@ -49,6 +49,8 @@ function fail() {
 }
 
 if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
+  // Before anything that has to be compiled or stripped of types: main itself included.
+  require('module').enableCompileCache();
   require(main);
 } else {
   var node = bundledNode();

@@ -16,7 +16,7 @@ import { writeLongTape } from './long-tape.ts';
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..');
 const DIST = process.argv.includes('--dist');
-const ENTRY = join(ROOT, DIST ? 'dist/main.js' : 'src/main.ts');
+const ENTRY = join(ROOT, DIST ? 'dist/launcher.cjs' : 'src/launcher.cjs');
 
 interface Row {
   readonly what: string;
