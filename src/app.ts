@@ -7,6 +7,8 @@ import { createCallBounds } from './agent/call-bounds.ts';
 import { AgentLoop, type LoopPorts } from './agent/loop.ts';
 import { recoverTurns } from './agent/recovery.ts';
 import type { ChosenModel } from './agent/turn-context.ts';
+import { createCommands } from './app/commands.ts';
+import { createTools } from './app/tools.ts';
 import { unifiedSession } from './agent/unified.ts';
 import { unusableModel } from './agent/unusable-model.ts';
 import { MessageBus } from './bus/bus.ts';
@@ -16,24 +18,20 @@ import { channelSource } from './channels/registry.ts';
 import { TerminalChannel } from './channels/terminal.ts';
 import { startTyping } from './channels/typing.ts';
 import { enabledChannels } from './config/channels.ts';
-import { execEnvironment, readEnvironment, resolveHome, type Environment } from './config/environment.ts';
+import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
-import type { Config } from './config/schema.ts';
 import { readVersion } from './config/version.ts';
 import type { AssistantInfo, AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
 import { startControlServer } from './gateway/control.ts';
 import { LocalAssistant, streamOf } from './gateway/local-assistant.ts';
 import { openJournal } from './journal/journal.ts';
 import { createProviders } from './providers/registry.ts';
-import { PathGuard } from './security/paths.ts';
 import { createRedactor } from './security/redact.ts';
 import { Sessions } from './session/sessions.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { MediaStore } from './storage/media.ts';
 import { SpillStore } from './storage/spill.ts';
-import { builtinTools } from './tools/builtin.ts';
-import { ToolRegistry } from './tools/registry.ts';
 import { runToolOnce } from './tools/run-once.ts';
 import { sleep, systemClock } from './util/clock.ts';
 import { startOfDay } from './util/day.ts';
@@ -158,7 +156,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   };
   const standard = providers.resolve(config.agent.model, config.agent.fallbacks);
   const model = fullName(standard);
-  const registry = createTools(config, { paths, env, redact, spill });
+  const registry = createTools(config, { paths, env, redact, spill, clock });
   const prompt = new SystemPrompt(paths.workspace);
   const { bounds, context } = createCallBounds(config, {
     askWindow: (ref) => providers.contextWindow(ref),
@@ -193,8 +191,14 @@ async function assemble(parts: Parts): Promise<Assistant> {
       debounceMs: config.agent.debounceMs,
       groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
     },
-    models: { standard: model, fullName: (ref) => fullName(providers.resolve(ref)) },
-    status: (sessionKey) => report(sessionKey),
+    commands: createCommands({
+      journal,
+      sessions,
+      clock,
+      timezone: config.agent.timezone,
+      models: { standard: model, fullName: (ref) => fullName(providers.resolve(ref)) },
+      status: (sessionKey) => report(sessionKey),
+    }),
   };
   const loop = new AgentLoop(ports);
   const report = async (sessionKey: string): Promise<StatusReport> => {
@@ -281,36 +285,6 @@ async function assemble(parts: Parts): Promise<Assistant> {
     stream: (text: string, options: RunOptions = {}) => streamOf(local, { session: 'main', ...options, text }, options),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   });
-}
-
-function createTools(
-  config: Config,
-  {
-    paths,
-    env,
-    redact,
-    spill,
-  }: { paths: HomePaths; env: Environment; redact: (text: string) => string; spill: SpillStore },
-): ToolRegistry {
-  const { tools, agent } = config;
-  const maxOutput = agent.toolResultChars;
-  const registry = new ToolRegistry({
-    policy: tools,
-    clock,
-    redact,
-    maxOutput,
-    spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
-  });
-  const guard = new PathGuard({
-    workspace: paths.workspace,
-    home: paths.home,
-    readRoots: tools.readRoots,
-    restrictToWorkspace: tools.restrictToWorkspace,
-  });
-  const environment = execEnvironment(env, tools.exec.allowEnv);
-  const exec = { ...tools.exec, workspace: paths.workspace, environment };
-  for (const tool of builtinTools({ guard, maxOutput, clock, exec })) registry.register(tool);
-  return registry;
 }
 
 function fullName({ providerName, model }: { readonly providerName: string; readonly model: string }): string {

@@ -1,10 +1,9 @@
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import { weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
-import { startOfDay } from '../util/day.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
-import type { CommandPorts, ModelChoice, Rerun, StatusReport } from './commands/command.ts';
+import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
 import { createLive } from './live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
@@ -13,8 +12,6 @@ import type { UntilWritten } from './until-written.ts';
 
 export interface CommandRunnerPorts extends RunnerPorts {
   readonly newId: IdFactory;
-  readonly status: (sessionKey: string) => Promise<StatusReport>;
-  readonly models: Pick<ModelChoice, 'standard' | 'fullName'>;
 }
 
 /** Runs chat commands: written down as begun before they run, and never again after a crash. */
@@ -66,7 +63,7 @@ export class CommandRunner {
   async #result(message: InboundMessage, found: FoundCommand, dropped: number): Promise<string | Rerun> {
     if (found.type === 'refused') return found.reason;
     try {
-      return await found.command.run({ message, args: found.args, dropped, ports: this.#commandPorts() });
+      return await found.command.run({ message, args: found.args, dropped });
     } catch (error) {
       this.#ports.log.error('a command failed', { command: found.command.name, reason: errorMessage(error) });
       return `/${found.command.name} failed: ${errorMessage(error)}`;
@@ -88,25 +85,6 @@ export class CommandRunner {
       await journal.turns.again({ id, session: sessionKey, role, of: rerun.id, command: commandId });
     });
     return { id, sessionKey, role, messages: rerun.messages, asked: message };
-  }
-
-  #commandPorts(): CommandPorts {
-    const { sessions, status, journal, models, clock, settings } = this.#ports;
-    return {
-      status,
-      models: {
-        ...models,
-        chosen: (sessionKey) => journal.settings.model(sessionKey),
-        choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
-      },
-      lastTurn: (sessionKey) => journal.turns.last(sessionKey),
-      usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
-      today: () => startOfDay(clock.now(), settings.timezone),
-      resetSession: async (sessionKey, reason) => {
-        const session = await sessions.open(sessionKey);
-        await session.append([{ kind: 'reset', turn: null, reason }]);
-      },
-    };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
-import { isCommand } from './commands/table.ts';
+import { parseCommand } from './commands/parse.ts';
 import { UNIFIED_SESSION } from './unified.ts';
 
 /**
@@ -13,7 +13,7 @@ export function mayJoin(first: InboundMessage, message: InboundMessage): boolean
     (sameChat(first, message) || first.sessionKey === UNIFIED_SESSION) &&
     first.metadata['model'] === message.metadata['model'] &&
     atLeast(message.role, first.role) &&
-    !isCommand(message)
+    parseCommand(message) === null
   );
 }
 

@@ -5,13 +5,14 @@ import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
-import { findCommand, type FoundCommand } from './commands/table.ts';
+import type { CommandTable, FoundCommand } from './commands/table.ts';
 import { outboundTo, withParts } from './outgoing.ts';
 import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
 import { untilWritten, type UntilWritten } from './until-written.ts';
 
 export interface LoopPorts extends CommandRunnerPorts {
   readonly bursts: Omit<BurstSettings, 'whenBusy'>;
+  readonly commands: CommandTable;
 }
 
 const COMMANDS_AT_ONCE = 4;
@@ -91,7 +92,11 @@ export class AgentLoop {
   }
 
   #dispatch(message: InboundMessage): void {
-    const found = findCommand(message);
+    const found = this.#ports.commands.find(message);
+    if (found === 'unknown') {
+      this.#aside(() => this.#unknown(message));
+      return;
+    }
     if (found !== null && (found.type === 'refused' || found.command.priority)) {
       this.#aside(() => this.#commandSlots.run(() => this.#command(message, found)));
       return;
@@ -103,8 +108,19 @@ export class AgentLoop {
       if (startsAfresh) this.#ended.set(message.id, ended);
       this.#aside(() => ended);
     }
-    if (this.#working.has(message.sessionKey)) this.#holds.wake(message.sessionKey);
-    else this.#work(message.sessionKey);
+    this.#wake(message.sessionKey);
+  }
+
+  /** A word behind a slash that is no command: a skill's name makes an ordinary message, anything else is refused. */
+  async #unknown(message: InboundMessage): Promise<void> {
+    const found = await this.#ports.commands.resolve(message);
+    if (found === null) this.#wake(message.sessionKey);
+    else await this.#commandSlots.run(() => this.#command(message, found));
+  }
+
+  #wake(sessionKey: string): void {
+    if (this.#working.has(sessionKey)) this.#holds.wake(sessionKey);
+    else this.#work(sessionKey);
   }
 
   /** Work that belongs to no session's order; shutdown waits for it. */
@@ -146,7 +162,7 @@ export class AgentLoop {
       const messages = await this.#gather(sessionKey);
       const [first] = messages;
       if (first === undefined || this.#stopping) return;
-      const found = findCommand(first);
+      const found = await this.#ports.commands.resolve(first);
       if (found === null) await this.#begin(first, messages);
       else await this.#command(first, found);
     }
@@ -154,11 +170,11 @@ export class AgentLoop {
 
   /** The waiting messages that come next, once their burst is over; a command comes alone. */
   async #gather(sessionKey: string): Promise<readonly InboundMessage[]> {
-    const { clock, journal, bursts, whenBusy } = this.#ports;
+    const { clock, journal, bursts, whenBusy, commands } = this.#ports;
     const began = clock.monotonic();
     for (;;) {
       const waiting = journal.inbox.waiting(sessionKey, BATCH_MOST + 1);
-      if (waiting[0] !== undefined && findCommand(waiting[0]) !== null) return waiting.slice(0, 1);
+      if (waiting[0] !== undefined && (await commands.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
       const heldMs = clock.monotonic() - began;
       const { messages, waitMs } = nextBatch(waiting, {
         now: clock.now(),

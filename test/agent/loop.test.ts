@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
+import { CommandTable } from '../../src/agent/commands/table.ts';
+import { newCommand } from '../../src/agent/commands/new.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -39,6 +41,7 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     whenBusy: 'steer',
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
     render: () => [],
+    commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),
   };
   const loop = new AgentLoop(needed as LoopPorts);
   const running = loop.run();

@@ -3,20 +3,6 @@ import type { ClosedTurn } from '../../journal/turns.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import type { ContextReport } from '../context-window.ts';
 
-/** What commands may reach; the loop provides it. */
-export interface CommandPorts {
-  /** Everything before is out of the session's history. */
-  resetSession(sessionKey: string, reason: string): Promise<void>;
-  status(sessionKey: string): Promise<StatusReport>;
-  readonly models: ModelChoice;
-  /** The newest turn of a session that ran no command. */
-  lastTurn(sessionKey: string): ClosedTurn | undefined;
-  /** Sums since a time, ms since 1970; of one session or of all. */
-  usage(since: number, sessionKey?: string): UsageSum;
-  /** When the owner's day began, ms since 1970. */
-  today(): number;
-}
-
 /** Which model answers in a session. */
 export interface ModelChoice {
   /** `provider/model` for sessions that chose none. */
@@ -52,7 +38,6 @@ export interface CommandContext {
   readonly args: string;
   /** How many waiting messages a command that interrupts dropped. */
   readonly dropped: number;
-  readonly ports: CommandPorts;
 }
 
 /** Instead of a reply: the messages of this turn are answered again. */
@@ -60,7 +45,10 @@ export interface Rerun {
   readonly rerun: ClosedTurn;
 }
 
-/** A chat command: it acts without the model and leaves no trace in its context. */
+/**
+ * A chat command: it acts without the model and leaves no trace in its context. Each is made by a function that takes
+ * what it reaches.
+ */
 export interface Command {
   /** Without the slash. */
   readonly name: string;

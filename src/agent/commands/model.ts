@@ -1,13 +1,13 @@
 import { errorMessage } from '../../util/errors.ts';
-import type { Command } from './command.ts';
+import type { Command, ModelChoice } from './command.ts';
 
-export const modelCommand: Command = {
+export const modelCommand = (models: ModelChoice): Command => ({
   name: 'model',
   description: 'which model answers here; `/model provider/name` changes it, `/model default` goes back',
   role: 'owner',
   priority: false,
   interrupts: false,
-  run: async ({ message: { sessionKey }, args, ports: { models } }) => {
+  run: async ({ message: { sessionKey }, args }) => {
     const chosen = models.chosen(sessionKey);
     if (args === '') {
       return chosen === null
@@ -27,4 +27,4 @@ export const modelCommand: Command = {
     await models.choose(sessionKey, name);
     return `From now on \`${name}\` answers here.`;
   },
-};
+});

@@ -1,13 +1,19 @@
+import type { ClosedTurn } from '../../journal/turns.ts';
 import type { Command } from './command.ts';
 
-export const retryCommand: Command = {
+interface RetryPorts {
+  /** The newest turn of a session that ran no command. */
+  lastTurn(sessionKey: string): ClosedTurn | undefined;
+}
+
+export const retryCommand = ({ lastTurn }: RetryPorts): Command => ({
   name: 'retry',
   description: 'run your last message again when it failed or was stopped',
   role: 'guest',
   priority: false,
   interrupts: false,
-  run: async ({ message, ports }) => {
-    const last = ports.lastTurn(message.sessionKey);
+  run: async ({ message }) => {
+    const last = lastTurn(message.sessionKey);
     if (last === undefined) return 'There is no message to run again.';
     if (last.outcome !== 'failed' && last.outcome !== 'stopped') {
       return 'Your last message was answered, so I do not run it again. Send it once more if you want another answer.';
@@ -15,4 +21,4 @@ export const retryCommand: Command = {
     if (last.messages.length === 0) return 'Your last message is too old to run again; please send it once more.';
     return { rerun: last };
   },
-};
+});

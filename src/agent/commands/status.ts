@@ -1,14 +1,18 @@
 import type { UsageSum } from '../../journal/usage.ts';
 import { plural } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { Command, StatusReport } from './command.ts';
 
-export const statusCommand: Command = {
+interface StatusPorts {
+  status(sessionKey: string): Promise<StatusReport>;
+}
+
+export const statusCommand = (ports: StatusPorts): Command => ({
   name: 'status',
   description: 'what is running, which model, how much was used',
   role: 'guest',
   priority: true,
   interrupts: false,
-  run: async ({ message, ports }) => {
+  run: async ({ message }) => {
     const status = await ports.status(message.sessionKey);
     const { used, window, share } = status.context;
     const lines = [
@@ -29,7 +33,7 @@ export const statusCommand: Command = {
     }
     return lines.join('\n');
   },
-};
+});
 
 function usageOf({ calls, usage, costUsd, unpriced }: UsageSum): string {
   const { input, cached, output } = usage;

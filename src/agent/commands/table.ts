@@ -1,64 +1,69 @@
-import type { InboundMessage } from '../../bus/messages.ts';
+import type { InboundMessage, Role } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access.ts';
 import { nearest } from '../../util/text.ts';
 import type { Command } from './command.ts';
-import { modelCommand } from './model.ts';
-import { newCommand } from './new.ts';
-import { retryCommand } from './retry.ts';
-import { statusCommand } from './status.ts';
-import { usageCommand } from './usage.ts';
-
-const help: Command = {
-  name: 'help',
-  description: 'what I understand',
-  role: 'guest',
-  priority: true,
-  interrupts: false,
-  run: async ({ message }) =>
-    [
-      'Write what you want, in your own words. I can also take these commands:',
-      ...COMMANDS.filter((command) => atLeast(message.role, command.role)).map(
-        (command) => `- /${command.name}: ${command.description}`,
-      ),
-      '- /stop: stop what is running here and drop what waits',
-    ].join('\n'),
-};
-
-/** Every chat command but /stop, which acts where messages are accepted (journal/stop.ts). */
-const COMMANDS: readonly Command[] = [help, newCommand, retryCommand, statusCommand, usageCommand, modelCommand];
+import { parseCommand } from './parse.ts';
 
 /** Other words for a command. `start` is what Telegram sends when a chat is opened. */
 const ALIASES: Readonly<Record<string, string>> = { start: 'help', reset: 'new', clear: 'new' };
-
-/** A message whose first word is `/word`. Paths such as `/etc/hosts` are not commands; nor are other people's words. */
-export function isCommand(message: InboundMessage): boolean {
-  return parse(message) !== null;
-}
 
 export type FoundCommand =
   | { readonly type: 'command'; readonly command: Command; readonly args: string }
   | { readonly type: 'refused'; readonly reason: string };
 
-/** The command that a message asks for; null when it is an ordinary message. */
-export function findCommand(message: InboundMessage): FoundCommand | null {
-  const parsed = parse(message);
-  if (parsed === null) return null;
-  const name = ALIASES[parsed.name] ?? parsed.name;
-  const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (command === undefined) {
-    const guess = nearest(name, [...COMMANDS.map((candidate) => candidate.name), 'stop']);
-    const hint = guess === undefined ? '' : ` Did you mean /${guess}?`;
-    return { type: 'refused', reason: `There is no command /${parsed.name}.${hint} /help lists what there is.` };
-  }
-  if (!atLeast(message.role, command.role)) {
-    return { type: 'refused', reason: `/${name} is for the ${command.role} only.` };
-  }
-  return { type: 'command', command, args: parsed.args };
+export interface CommandTableOptions {
+  /** In the order in which /help shows them. /stop is not among them: it acts where messages are accepted. */
+  readonly commands: readonly Command[];
+  /** The command that runs a tool directly, for `,name`. */
+  readonly comma?: (name: string) => Command;
+  /** Skills that people may call as `/name`; a message that does is an ordinary one. */
+  readonly skills?: () => Promise<ReadonlySet<string>>;
 }
 
-function parse({ text, untrusted }: InboundMessage): { readonly name: string; readonly args: string } | null {
-  if (untrusted) return null;
-  const match = /^\/(?<name>[a-z][\w-]*)(?:@\w+)?(?:\s+(?<args>[\s\S]*))?$/iu.exec(text.trim());
-  if (match?.groups === undefined) return null;
-  return { name: (match.groups['name'] ?? '').toLowerCase(), args: (match.groups['args'] ?? '').trim() };
+/** Every chat command but /stop (journal/stop.ts). */
+export class CommandTable {
+  readonly #options: CommandTableOptions;
+
+  constructor(options: CommandTableOptions) {
+    this.#options = options;
+  }
+
+  /** What a role may use. */
+  of(role: Role): readonly Command[] {
+    return this.#options.commands.filter((command) => atLeast(role, command.role));
+  }
+
+  /** The command that a message asks for at once; `unknown` may still be a skill; null: an ordinary message. */
+  find(message: InboundMessage): FoundCommand | 'unknown' | null {
+    const parsed = parseCommand(message);
+    if (parsed === null) return null;
+    const { type, args } = parsed;
+    if (type === 'comma') return this.#comma(parsed.name, args, message.role);
+    const name = ALIASES[parsed.name] ?? parsed.name;
+    const command = this.#options.commands.find((candidate) => candidate.name === name);
+    if (command === undefined) return 'unknown';
+    if (!atLeast(message.role, command.role)) {
+      return { type: 'refused', reason: `/${name} is for the ${command.role} only.` };
+    }
+    return { type: 'command', command, args };
+  }
+
+  /** The same, with skills looked up: a skill's name makes an ordinary message. */
+  async resolve(message: InboundMessage): Promise<FoundCommand | null> {
+    const found = this.find(message);
+    if (found !== 'unknown') return found;
+    const name = parseCommand(message)?.name ?? '';
+    const skills = (await this.#options.skills?.()) ?? new Set<string>();
+    if (skills.has(name)) return null;
+    const guess = nearest(name, [...this.of(message.role).map((command) => command.name), 'stop', ...skills]);
+    const hint = guess === undefined ? '' : ` Did you mean /${guess}?`;
+    return { type: 'refused', reason: `There is no command /${name}.${hint} /help lists what there is.` };
+  }
+
+  #comma(name: string, args: string, role: Role): FoundCommand | null {
+    const command = this.#options.comma?.(name);
+    if (command === undefined) return null;
+    if (atLeast(role, command.role)) return { type: 'command', command, args };
+    return { type: 'refused', reason: `,${name} runs a tool directly; that is for the ${command.role} only.` };
+  }
 }

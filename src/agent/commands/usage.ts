@@ -2,13 +2,20 @@ import type { UsageSum } from '../../journal/usage.ts';
 import { plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
-export const usageCommand: Command = {
+interface UsagePorts {
+  /** Sums since a time, ms since 1970; of one session or of all. */
+  usage(since: number, sessionKey?: string): UsageSum;
+  /** When the owner's day began, ms since 1970. */
+  today(): number;
+}
+
+export const usageCommand = (ports: UsagePorts): Command => ({
   name: 'usage',
   description: 'tokens and money: this conversation, today, in all',
   role: 'guest',
   priority: false,
   interrupts: false,
-  run: async ({ message: { sessionKey, role }, ports }) => {
+  run: async ({ message: { sessionKey, role } }) => {
     const today = ports.today();
     const lines = [
       row('Here today', ports.usage(today, sessionKey)),
@@ -17,7 +24,7 @@ export const usageCommand: Command = {
     ];
     return lines.join('\n');
   },
-};
+});
 
 function row(name: string, { calls, usage, costUsd, unpriced }: UsageSum): string {
   if (calls === 0) return `- ${name}: nothing`;

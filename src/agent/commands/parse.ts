@@ -1,0 +1,30 @@
+import type { InboundMessage } from '../../bus/messages.ts';
+
+export interface ParsedCommand {
+  /** `/name args`, or `,tool args` that calls a tool directly. */
+  readonly type: 'slash' | 'comma';
+  /** In lower case. */
+  readonly name: string;
+  /** Trimmed; case and line breaks kept. */
+  readonly args: string;
+}
+
+const SLASH = /^\/(?<name>[a-z][\w-]*)(?:@\w+)?(?:\s+(?<args>[\s\S]*))?$/iu;
+const COMMA = /^,(?<name>[a-z]\w*)(?:\s+(?<args>[\s\S]*))?$/iu;
+
+/**
+ * The command that a message is by its first word; null for an ordinary message. Paths such as `/etc/hosts` are no
+ * commands; nor are other people's words.
+ */
+export function parseCommand({ text, untrusted }: Pick<InboundMessage, 'text' | 'untrusted'>): ParsedCommand | null {
+  if (untrusted) return null;
+  const trimmed = text.trim();
+  const slash = SLASH.exec(trimmed);
+  const match = slash ?? COMMA.exec(trimmed);
+  if (match?.groups === undefined) return null;
+  return {
+    type: slash === null ? 'comma' : 'slash',
+    name: (match.groups['name'] ?? '').toLowerCase(),
+    args: (match.groups['args'] ?? '').trim(),
+  };
+}
