@@ -20,11 +20,12 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json README.md CHANGELOG.md LICENSE ./
+COPY skills ./skills
 COPY workspace-template ./workspace-template
 ENV NODE_ENV=production ASSISTANT_HOME=/data
 USER node
 VOLUME /data
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:18790/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=4", "dist/main.js"]
+ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=4", "dist/launcher.cjs"]
 CMD ["gateway"]

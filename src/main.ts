@@ -1,11 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import { main } from './cli/run.ts';
 
-// Nothing else is imported before the version is known: older Nodes can not read the rest.
-if (Number(process.versions.node.split('.')[0]) < 24) {
-  process.stderr.write(
-    `assistant needs Node 24 or newer; this is Node ${process.versions.node}. Get it from https://nodejs.org.\n`,
-  );
-  process.exit(1);
-}
-enableCompileCache();
-void import('./cli/run.ts').then(({ main }) => main());
+// Started by launcher.cjs, which has checked the version of Node and switched the compile cache on.
+void main();

@@ -22,7 +22,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   agent: ['util', 'storage', 'bus', 'journal', 'providers', 'session', 'memory', 'skills', 'tools', 'security'],
   channels: ['util', 'storage', 'bus', 'journal', 'security'],
   gateway: ['util', 'storage', 'bus', 'security', 'channels/channel.ts'],
-  cli: ['util', 'config', 'app.ts', 'app/skills.ts', 'gateway/control.ts', 'gateway/assistant-port.ts'],
+  cli: [
+    'util',
+    'config',
+    'app.ts',
+    'app/skills.ts',
+    'gateway/control.ts',
+    'gateway/assistant-port.ts',
+    'gateway/requests.ts',
+  ],
   'main.ts': ['cli'],
 };
 

@@ -43,6 +43,8 @@ export interface Spender {
   readonly messages: readonly InboundMessage[];
   /** The turn's own, as far as the tape has them. */
   readonly entries: readonly TapeEntry[];
+  /** Set for a call in no turn: what it is for. It is self-started unless it has messages. */
+  readonly source?: 'memory';
 }
 
 interface Rule {
@@ -54,7 +56,7 @@ interface Rule {
 
 /** Nobody waits for an answer of these. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
-const SELF_SOURCES = [...SELF_STARTED];
+const SELF_SOURCES = [...SELF_STARTED, 'memory'];
 /** Of a day's budget: from here on the owner is told. */
 const TELL_AT = 0.8;
 /** Of a budget that people share with it: here self-started work stops, so that the last of it is theirs. */
@@ -76,7 +78,7 @@ export class Budget {
 
   /** Null when the next model call is within all budgets; else the sentence that says which is used up. */
   async refusal(spender: Spender): Promise<string | null> {
-    const self = SELF_STARTED.has(originOf(spender));
+    const self = isSelfStarted(spender);
     for (const rule of this.#rules(spender)) {
       const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
       if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) return sentence(rule, spender.role);
@@ -92,7 +94,7 @@ export class Budget {
     const sum = { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
     this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
     const { turnId, sessionKey: session } = spender;
-    const source = sourceOf(originOf(spender));
+    const source = spender.source ?? sourceOf(originOf(spender));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
       .catch((error: unknown) => log.error('could not count the tokens of a call', { reason: errorMessage(error) }));
@@ -121,7 +123,7 @@ export class Budget {
     add('turnUsd', 'turn', () => this.spent(spender).costUsd);
     add('turnTokens', 'turn', () => tokensOf(this.spent(spender)));
     if (origin === 'cron') add('jobTokens', 'turn', () => tokensOf(this.spent(spender)));
-    if (SELF_STARTED.has(origin)) {
+    if (isSelfStarted(spender)) {
       add('selfDayTokens', 'day', () => SELF_SOURCES.reduce((n, name) => n + tokensOf(ledger.day(since).of(name)), 0));
     }
     add('dayTokens', 'day', () => tokensOf(ledger.day(since).total));
@@ -158,6 +160,10 @@ export function costOf({ calls, costUsd, unpriced }: UsageSum): number | null {
 
 function tokensOf({ usage }: UsageSum): number {
   return usage.input + usage.output;
+}
+
+function isSelfStarted(spender: Spender): boolean {
+  return SELF_STARTED.has(originOf(spender)) || (spender.source !== undefined && spender.messages.length === 0);
 }
 
 function originOf({ messages }: Spender): Origin {

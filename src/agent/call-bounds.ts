@@ -126,12 +126,13 @@ export function createCallBounds(
     readonly clock: Clock;
     readonly log: Logger;
   },
-): { readonly bounds: CallBounds; readonly context: ContextWindow } {
+): { readonly bounds: CallBounds; readonly context: ContextWindow; readonly budget: Budget } {
   const { ledger, bus, registry, clock, log } = ports;
   const pricing = new Pricing({ models, providers, log });
   const windows = new ContextWindows({ pricing, most: agent.contextWindow, ask: ports.askWindow, clock, log });
   const context = new ContextWindow({ windows, maxOutputTokens: agent.maxOutputTokens, log });
   const { budget: limits, timezone } = agent;
   const budget = new Budget({ limits, ledger, pricing, bus, clock, timezone, log });
-  return { context, bounds: new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log), registry }) };
+  const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log), registry });
+  return { context, budget, bounds };
 }

@@ -1,5 +1,5 @@
-import type { InboundMessage, Role } from '../bus/messages.ts';
-import { weakest } from '../security/access.ts';
+import type { InboundMessage } from '../bus/messages.ts';
+import { asRole, weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
@@ -18,10 +18,20 @@ export interface CommandRunnerPorts extends RunnerPorts {
 export class CommandRunner {
   readonly #ports: CommandRunnerPorts;
   readonly #written: UntilWritten;
+  readonly #shutdown: AbortSignal;
+  readonly #running = new Map<AbortController, string>();
 
-  constructor(ports: CommandRunnerPorts, written: UntilWritten) {
+  constructor(ports: CommandRunnerPorts, written: UntilWritten, shutdown: AbortSignal) {
     this.#ports = ports;
     this.#written = written;
+    this.#shutdown = shutdown;
+  }
+
+  /** Ends what commands of a session are doing. */
+  stop(sessionKey: string): void {
+    for (const [running, session] of this.#running) {
+      if (session === sessionKey) running.abort(new Error('stopped by /stop'));
+    }
   }
 
   /** Runs the command and replies; returns the turn that it began instead, if it did. `dropped`: messages it ended. */
@@ -30,7 +40,7 @@ export class CommandRunner {
     const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message], command: true };
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return undefined;
-    const result = await this.#result(message, found, dropped);
+    const result = await this.#result(turn.id, message, found, dropped);
     if (typeof result !== 'string') return await this.#rerun(turn.id, message, result);
     await this.reply(turn.id, message, result);
     return undefined;
@@ -60,13 +70,23 @@ export class CommandRunner {
     });
   }
 
-  async #result(message: InboundMessage, found: FoundCommand, dropped: number): Promise<string | Rerun> {
+  async #result(
+    turnId: string,
+    message: InboundMessage,
+    found: FoundCommand,
+    dropped: number,
+  ): Promise<string | Rerun> {
     if (found.type === 'refused') return found.reason;
+    const running = new AbortController();
+    this.#running.set(running, message.sessionKey);
+    const signal = AbortSignal.any([running.signal, this.#shutdown]);
     try {
-      return await found.command.run({ message, args: found.args, dropped });
+      return await found.command.run({ turnId, message, args: found.args, dropped, signal });
     } catch (error) {
       this.#ports.log.error('a command failed', { command: found.command.name, reason: errorMessage(error) });
       return `/${found.command.name} failed: ${errorMessage(error)}`;
+    } finally {
+      this.#running.delete(running);
     }
   }
 
@@ -86,9 +106,4 @@ export class CommandRunner {
     });
     return { id, sessionKey, role, messages: rerun.messages, asked: message };
   }
-}
-
-/** As the journal keeps it. Unknown words are the weakest. */
-export function asRole(role: string): Role {
-  return role === 'owner' || role === 'trusted' ? role : 'guest';
 }

@@ -31,6 +31,10 @@ export interface ContextReport {
   readonly window: number;
   /** From 0 to 1. */
   readonly share: number;
+  /** Estimated tokens of each layer of the system prompt, of the tools, of the conversation. */
+  readonly layers: readonly number[];
+  readonly tools: number;
+  readonly history: number;
 }
 
 /** A trim goes down to this share of the budget, so that it is rare. */
@@ -78,6 +82,12 @@ export class ContextWindow {
     return most;
   }
 
+  /** Whether the next request would have to be trimmed. */
+  async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
+    const window = await this.#options.windows.of(outline.model);
+    return this.#measure(outline).total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window));
+  }
+
   /** Finds out in the background what the model can read. */
   prepare(model: ModelName): void {
     void this.#options.windows.of(model);
@@ -105,8 +115,16 @@ export class ContextWindow {
 
   async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
     const window = await this.#options.windows.of(outline.model);
-    const used = this.#measure(outline).total;
-    return { used, window, share: used / window };
+    const { total: used, ratio, sizes } = this.#measure(outline);
+    const calibrated = (raw: number): number => Math.ceil(raw * ratio);
+    return {
+      used,
+      window,
+      share: used / window,
+      layers: outline.system.map((layer) => calibrated(tokensOfFrame([layer], []))),
+      tools: calibrated(tokensOfFrame([], outline.tools)),
+      history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
+    };
   }
 
   #measure({ session, model, system, tools }: Omit<Outline, 'turnId'>): Measured {

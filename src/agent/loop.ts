@@ -1,4 +1,5 @@
 import type { InboundMessage } from '../bus/messages.ts';
+import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import type { Ended } from '../journal/stop.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -6,7 +7,7 @@ import { Slots } from '../util/slots.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
-import { outboundTo, withParts } from './outgoing.ts';
+import { deadNotice } from './outgoing.ts';
 import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
 import { untilWritten, type UntilWritten } from './until-written.ts';
 
@@ -18,7 +19,7 @@ export interface LoopPorts extends CommandRunnerPorts {
 const COMMANDS_AT_ONCE = 4;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
-const LONGEST_BACKOFF_MS = 30_000;
+const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /** How long aborted turns may take to notice. */
 const ABORT_WAIT_MS = 1_500;
 
@@ -44,10 +45,11 @@ export class AgentLoop {
     this.#ports = ports;
     this.#runner = new TurnRunner(ports);
     this.#written = untilWritten(ports, this.#shutdown.signal);
-    this.#commands = new CommandRunner(ports, this.#written);
+    this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
     this.#holds = new Holds(ports.clock);
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
+      this.#commands.stop(stop.sessionKey);
       ports.bus.outboundWritten();
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
@@ -228,21 +230,14 @@ export class AgentLoop {
         if (this.#shutdown.signal.aborted) return;
         log.error('a turn could not go on', { turn: turn.id, tries, reason: errorMessage(error) });
         if (tries === TRIES) break;
-        await sleep(clock, Math.min(LONGEST_BACKOFF_MS, 500 * 2 ** tries), this.#shutdown.signal).catch(() => {});
+        await sleep(clock, backoffMs(tries, BACKOFF), this.#shutdown.signal).catch(() => {});
       }
     }
     const target = turn.messages.at(-1);
     const text =
       'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
-    const notice =
-      target === undefined
-        ? []
-        : [
-            withParts(
-              outboundTo(target, { id: `${turn.id}:dead`, kind: 'notice', text }, clock.now()),
-              this.#ports.render,
-            ),
-          ];
+    const facts = { now: clock.now(), render: this.#ports.render };
+    const notice = target === undefined ? [] : [deadNotice(turn.id, target, text, facts)];
     await this.#written(() => journal.turns.dead(turn.id, notice));
     this.#ports.bus.outboundWritten();
   }

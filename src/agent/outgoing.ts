@@ -30,6 +30,16 @@ export function outboundTo(target: InboundMessage, saying: Saying, now: number):
   };
 }
 
+/** What is said about a message that is given up: once for a turn, however often it is queued. */
+export function deadNotice(
+  turnId: string,
+  target: InboundMessage,
+  text: string,
+  { now, render }: { readonly now: number; readonly render: RenderParts },
+): OutboundDraft {
+  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text }, now), render);
+}
+
 /** With its parts, so that closing a turn and rendering what it says are one transaction. */
 export function withParts(message: OutboundMessage, render: RenderParts): OutboundDraft {
   return { message, parts: render(message.channel, message.text) };

@@ -1,11 +1,11 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { OpenTurn } from '../journal/turns.ts';
 import type { EntryDraft } from '../session/entry.ts';
+import { asRole } from '../security/access.ts';
 import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
-import { asRole } from './command-runner.ts';
 import type { AgentLoop, LoopPorts } from './loop.ts';
-import { outboundTo, withParts } from './outgoing.ts';
+import { deadNotice } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
 import { turnEndEntry } from './turn-end.ts';
 
@@ -54,8 +54,8 @@ async function giveUp(
   ports: LoopPorts,
   text: string,
 ): Promise<void> {
-  const message = outboundTo(target, { id: `${turn.id}:dead`, kind: 'notice', text }, ports.clock.now());
-  await ports.journal.turns.dead(turn.id, [withParts(message, ports.render)]);
+  const notice = deadNotice(turn.id, target, text, { now: ports.clock.now(), render: ports.render });
+  await ports.journal.turns.dead(turn.id, [notice]);
 }
 
 function lastEntry(

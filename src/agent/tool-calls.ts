@@ -110,5 +110,6 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     isError: result.isError === true,
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
+    ...(result.skill === undefined ? {} : { skills: [result.skill] }),
   };
 }

@@ -9,6 +9,7 @@ import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Slots } from '../util/slots.ts';
 import type { Logger } from '../util/log.ts';
+import type { TurnSkills } from './active-skills.ts';
 import type { Approvals } from './approvals.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
@@ -66,5 +67,6 @@ export interface TurnPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly redact: (text: string) => string;
+  readonly skills: TurnSkills;
   readonly settings: TurnSettings;
 }

@@ -18,7 +18,8 @@ export interface RunnerPorts extends TurnPorts {
   readonly sessions: Sessions;
   /** Never throws: an unusable reference gives a provider that answers with the reason. */
   readonly resolveModel: (ref: string | null) => ChosenModel;
-  readonly systemPrompt: () => Promise<readonly string[]>;
+  /** The layers of the system prompt for a turn of this role that answers this message. */
+  readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<readonly string[]>;
   readonly render: RenderParts;
   readonly turnTimeoutMs: number;
   readonly whenBusy: 'steer' | 'queue' | 'interrupt';
@@ -87,7 +88,7 @@ export class TurnRunner {
     // Grows with what joins the turn.
     const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [layers, state] = await Promise.all([this.#ports.systemPrompt(), hooks.loadState(facts)]);
+    const [layers, state] = await Promise.all([this.#ports.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
     const turn: Turn = {
       facts,
       role: claimed.role,

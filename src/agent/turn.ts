@@ -67,8 +67,8 @@ async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<
 }
 
 function userEntries(turnId: string, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
-  const { redact, media } = ports;
-  const options = { timezone: ports.settings.timezone, redact, media };
+  const { redact, media, skills } = ports;
+  const options = { timezone: ports.settings.timezone, redact, media, skills: skills.called };
   return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
 }
 
@@ -195,15 +195,21 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);
   const taint = session.history();
+  const [skills, folders] = await Promise.all([
+    ports.skills.active(session.turn(facts.turnId)),
+    ports.skills.folders(),
+  ]);
   const context = (callId: string): ToolContext => ({
     sessionKey: facts.sessionKey,
     turnId: facts.turnId,
     callId,
     messageId: target?.id ?? '',
     workingDirectory: ports.settings.workspace,
-    readRoots: [ports.spill.folder(facts.sessionKey)],
+    readRoots: [ports.spill.folder(facts.sessionKey), ...folders],
+    skills,
     signal: turn.signal,
     role: turn.role,
+    ...(target === undefined ? {} : { chatType: target.chatType }),
     origin: target?.origin ?? 'system',
     taint: { untrusted: taint.untrusted, private: taint.private },
     approve: async (request) => {

@@ -1,8 +1,9 @@
+import { backoffMs } from '../util/backoff.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 
-const LONGEST_BACKOFF_MS = 30_000;
+const BACKOFF = { firstMs: 500, maxMs: 30_000 };
 
 /** Writes to the journal until it takes it. */
 export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
@@ -15,7 +16,7 @@ export function untilWritten({ clock, log }: { clock: Clock; log: Logger }, shut
         return await write();
       } catch (error) {
         log.error('the journal could not be written', { tries, reason: errorMessage(error) });
-        await sleep(clock, Math.min(LONGEST_BACKOFF_MS, 250 * 2 ** tries), shutdown);
+        await sleep(clock, backoffMs(tries, BACKOFF), shutdown);
       }
     }
   };

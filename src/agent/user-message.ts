@@ -1,5 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { EntryDraft } from '../session/entry.ts';
+import type { TurnSkills } from './active-skills.ts';
 import type { MediaStore } from '../storage/media.ts';
 import { imageParts } from './images.ts';
 
@@ -8,6 +9,8 @@ export interface UserMessageOptions {
   readonly timezone: string | null;
   readonly redact: (text: string) => string;
   readonly media: MediaStore;
+  /** The skills that a message calls. */
+  readonly skills: TurnSkills['called'];
 }
 
 /**
@@ -19,6 +22,7 @@ export async function userEntry(
   options: UserMessageOptions,
 ): Promise<EntryDraft> {
   const text = options.redact(message.text);
+  const skills = await options.skills(message);
   return {
     kind: 'message',
     role: 'user',
@@ -28,7 +32,9 @@ export async function userEntry(
       { type: 'text', text: contextBlock(message, options.timezone) },
       ...(await imageParts(message.media, options.media)),
       ...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]),
+      ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
     ],
+    ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
     ...(message.untrusted ? { untrusted: true } : {}),
   };
 }

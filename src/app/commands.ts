@@ -1,49 +1,112 @@
-import type { ModelChoice, StatusReport } from '../agent/commands/command.ts';
+import type { TurnSkills } from '../agent/active-skills.ts';
+import type { Approvals } from '../agent/approvals.ts';
+import { commaCommand } from '../agent/commands/comma.ts';
+import type { CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
+import { contextCommand, type PromptReport } from '../agent/commands/context.ts';
 import { helpCommand } from '../agent/commands/help.ts';
 import { modelCommand } from '../agent/commands/model.ts';
 import { newCommand } from '../agent/commands/new.ts';
+import { restartCommand } from '../agent/commands/restart.ts';
 import { retryCommand } from '../agent/commands/retry.ts';
+import { skillsCommand } from '../agent/commands/skills.ts';
 import { statusCommand } from '../agent/commands/status.ts';
 import { CommandTable } from '../agent/commands/table.ts';
+import { tapeCommand } from '../agent/commands/tape.ts';
+import { undoCommand } from '../agent/commands/undo.ts';
 import { usageCommand } from '../agent/commands/usage.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { Sessions } from '../session/sessions.ts';
-import type { Clock } from '../util/clock.ts';
+import type { SkillCatalog } from '../skills/catalog.ts';
+import { restoreFiles } from '../tools/restore-files.ts';
+import type { TapeActions } from '../tools/tape.ts';
+import type { ToolContext } from '../tools/tool.ts';
 import { startOfDay } from '../util/day.ts';
+import type { Base } from './base.ts';
+import { fullName, type Models } from './models.ts';
+import type { Stores } from './stores.ts';
+import type { Tools } from './tools.ts';
 
 export interface CommandParts {
-  readonly journal: Journal;
-  readonly sessions: Sessions;
-  readonly clock: Clock;
-  readonly timezone: string | null;
-  readonly models: Pick<ModelChoice, 'standard' | 'fullName'>;
+  readonly stores: Stores;
+  readonly models: Models;
   readonly status: (sessionKey: string) => Promise<StatusReport>;
+  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
+  readonly tools: Tools;
+  readonly tape: TapeActions;
+  readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
+  readonly catalog: SkillCatalog;
+  readonly skills: TurnSkills;
+  readonly approvals: Approvals;
+  /** Undefined where nothing would begin anew. */
+  readonly restart: (() => void) | undefined;
 }
 
+/** So that the reply to a /restart is on its way before the process ends. */
+const RESTART_DELAY_MS = 500;
+
 /** Every chat command, joined with what it reaches. */
-export function createCommands(parts: CommandParts): CommandTable {
-  const { journal, sessions, clock, timezone, status } = parts;
+export function createCommands(base: Base, parts: CommandParts): CommandTable {
+  const { clock } = base;
+  const { timezone } = base.config.agent;
+  const { status, restart } = parts;
+  const { journal, sessions, changes } = parts.stores;
   const models: ModelChoice = {
-    ...parts.models,
+    standard: fullName(parts.models.standard),
+    fullName: (ref) => parts.models.fullName(ref),
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
   };
-  const resetSession = async (sessionKey: string, reason: string): Promise<void> => {
-    const session = await sessions.open(sessionKey);
-    await session.append([{ kind: 'reset', turn: null, reason }]);
-  };
+  const { registry, guard } = parts.tools;
   const table: CommandTable = new CommandTable({
     commands: [
       helpCommand({ commands: (role) => table.of(role) }),
-      newCommand({ resetSession }),
+      newCommand({ resetSession: parts.resetSession }),
       retryCommand({ lastTurn: (sessionKey) => journal.turns.last(sessionKey) }),
       statusCommand({ status }),
       usageCommand({
         usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
         today: () => startOfDay(clock.now(), timezone),
       }),
+      contextCommand({ prompt: parts.prompt }),
       modelCommand(models),
+      tapeCommand(parts.tape),
+      undoCommand({
+        openSession: (sessionKey) => sessions.open(sessionKey),
+        restoreFiles: async (sessionKey, turnId) =>
+          restoreFiles(await changes.of(sessionKey, turnId), { guard, copies: changes }),
+        tool: (name) => registry.named(name),
+      }),
+      skillsCommand({ skills: () => parts.catalog.read() }),
+      restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
     ],
+    comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
+    skills: async () => {
+      const skills = await parts.catalog.read();
+      return new Set(skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name));
+    },
   });
   return table;
+}
+
+/** A tool that the owner calls by hand: their own words, nothing of strangers in play. */
+async function ownersToolContext(
+  { message, turnId, signal }: CommandContext,
+  { paths }: Base,
+  { approvals, stores, skills }: CommandParts,
+): Promise<ToolContext> {
+  const { sessionKey } = message;
+  const callId = `${turnId}.1`;
+  return {
+    sessionKey,
+    turnId,
+    callId,
+    messageId: message.id,
+    workingDirectory: paths.workspace,
+    readRoots: [stores.spill.folder(sessionKey), ...(await skills.folders())],
+    signal,
+    role: message.role,
+    chatType: message.chatType,
+    origin: message.origin,
+    taint: { untrusted: false, private: false },
+    approve: (request) => approvals.ask({ sessionKey, callId, signal }, request),
+    progress: () => {},
+  };
 }

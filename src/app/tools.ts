@@ -1,22 +1,17 @@
-import type { HomePaths } from '../config/home.ts';
-import { execEnvironment, type Environment } from '../config/environment.ts';
-import type { Config } from '../config/schema.ts';
+import { execEnvironment } from '../config/environment.ts';
 import { PathGuard } from '../security/paths.ts';
-import type { SpillStore } from '../storage/spill.ts';
 import { builtinTools } from '../tools/builtin.ts';
 import { ToolRegistry } from '../tools/registry.ts';
-import type { Clock } from '../util/clock.ts';
+import type { Base } from './base.ts';
+import type { Stores } from './stores.ts';
 
-export interface ToolParts {
-  readonly paths: HomePaths;
-  readonly env: Environment;
-  readonly redact: (text: string) => string;
-  readonly spill: SpillStore;
-  readonly clock: Clock;
+export interface Tools {
+  readonly registry: ToolRegistry;
+  readonly guard: PathGuard;
 }
 
-/** The registry with the tools that come with the assistant. */
-export function createTools(config: Config, { paths, env, redact, spill, clock }: ToolParts): ToolRegistry {
+/** The registry with the tools that come with the assistant, and what they work through. */
+export function createTools({ config, paths, env, redact, clock }: Base, { spill, changes, memory }: Stores): Tools {
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
   const registry = new ToolRegistry({
@@ -34,6 +29,6 @@ export function createTools(config: Config, { paths, env, redact, spill, clock }
   });
   const environment = execEnvironment(env, tools.exec.allowEnv);
   const exec = { ...tools.exec, workspace: paths.workspace, environment };
-  for (const tool of builtinTools({ guard, maxOutput, clock, exec })) registry.register(tool);
-  return registry;
+  for (const tool of builtinTools({ guard, changes, maxOutput, clock, exec, memory })) registry.register(tool);
+  return { registry, guard };
 }

@@ -3,7 +3,7 @@ import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from '../util/backoff.ts';
 import { SendError, type Channel, type OutgoingPart } from './channel.ts';
 
 const SEND_DEADLINE_MS = 30_000;

@@ -18,13 +18,19 @@ interface ChannelPorts {
 
 /** A kind of channel; its SDK is loaded by `open`, so only when such a channel is enabled. */
 interface ChannelKind {
+  /** How it shows an answer, one sentence for the model. */
+  readonly shows: string;
   open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
 }
 
 const kinds = {
-  telegram: kind(telegramOptions, async (name, options, ports) => {
-    const { TelegramChannel } = await import('./telegram/channel.ts');
-    return new TelegramChannel(name, options, ports.random);
+  telegram: kind({
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    options: telegramOptions,
+    open: async (name, options, ports) => {
+      const { TelegramChannel } = await import('./telegram/channel.ts');
+      return new TelegramChannel(name, options, ports.random);
+    },
   }),
 } satisfies Record<string, ChannelKind>;
 
@@ -35,22 +41,34 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
     name,
     kind: kindName,
     async open() {
-      const known: ChannelKind | undefined = Object.entries(kinds).find(([key]) => key === kindName)?.[1];
+      const known = kindNamed(kindName);
       if (known === undefined) throw unknownKind(name, kindName);
       return known.open(name, config, ports);
     },
   };
 }
 
-function kind<Options>(
-  schema: z.ZodType<Options>,
-  open: (name: string, options: Options, ports: ChannelPorts) => Promise<Channel>,
-): ChannelKind {
+/** How a channel shows an answer, one sentence for the model; null for a kind that nobody knows. */
+export function howItShows(kindName: string): string | null {
+  if (kindName === 'terminal') return 'Your answer is shown in a terminal as plain text.';
+  return kindNamed(kindName)?.shows ?? null;
+}
+
+function kindNamed(name: string): ChannelKind | undefined {
+  return Object.entries(kinds).find(([key]) => key === name)?.[1];
+}
+
+function kind<Options>(row: {
+  readonly shows: string;
+  readonly options: z.ZodType<Options>;
+  readonly open: (name: string, options: Options, ports: ChannelPorts) => Promise<Channel>;
+}): ChannelKind {
   return {
+    shows: row.shows,
     async open(name, config, ports) {
-      const parsed = schema.safeParse(config);
+      const parsed = row.options.safeParse(config);
       if (!parsed.success) throw badOptions(name, parsed.error);
-      return open(name, parsed.data, ports);
+      return row.open(name, parsed.data, ports);
     },
   };
 }

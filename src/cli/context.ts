@@ -25,6 +25,8 @@ export interface CliContext {
   /** Calls back at each error that nobody caught, until disposed of. */
   readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
   readonly exitNow: (code: number) => void;
+  /** Begins this process anew under its own id; does not return where that works. */
+  readonly restart: () => void;
   readonly connect: (socketPath: string) => Promise<(AssistantPort & AsyncDisposable) | undefined>;
   readonly app: () => Promise<AppModule>;
 }
@@ -59,6 +61,10 @@ export function processContext(): CliContext {
       };
     },
     exitNow: (code) => process.exit(code),
+    restart: () => {
+      const [node = process.execPath, ...rest] = process.argv;
+      process.execve?.(process.execPath, [node, ...process.execArgv, ...rest]);
+    },
     connect: async (path) => {
       const { connectAssistant } = await import('../gateway/control.ts');
       return connectAssistant(path, systemClock);

@@ -14,11 +14,20 @@ const STOP_MS = 9_500;
 export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
   const paths = pathsOf(context, textFlag(flags, 'home'));
   const ended = new AbortController();
+  let restarts = false;
   using _signals = context.onSignal((signal) => {
     if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
     ended.abort();
   });
-  const assistant = await startAssistant(context, { paths, config: overrides(flags), serve: 'gateway' });
+  const assistant = await startAssistant(context, {
+    paths,
+    config: overrides(flags),
+    serve: 'gateway',
+    onRestart: () => {
+      restarts = true;
+      ended.abort();
+    },
+  });
   const { log } = assistant;
   let code = 0;
   using _strays = context.onStray((error, fatal) => {
@@ -42,6 +51,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   } finally {
     if (!(await stop(context, assistant))) code = 1;
   }
+  if (restarts && code === 0) context.restart();
   return code;
 }
 

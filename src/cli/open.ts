@@ -18,12 +18,13 @@ export async function startAssistant(
     /** Settings over those of the file. */
     readonly config: Readonly<Record<string, unknown>>;
     readonly serve: 'gateway' | 'local';
+    readonly onRestart?: () => void;
   },
 ): Promise<Assistant> {
-  const { paths, config, serve } = options;
+  const { paths, ...settings } = options;
   if (!existsSync(paths.workspace)) await (await import('../config/init.ts')).initHome(paths);
   const { createAssistant } = await context.app();
-  return createAssistant({ home: paths.home, config, serve, environment: context.env });
+  return createAssistant({ ...settings, home: paths.home, environment: context.env });
 }
 
 export interface OpenedAssistant extends AsyncDisposable {

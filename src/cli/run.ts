@@ -105,6 +105,13 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .description('show what is running')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./status.ts')).statusCommand));
+  program
+    .command('prompt')
+    .description('show what its model is sent before the conversation, and how large each part is')
+    .option('--session <key>', 'the session, e.g. telegram:123456789', 'terminal:main')
+    .option('--full', 'with the whole text of the system prompt')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./prompt.ts')).promptCommand));
   const tools = program.command('tools').description('what it can do');
   tools
     .command('list')
@@ -118,6 +125,55 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('[arguments]', 'its arguments as JSON', '{}')
     .option('--dry-run', 'only decide, run nothing')
     .action(action(async () => (await import('./tools.ts')).toolsRunCommand));
+  const memory = program.command('memory').description('what it remembers for good, and earlier versions of that');
+  memory
+    .command('show', { isDefault: true })
+    .description('show the memory, or an earlier version of it')
+    .argument('[version]', 'from the log')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./memory.ts')).memoryShowCommand));
+  memory
+    .command('log')
+    .description('list the earlier versions, newest first')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./memory.ts')).memoryLogCommand));
+  memory
+    .command('restore')
+    .description('bring an earlier version back; the present one is kept too')
+    .argument('<version>', 'from the log')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./memory.ts')).memoryRestoreCommand));
+  const skills = program.command('skills').description('what it has learned to do');
+  skills
+    .command('list', { isDefault: true })
+    .description('list the skills')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./skills.ts')).skillsListCommand));
+  skills
+    .command('show')
+    .description('show a skill and its text')
+    .argument('<name>', 'the skill')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./skills.ts')).skillsShowCommand));
+  skills
+    .command('check')
+    .description('look for what is odd, missing or risky in skills')
+    .argument('[skill]', 'a name or a folder (default: all)')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./skills.ts')).skillsCheckCommand));
+  skills
+    .command('add')
+    .description('show what is in a skill, ask, and copy it into the workspace')
+    .argument('<path>', 'its folder, or its SKILL.md')
+    .option('--yes', 'do not ask')
+    .option('--replace', 'put it in the place of one with the same name')
+    .action(action(async () => (await import('./skills.ts')).skillsAddCommand));
+  skills
+    .command('remove')
+    .description('remove a skill of the workspace')
+    .argument('<name>', 'the skill')
+    .option('--yes', 'do not ask')
+    .action(action(async () => (await import('./skills.ts')).skillsRemoveCommand));
   return program;
 }
 

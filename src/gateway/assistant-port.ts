@@ -1,5 +1,6 @@
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
+import type { RequestName, RequestParams, RequestResult } from './requests.ts';
 
 /** How a turn is going, and how it ended, for those who talk to an assistant. */
 export type { OutboundEvent, TurnSummary };
@@ -98,4 +99,6 @@ export interface AssistantPort {
   attach(session: string, listener: (message: AttachedMessage) => void): Disposable;
   tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
   runTool(run: ToolRun): Promise<ToolRunReport>;
+  /** Asks for one of the things in requests.ts. */
+  request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>>;
 }

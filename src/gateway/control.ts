@@ -16,6 +16,7 @@ import type {
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
 import { serveControl, type Handler } from './control-server.ts';
+import { REQUEST_NAMES, requestParams, type RequestName, type RequestParams, type RequestResult } from './requests.ts';
 
 const sendParams = z.object({
   session: z.string().min(1).max(200),
@@ -26,6 +27,7 @@ const sendParams = z.object({
   asks: z.boolean(),
 });
 const attachParams = z.object({ session: z.string().min(1).max(200) });
+const requestFrame = z.object({ name: z.enum(REQUEST_NAMES), params: z.unknown() });
 const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
 
 /** Offers an assistant to other processes of this user, at a socket, until disposed of. The home's lock must be held. */
@@ -45,6 +47,10 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
     info: async () => assistant.info(),
     tools: async () => assistant.tools(),
     runTool: async (params) => assistant.runTool(runParams.parse(params)),
+    request: async (given) => {
+      const { name, params } = requestFrame.parse(given);
+      return assistant.request(name, requestParams[name].parse(params));
+    },
     send: async (params, { signal, emit, ask }) => {
       const { asks, ...input } = sendParams.parse(params);
       return assistant.send(input, {
@@ -88,6 +94,10 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
 
   async runTool(run: ToolRun): Promise<ToolRunReport> {
     return (await this.#client.request('runTool', run)) as ToolRunReport;
+  }
+
+  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
+    return (await this.#client.request('request', { name, params })) as RequestResult<Name>;
   }
 
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {

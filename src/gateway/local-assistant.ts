@@ -13,6 +13,7 @@ import type {
   SendOptions,
   ToolRun,
 } from './assistant-port.ts';
+import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './requests.ts';
 
 /** The rooms behind the port, as narrow as it needs them. */
 export interface LocalAssistantPorts {
@@ -30,6 +31,7 @@ export interface LocalAssistantPorts {
   };
   readonly info: () => AssistantInfo;
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
+  readonly requests: RequestHandlers;
 }
 
 interface TerminalText {
@@ -62,6 +64,10 @@ export class LocalAssistant implements AssistantPort {
 
   runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
     return this.#ports.tools.runTool(run);
+  }
+
+  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
+    return await this.#ports.requests[name](params);
   }
 
   attach(session: string, listener: (message: TerminalText) => void): Disposable {

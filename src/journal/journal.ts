@@ -1,5 +1,6 @@
 import { Database, openDatabase } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
+import { Archives } from './archives.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { journalMigrations } from './schema.ts';
@@ -14,6 +15,7 @@ export interface Journal extends Disposable {
   readonly outbox: Outbox;
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
+  readonly archives: Archives;
 }
 
 export interface JournalOptions {
@@ -35,6 +37,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
+    archives: new Archives(shared),
     [Symbol.dispose]: () => db.close(),
   };
 }

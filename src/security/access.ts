@@ -71,3 +71,8 @@ function isOpen(chatId: string, allow: readonly string[]): boolean {
 function deny(reason: string): AccessDecision {
   return { allowed: false, reason };
 }
+
+/** A role as the journal keeps it. Unknown words are the weakest. */
+export function asRole(role: string): Role {
+  return role === 'owner' || role === 'trusted' ? role : 'guest';
+}

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppError } from '../util/errors.ts';
 import { systemRandom } from '../util/random.ts';
@@ -26,7 +26,17 @@ export async function replaceIn(parent: Pinned, name: string, bytes: Uint8Array,
     await rm(temporary, { force: true });
     throw error;
   }
-  const directory = await open(parent.self, constants.O_RDONLY);
+  await syncPinned(parent);
+}
+
+/** Takes a name away; durable when it resolves. A link of that name goes, not what it leads to. */
+export async function removeIn(parent: Pinned, name: string): Promise<void> {
+  await unlink(parent.at(name));
+  await syncPinned(parent);
+}
+
+async function syncPinned(folder: Pinned): Promise<void> {
+  const directory = await open(folder.self, constants.O_RDONLY);
   await directory.sync().finally(() => directory.close());
 }
 
@@ -53,7 +63,8 @@ function sameInode(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev;
 }
 
-/** The same file with, as far as one can tell, the same content. */
-export function sameFile(a: Stats | undefined, b: Stats): boolean {
-  return a !== undefined && sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
+/** The same file with, as far as one can tell, the same content; null: no file. */
+export function sameFile(a: Stats | undefined, b: Stats | null): boolean {
+  if (a === undefined || b === null) return a === undefined && b === null;
+  return sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
 }

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 import { pin, type Pinned } from './descriptors.ts';
 import { readable, refused } from './path-errors.ts';
-import { refuseState, replaceIn, sameFile } from './path-inodes.ts';
+import { refuseState, removeIn, replaceIn, sameFile } from './path-inodes.ts';
 import {
   decidePath,
   within,
@@ -124,13 +124,13 @@ export class PathGuard {
 
   /**
    * Replaces or creates a file in one step: readers see the old bytes or the new ones. Missing parents are created,
-   * the mode of a replaced file is kept, a link to an allowed file is followed. `unchangedSince` refuses when the file
-   * is not the one that was read before.
+   * the mode of a replaced file is kept (`mode` is for a new one), a link to an allowed file is followed.
+   * `unchangedSince` refuses when the file is not the one that was read before; null: when there is one.
    */
   async writeFile(
     path: string,
     bytes: Uint8Array,
-    use: PathUse & { readonly unchangedSince?: Stats },
+    use: PathUse & { readonly unchangedSince?: Stats | null; readonly mode?: number },
   ): Promise<{ path: string; created: boolean }> {
     return await this.#guarded({ path }, async (absolute, roots) => {
       const old = await this.#replaced(absolute, path, use, roots);
@@ -141,8 +141,21 @@ export class PathGuard {
       await using parent = await this.#parent(target, use, roots);
       const real = join(parent.path, basename(target));
       allowOrThrow(decidePath(real, 'write', use, roots), use);
-      await replaceIn(parent, basename(target), bytes, old === undefined ? NEW_FILE_MODE : old.stat.mode & 0o777);
+      await replaceIn(parent, basename(target), bytes, (old?.stat.mode ?? use.mode ?? NEW_FILE_MODE) & 0o777);
       return { path: real, created: old === undefined };
+    });
+  }
+
+  /** Removes a file, unless it is not the one that was read before. */
+  async removeFile(path: string, use: PathUse & { readonly unchangedSince: Stats }): Promise<void> {
+    await this.#guarded({ path }, async (absolute, roots) => {
+      const old = await this.#replaced(absolute, path, use, roots);
+      if (old === undefined || !sameFile(old.stat, use.unchangedSince)) {
+        throw refused(`${path} changed after it was read, so it is not removed.`);
+      }
+      await using parent = await this.#parent(old.path, use, roots);
+      allowOrThrow(decidePath(join(parent.path, basename(old.path)), 'write', use, roots), use);
+      await removeIn(parent, basename(old.path));
     });
   }
 

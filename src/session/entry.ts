@@ -61,6 +61,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       role: z.literal('user'),
       /** Ids of the inbound messages whose text this is. */
       sources: z.array(z.string()),
+      /** Names of the skills that it brings in; they are active until the turn ends. */
+      skills: z.array(z.string()).optional(),
       content: z.array(z.discriminatedUnion('type', [text, image])),
     }),
     z.object({
@@ -82,6 +84,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       output: z.string(),
       isError: z.boolean(),
       images: z.array(image).optional(),
+      /** As for a user message. */
+      skills: z.array(z.string()).optional(),
     }),
   ]),
   /** Written before a tool of class `effect` starts. */
@@ -100,7 +104,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
   }),
   /** `summary` stands for everything up to and including the entry `upTo`; appended later than what it covers. */
   z.object({ ...base, kind: z.literal('anchor'), summary: z.string(), upTo: z.string(), reason: z.string() }),
-  /** Everything before is out of the history. */
+  /** Everything before is out of the history; one that was written in a turn leaves that turn whole. */
   z.object({ ...base, kind: z.literal('reset'), reason: z.string() }),
   /** These turns are out of the history. */
   z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()) }),

@@ -64,6 +64,11 @@ export class Session {
     return turnEntries(this.#entries, turnId);
   }
 
+  /** All that is on the tape, newest first, read from the disk as it is asked for; `onRead` is told of bytes. */
+  backwards(options: { readonly onRead?: (bytes: number) => void } = {}): AsyncGenerator<TapeEntry> {
+    return this.#options.tape.entriesBackwards(options);
+  }
+
   /** Reads further back until the turn is in memory as a whole; a turn that has not begun costs nothing. */
   async reach(turnId: string): Promise<void> {
     if (this.turn(turnId).some((entry) => entry.kind === 'turn-start')) return;

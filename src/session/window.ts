@@ -24,9 +24,9 @@ export interface Window {
 }
 
 /**
- * Finds how far back a history goes, entry by entry from the newest to older ones: to the last reset, to the `upTo`
- * of the last anchor, or to a `dropUpTo`. An anchor whose `upTo` is not on the tape is ignored, since then everything
- * it stands for is still in the window.
+ * Finds how far back a history goes, entry by entry from the newest to older ones: to the last reset (to the beginning
+ * of its turn, when it was written in one), to the `upTo` of the last anchor, or to a `dropUpTo`. An anchor whose
+ * `upTo` is not on the tape is ignored, since then everything it stands for is still in the window.
  */
 export class WindowScan {
   readonly #newestFirst: (TapeEntry | undefined)[] = [];
@@ -38,6 +38,8 @@ export class WindowScan {
   /** How many of the entries, newest first, are in the history; undefined while no boundary was found. */
   #inside: number | undefined;
   #boundary: Window['boundary'] = 'start';
+  /** The turn that the last reset was written in. */
+  #resetIn: string | undefined;
   #summary: Summary | null = null;
 
   /** Takes the next older entry; false when nothing older matters any more. */
@@ -64,7 +66,14 @@ export class WindowScan {
   }
 
   #extend(entry: TapeEntry): boolean {
-    if (entry.kind === 'reset') return this.#end('reset', null);
+    if (this.#resetIn !== undefined && entry.turn !== null && entry.turn !== this.#resetIn) {
+      return this.#end('reset', null);
+    }
+    if (entry.kind === 'reset') {
+      if (entry.turn === null) return this.#end('reset', null);
+      this.#resetIn = entry.turn;
+    }
+    if (entry.kind === 'turn-start' && entry.turn === this.#resetIn) return this.#end('reset', null);
     if (entry.kind === 'anchor') this.#anchors.push(entry);
     if (entry.kind === 'trim') this.#trims.push(entry);
     if (isCarrier(entry)) this.#carrier ??= entry;

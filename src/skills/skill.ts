@@ -2,6 +2,8 @@
 export interface SkillText {
   /** Usable as a word in a command and in `$name`: lower case letters, digits, hyphens. */
   readonly name: string;
+  /** The name as its author wrote it, white space folded; only where it differs from `name`. */
+  readonly writtenName?: string;
   /** One paragraph, white space folded, never empty. */
   readonly description: string;
   /** What stands behind the front matter, line ends as LF. */

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { PathGuard } from '../security/paths.ts';
 import { AppError } from '../util/errors.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { decidePathUse, readWhole, useOf } from './file-access.ts';
+import { decidePathUse, readWhole, writeThrough, type FileAccess } from './file-access.ts';
 import { decodeText, encodeText } from './file-text.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool } from './tool.ts';
@@ -12,7 +11,8 @@ const CANDIDATES = 5;
 /** How many lines of occurrences are named. */
 const MOST_PLACES = 20;
 
-export function editFileTool(guard: PathGuard): Tool {
+export function editFileTool(files: FileAccess): Tool {
+  const { guard } = files;
   return defineTool({
     name: 'edit_file',
     description: 'Replace one exact piece of a text file. oldText must occur exactly once unless replaceAll is true.',
@@ -27,9 +27,9 @@ export function editFileTool(guard: PathGuard): Tool {
     decide: ({ path }, context) => decidePathUse(guard, path, 'write', context),
     execute: async ({ path, oldText, newText, replaceAll = false }, context) => {
       const title = `edit ${path}`;
-      if (oldText === '') return createNew(guard, { path, newText }, context);
-      const { bytes, stat } = await readWhole(guard, path, context);
-      const decoded = decodeText(bytes);
+      if (oldText === '') return createNew(files, { path, newText }, context);
+      const read = await readWhole(guard, path, context);
+      const decoded = decodeText(read.bytes);
       if ('binary' in decoded) return errorResult(title, 'This is a binary file, so it is not edited.');
       const { text, format } = decoded;
       // Line ends are read as \n; only a file of mixed ends may hold the text with bare ones.
@@ -44,7 +44,7 @@ export function editFileTool(guard: PathGuard): Tool {
         );
       }
       const changed = text.split(wanted).join(crlf ? toCrlf(newText) : newText);
-      await guard.writeFile(path, encodeText(changed, format), { ...useOf(context), unchangedSince: stat });
+      await writeThrough(files, { path, bytes: encodeText(changed, format), read }, context);
       return {
         title: `edited ${path}`,
         output: `Replaced ${plural(places.length, 'occurrence')} at ${linesOf(text, places)}.`,
@@ -55,11 +55,11 @@ export function editFileTool(guard: PathGuard): Tool {
 }
 
 async function createNew(
-  guard: PathGuard,
+  files: FileAccess,
   { path, newText }: { path: string; newText: string },
   context: Parameters<Tool['execute']>[1],
 ): ReturnType<Tool['execute']> {
-  const exists = await readWhole(guard, path, context).then(
+  const exists = await readWhole(files.guard, path, context).then(
     () => true,
     (error: unknown) => {
       if (error instanceof AppError && error.facts['code'] === 'ENOENT') return false;
@@ -72,7 +72,7 @@ async function createNew(
       'oldText is empty, which is for new files only, and the file exists. Use write_file to replace it.',
     );
   }
-  await guard.writeFile(path, Buffer.from(newText, 'utf8'), useOf(context));
+  await writeThrough(files, { path, bytes: Buffer.from(newText, 'utf8') }, context);
   return { title: `created ${path}`, output: 'Created.', metadata: { size: Buffer.byteLength(newText) } };
 }
 

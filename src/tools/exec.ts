@@ -51,7 +51,7 @@ export function createExecTool(options: ExecOptions): Tool {
       return await runCommand({
         command,
         cwd: place.folder,
-        environment: { ...environment, HOME: workspace },
+        environment: { ...environment, ...context.skills?.env, HOME: workspace },
         timeoutMs: seconds * 1000,
         signal,
         clock,

@@ -1,10 +1,23 @@
 import type { PathAccess, PathDecision } from '../security/path-rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../security/paths.ts';
+import { LARGEST_COPY, type ChangeLog } from '../storage/change-log.ts';
 import { AppError } from '../util/errors.ts';
 import type { ToolContext, ToolDecision } from './tool.ts';
 
-/** Larger files are not read whole. */
-const MOST_BYTES = 50 * 1024 * 1024;
+/** Larger files are not read whole; of all that are a copy can be kept. */
+const MOST_BYTES = LARGEST_COPY;
+
+/** Where what a tool is about to replace is written down, durably, before it is replaced. */
+export type ChangeRecorder = Pick<ChangeLog, 'recordChange'>;
+
+/** What a tool that changes files is given. */
+export interface FileAccess {
+  readonly guard: PathGuard;
+  readonly changes: ChangeRecorder;
+}
+
+/** The tools that change files, all through `writeThrough`: what they did can be undone. */
+export const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit_file', 'apply_patch']);
 
 /** On whose behalf a tool touches a path; an approval covers exactly the path that was shown. */
 export function useOf({ role, taint, approved, readRoots }: ToolContext): PathUse {
@@ -54,5 +67,51 @@ export async function readWhole(
     return { path: real, stat, bytes: await handle.readFile() };
   } finally {
     await handle.close();
+  }
+}
+
+/** A file as `readWhole` found it. */
+type WholeFile = Awaited<ReturnType<typeof readWhole>>;
+
+/**
+ * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it can not be kept,
+ * nothing is written. Refuses when the file changed since `read`, or while it was being kept.
+ */
+export async function writeThrough(
+  { guard, changes }: FileAccess,
+  { path, bytes, read }: { readonly path: string; readonly bytes: Uint8Array; readonly read?: WholeFile },
+  context: ToolContext,
+): ReturnType<PathGuard['writeFile']> {
+  const place = await guard.check(path, 'write', context);
+  if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
+  const before = read === undefined ? await readBefore(guard, path, context) : read;
+  const { sessionKey, turnId, callId } = context;
+  await changes.recordChange({
+    sessionKey,
+    turnId,
+    callId,
+    path: before?.path ?? place.path,
+    before: before === null ? null : { bytes: before.bytes, mode: before.stat.mode & 0o777 },
+    after: bytes,
+  });
+  return await guard.writeFile(path, bytes, { ...useOf(context), unchangedSince: before?.stat ?? null });
+}
+
+/** What a write replaces; null: nothing. A file too large for a copy comes without its bytes. */
+async function readBefore(
+  guard: PathGuard,
+  path: string,
+  context: ToolContext,
+): Promise<(Omit<WholeFile, 'bytes'> & { readonly bytes: Buffer | null }) | null> {
+  try {
+    const { handle, path: real, stat } = await guard.openForReading(path, useOf(context));
+    try {
+      return { path: real, stat, bytes: stat.size > LARGEST_COPY ? null : await handle.readFile() };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.facts['code'] === 'ENOENT') return null;
+    throw error;
   }
 }

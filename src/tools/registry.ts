@@ -7,6 +7,7 @@ import { parseArguments } from './arguments.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
 import { capOutput, errorResult, failureLine } from './result.ts';
 import { toJsonSchema } from './schema.ts';
+import { refusedBySkills } from './skill-limits.ts';
 import type {
   ApprovalAnswer,
   ApprovalRequest,
@@ -114,6 +115,11 @@ export class ToolRegistry {
     return [...this.#tools.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
   }
 
+  /** The tool that a name means, also by a name that models know from elsewhere. */
+  named(name: string): Pick<Tool, 'name' | 'effect'> | undefined {
+    return this.#find(name);
+  }
+
   /** Unknown names count as `none`: calling them does nothing. */
   effectOf(name: string): EffectClass {
     return this.#find(name)?.effect ?? 'none';
@@ -123,6 +129,8 @@ export class ToolRegistry {
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
     const ready = this.#prepare(call, context.role);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
+    const limited = refusedBySkills(ready.tool.name, ready.params, context.skills);
+    if (limited !== null) return { decision: 'deny', reason: limited };
     try {
       return (await ready.tool.decide?.(ready.params, context)) ?? { decision: 'allow' };
     } catch (error) {

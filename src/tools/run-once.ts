@@ -33,6 +33,7 @@ export async function runToolOnce(
     signal: new AbortController().signal,
     role: 'owner',
     origin: 'user',
+    chatType: 'direct',
     taint: { untrusted: false, private: false },
     approve: async () => ({ approved: false, reason: 'nobody can be asked here' }),
     progress: () => {},

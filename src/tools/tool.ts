@@ -25,6 +25,17 @@ export interface ApprovalRequest {
 
 export type ApprovalAnswer = { readonly approved: true } | { readonly approved: false; readonly reason: string };
 
+/** What the skills that are active in a turn ask for. */
+export interface ActiveSkills {
+  readonly names: readonly string[];
+  /** Real paths of their folders; what lies there may always be read. */
+  readonly folders: readonly string[];
+  /** A call must match one of them; null: no limit. */
+  readonly allowed: readonly { readonly tool: string; readonly commandPrefix?: string }[] | null;
+  /** Variables for child processes. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export interface ToolContext {
   readonly sessionKey: string;
   readonly turnId: string;
@@ -38,7 +49,11 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   readonly role: Role;
   readonly origin: Origin;
+  /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one. */
+  readonly chatType?: 'direct' | 'group';
   readonly taint: Taint;
+  /** @default none are active */
+  readonly skills?: ActiveSkills;
   /** The `detail` of the request that a person allowed for this very call; undefined when none was needed. */
   readonly approved?: string;
   /** Asks a person who may allow it; no answer and nobody to ask are a no. */
@@ -60,6 +75,8 @@ export interface ToolResult {
   readonly untrusted?: boolean;
   readonly private?: boolean;
   readonly media?: readonly Media[];
+  /** The skill whose text this is; it is active from now to the end of the turn. */
+  readonly skill?: string;
 }
 
 /** What policy says of a call before it runs. */

@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import type { PathGuard } from '../security/paths.ts';
 import { plural } from '../util/text.ts';
-import { decidePathUse, useOf } from './file-access.ts';
+import { decidePathUse, writeThrough, type FileAccess } from './file-access.ts';
 import { defineTool, type Tool } from './tool.ts';
 
-export function writeFileTool(guard: PathGuard): Tool {
+export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
     description: 'Create a file or replace its whole content; missing folders are created.',
@@ -14,10 +13,10 @@ export function writeFileTool(guard: PathGuard): Tool {
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',
-    decide: ({ path }, context) => decidePathUse(guard, path, 'write', context),
+    decide: ({ path }, context) => decidePathUse(files.guard, path, 'write', context),
     execute: async ({ path, content }, context) => {
       const bytes = Buffer.from(content, 'utf8');
-      const { created } = await guard.writeFile(path, bytes, useOf(context));
+      const { created } = await writeThrough(files, { path, bytes }, context);
       const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
       return {
         title: `${created ? 'created' : 'replaced'} ${path}`,

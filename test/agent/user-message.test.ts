@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { buildSystemPrompt } from '../../src/agent/prompt.ts';
 import { localTime, userEntry } from '../../src/agent/user-message.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { inboundMessage } from '../support/inbound.ts';
@@ -8,6 +7,7 @@ const options = {
   timezone: 'Europe/Berlin',
   redact: (text: string) => text.replaceAll('s3cret', '[redacted]'),
   media: new MediaStore('/nonexistent'),
+  skills: async () => [],
 };
 
 async function block(overrides: Parameters<typeof inboundMessage>[0]): Promise<string> {
@@ -53,22 +53,4 @@ test.each([
   ['America/St_Johns', '2025-12-31 20:30 Wed (America/St_Johns)'],
 ])('the local time of %s is %s', (zone, expected) => {
   expect(localTime(Date.UTC(2026, 0, 1, 0, 0), zone)).toBe(expected);
-});
-
-describe('the system prompt', () => {
-  const facts = { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace' };
-
-  test('is the same bytes for the same facts and files', () => {
-    const files = [{ name: 'SOUL.md', text: 'be kind' }];
-    expect(buildSystemPrompt(facts, files)).toEqual(buildSystemPrompt(facts, files));
-  });
-
-  test('skips empty files and cuts long ones with a notice', () => {
-    const layers = buildSystemPrompt(facts, [
-      { name: 'AGENTS.md', text: '  \n' },
-      { name: 'SOUL.md', text: 'x'.repeat(30_000) },
-    ]).join('');
-    expect(layers).not.toContain('AGENTS.md');
-    expect(layers).toContain('[SOUL.md is cut here: 30000 characters, 20000 shown]');
-  });
 });

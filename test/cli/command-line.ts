@@ -18,6 +18,7 @@ export class CommandLine {
   readonly started: AssistantSettings[] = [];
   readonly logged: { message: string; fields: Record<string, unknown> }[] = [];
   readonly exits: number[] = [];
+  readonly restarts: boolean[] = [];
   /** Whether a gateway of this home is running. */
   running = false;
   env: Readonly<Record<string, string>> = {};
@@ -64,6 +65,7 @@ export class CommandLine {
         return { [Symbol.dispose]: () => this.#signals.delete(listener) };
       },
       onStray: () => ({ [Symbol.dispose]: () => {} }),
+      restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
       connect: async () => (this.running ? this.assistant : undefined),
       app: async () => ({ createAssistant: async (settings) => this.#start(settings) }),

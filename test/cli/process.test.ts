@@ -81,10 +81,6 @@ describe('the process', () => {
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ running: false, home });
   });
-
-  test('on an older Node says in one sentence what it needs', async () => {
-    expect(await node([...olderNode(), MAIN, '--version'])).toEqual({ code: 1, out: '', err: OLD });
-  });
 });
 
 describe('the launcher', () => {

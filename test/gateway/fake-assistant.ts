@@ -8,6 +8,7 @@ import type {
   SendOptions,
   TurnSummary,
 } from '../../src/gateway/assistant-port.ts';
+import type { RequestHandlers, RequestName, RequestParams, RequestResult } from '../../src/gateway/requests.ts';
 
 export const INFO: AssistantInfo = {
   version: '1.2.3',
@@ -125,6 +126,15 @@ export class FakeAssistant implements AssistantPort, AsyncDisposable {
     if (name === 'exec') return { decision: 'deny', reason: 'not here', result: null };
     const result = { title: `ran ${name}`, output: json, metadata: {}, isError: name === 'broken' };
     return { decision: 'allow', reason: null, result: dryRun ? null : result };
+  }
+
+  /** What requests are answered with. */
+  answers: Partial<RequestHandlers> = {};
+
+  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
+    const answer = this.answers[name];
+    if (answer === undefined) throw new Error(`nobody expected the request ${name}`);
+    return await answer(params);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -81,7 +81,7 @@ const wildEntry: fc.Arbitrary<EntryDraft> = fc.oneof(
   fc.tuple(text, id).map(([words, upTo]) => anchor(words, upTo)),
   fc.record({ stubUpTo: fc.option(id), imagesUpTo: fc.option(id), dropUpTo: fc.option(id) }).map(trim),
   fc.array(turn, { maxLength: 2 }).map((turns) => retract(...turns)),
-  fc.constant(reset()),
+  fc.option(turn).map((t) => reset({}, t)),
 );
 
 export const wildTape: fc.Arbitrary<readonly EntryDraft[]> = fc

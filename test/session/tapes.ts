@@ -101,7 +101,12 @@ export const trim = (cuts: Partial<Pick<EntryOf<'trim'>, 'stubUpTo' | 'imagesUpT
   ...cuts,
 });
 
-export const reset = (flags: Flags = {}): EntryDraft => ({ kind: 'reset', turn: null, reason: '/new', ...flags });
+export const reset = (flags: Flags = {}, turn: string | null = null): EntryDraft => ({
+  kind: 'reset',
+  turn,
+  reason: '/new',
+  ...flags,
+});
 export const retract = (...turns: string[]): EntryDraft => ({ kind: 'retract', turn: null, turns });
 export const note = (text: string): EntryDraft => ({ kind: 'note', turn: null, text });
 

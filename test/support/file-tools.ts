@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PathGuard, type PathGuardOptions } from '../../src/security/paths.ts';
+import { ChangeLog } from '../../src/storage/change-log.ts';
 import { editFileTool } from '../../src/tools/edit-file.ts';
 import { listDirTool } from '../../src/tools/list-dir.ts';
 import { readFileTool } from '../../src/tools/read-file.ts';
@@ -16,6 +17,10 @@ export interface FileTools extends AsyncDisposable {
   readonly home: string;
   readonly workspace: string;
   readonly registry: ToolRegistry;
+  readonly guard: PathGuard;
+  /** What the tools recorded. */
+  readonly changes: ChangeLog;
+  readonly clock: VirtualClock;
   /** Every request that a person was asked to allow. */
   readonly asked: ApprovalRequest[];
   /** Calls a tool as the owner, who allows what is asked. */
@@ -41,21 +46,26 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
     { workspace, home, readRoots: [], restrictToWorkspace: true, ...options.paths?.(home) },
     options.beforeWrite,
   );
+  const clock = new VirtualClock();
   const registry = new ToolRegistry({
     policy: { allow: ['*'], deny: [], guest: [] },
-    clock: new VirtualClock(),
+    clock,
     redact: (text) => text,
     maxOutput: 16_000,
   });
   registry.register(readFileTool({ guard, pageChars: options.pageChars ?? 15_600 }));
-  registry.register(writeFileTool(guard));
-  registry.register(editFileTool(guard));
+  const changes = new ChangeLog({ folder: join(home, 'versions', 'undo'), clock });
+  registry.register(writeFileTool({ guard, changes }));
+  registry.register(editFileTool({ guard, changes }));
   registry.register(listDirTool(guard));
   const asked: ApprovalRequest[] = [];
   return {
     home,
     workspace,
     registry,
+    guard,
+    changes,
+    clock,
     asked,
     call: (name, args, overrides = {}) => {
       const context = testToolContext({

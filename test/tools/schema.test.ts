@@ -9,10 +9,11 @@ import { toJsonSchema } from '../../src/tools/schema.ts';
 import { writeFileTool } from '../../src/tools/write-file.ts';
 
 const guard = new PathGuard({ workspace: '/w/workspace', home: '/w', readRoots: [], restrictToWorkspace: true });
+const changes = { recordChange: async (): Promise<void> => {} };
 const tools = [
   readFileTool({ guard, pageChars: 15_600 }),
-  writeFileTool(guard),
-  editFileTool(guard),
+  writeFileTool({ guard, changes }),
+  editFileTool({ guard, changes }),
   listDirTool(guard),
 ].map((tool) => ({ tool, name: tool.name, spec: toJsonSchema(tool.parameters) }));
 

@@ -33,11 +33,15 @@ export interface StatusReport {
 }
 
 export interface CommandContext {
+  /** Of the command itself; it has no entries on the tape. */
+  readonly turnId: string;
   readonly message: InboundMessage;
   /** What stands behind the command, trimmed, case and line breaks kept. */
   readonly args: string;
   /** How many waiting messages a command that interrupts dropped. */
   readonly dropped: number;
+  /** Aborts by /stop in this session and when the process ends. */
+  readonly signal: AbortSignal;
 }
 
 /** Instead of a reply: the messages of this turn are answered again. */

@@ -2,7 +2,7 @@ import { deadline, sleep, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
-import { backoffMs } from '../backoff.ts';
+import { backoffMs } from '../../util/backoff.ts';
 import { callFailure, isTokenRefused } from './errors.ts';
 import { updateHead } from './update.ts';
 

@@ -1,0 +1,294 @@
+import type { InboundMessage } from '../bus/messages.ts';
+import type { ArchiveDraft, ArchiveRow } from '../journal/archives.ts';
+import { unarchived } from '../memory/plan.ts';
+import { endedTurns, readStretch, type TurnSpan } from '../memory/stretch.ts';
+import { asRole, weakest } from '../security/access.ts';
+import type { Session } from '../session/session.ts';
+import type { RunningTurn } from '../tools/tape.ts';
+import { raceAbort, deadline } from '../util/clock.ts';
+import { plural } from '../util/text.ts';
+import type { IdFactory } from '../util/ids.ts';
+import { Slots } from '../util/slots.ts';
+import { settleQuestion, type ConfirmMemory } from './archive-memory.ts';
+import { archivedOf } from './archive-place.ts';
+import { readProgress, type ArchiveProgress } from './archive-progress.ts';
+import { runArchive, type ArchiveOutcome, type ArchiveRunPorts } from './archive-run.ts';
+import { SizePlanner } from './archive-size.ts';
+import { BackgroundWork } from './background-work.ts';
+import type { ContextWindow, Outline } from './context-window.ts';
+import { resetDraft } from './tape-actions.ts';
+import type { ChosenModel } from './turn-context.ts';
+
+export interface ArchivingPorts extends Omit<ArchiveRunPorts, 'signal' | 'borders' | 'modelOf'> {
+  /** The model that was chosen for a session. */
+  readonly sessionModel: (sessionKey: string) => ChosenModel;
+  readonly context: Pick<ContextWindow, 'report' | 'overflows'>;
+  /** Asks the owner whether MEMORY.md may change so; null: nobody can be asked, which is a no. */
+  readonly confirm: ConfirmMemory | null;
+  /** Tells the people of a session something; the same id is told once. */
+  readonly notify: (sessionKey: string, notice: { readonly id: string; readonly text: string }) => Promise<void>;
+  readonly newId: IdFactory;
+  /** `memory.consolidateAt` */
+  readonly consolidateAt: number;
+}
+
+export interface ResetOptions {
+  /** @default true */
+  readonly archive?: boolean;
+  /** @default null */
+  readonly during?: RunningTurn | null;
+}
+
+/** What the next request of a session is made of. */
+export type NextRequest = Omit<Outline, 'turnId'>;
+
+/** Who waits for an archive. */
+interface Asked {
+  readonly message?: InboundMessage | undefined;
+  readonly stop?: AbortSignal | undefined;
+}
+
+const AT_ONCE = 2;
+const MOST_ROUNDS = 5;
+const LONGEST_WAIT_MS = 30_000;
+/** After the first failure and after the second. */
+const RETRY_MS = [60_000, 600_000] as const;
+const BUDGET_RETRY_MS = 3_600_000;
+
+/**
+ * Puts what leaves a conversation into memory: in the background when it grows too long or begins afresh, at once for
+ * /mem. One archive at a time per session. Start it before channels open; dispose it before sessions and journal.
+ */
+export class Archiving implements AsyncDisposable {
+  readonly #ports: ArchivingPorts;
+  readonly #run: ArchiveRunPorts;
+  readonly #planner: SizePlanner;
+  readonly #work: BackgroundWork;
+  readonly #consolidating = new Map<string, Promise<void>>();
+  /** Archives with a question that is being asked. */
+  readonly #asking = new Set<string>();
+
+  constructor(ports: ArchivingPorts) {
+    this.#ports = ports;
+    this.#planner = new SizePlanner(ports);
+    this.#work = new BackgroundWork({
+      ...ports,
+      atOnce: AT_ONCE,
+      name: 'archiving a conversation',
+      onFailure: (key) => this.#retryIn(RETRY_MS[0], key),
+    });
+    this.#run = {
+      ...ports,
+      signal: this.#work.signal,
+      borders: new Slots(1),
+      modelOf: async (session) => {
+        const model = ports.sessionModel(session.key);
+        const name = { provider: model.providerName, model: model.model };
+        const { window } = await ports.context.report({ session, model: name, system: [], tools: [] });
+        return { model, window };
+      },
+    };
+  }
+
+  /** Takes up in the background what an earlier process left. */
+  start(): void {
+    const sessions = new Set(this.#ports.archives.open().map((row) => row.session));
+    for (const key of sessions) void this.#work.background(key, () => this.#finishOpen(key));
+  }
+
+  /** After a turn was closed: archives in the background when the next request would be long. */
+  afterTurn(request: NextRequest): void {
+    const { session } = request;
+    if (this.#consolidating.has(session.key) || this.#work.signal.aborted) return;
+    void this.#work.beside(session.key, async () => {
+      if (this.#planner.isDue(session, await this.#ports.context.report(request))) await this.#begin(request);
+    });
+  }
+
+  /** Before a turn's first model call: where that would not fit, waits at most 30 s for older parts to leave. */
+  async beforeTurn(request: NextRequest): Promise<void> {
+    if (!(await this.#ports.context.overflows(request))) return;
+    using limit = deadline(this.#ports.clock, LONGEST_WAIT_MS, 'waiting for consolidation');
+    await raceAbort(this.#begin(request), AbortSignal.any([limit.signal, this.#work.signal])).catch(() => {});
+  }
+
+  /**
+   * Begins a session afresh; what it was goes into memory in the background, unless `archive` is false. `during`: the
+   * turn that asks for it.
+   */
+  async resetSession(
+    sessionKey: string,
+    reason: string,
+    { archive = true, during = null }: ResetOptions = {},
+  ): Promise<void> {
+    const { sessions, archives, newId } = this.#ports;
+    const session = await sessions.open(sessionKey);
+    await this.#run.borders.run(async () => {
+      const id = during === null ? newId() : `reset:${during.callId}`;
+      const { fresh } = await this.#freshTurns(session);
+      const isBegun = during !== null && archives.open(sessionKey).some((row) => row.upTo === id);
+      if (archive && fresh.length > 0 && !isBegun) {
+        await archives.begin(this.#draft(sessionKey, 'new', fresh, { upTo: id }));
+      }
+      await session.append([{ ...resetDraft(reason, during), id }]);
+    });
+    void this.#work.background(sessionKey, () => this.#finishOpen(sessionKey));
+  }
+
+  /** Archives a conversation now, with a note of the owner's; returns what to say. `stop`: the owner gave it up. */
+  async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<string> {
+    const { sessions, archives } = this.#ports;
+    const { sessionKey, role, chatType } = message;
+    const note = text.trim() === '' ? null : text;
+    return await this.#work.inLine(sessionKey, async () => {
+      // What is half done would be archived twice.
+      for (const row of this.#openRows(sessionKey)) if (row.state === 'answered') await this.#finish(row);
+      const { turns, fresh } = await this.#freshTurns(await sessions.open(sessionKey));
+      if (fresh.length === 0 && note === null) return 'There is nothing new to archive since the last time.';
+      const row = await archives.begin({
+        ...this.#draft(sessionKey, 'mem', fresh, { upTo: turns.at(-1)?.end ?? null, note }),
+        direct: chatType === 'direct',
+        role: weakest(role, ...fresh.map((turn) => asRole(turn.role))),
+      });
+      try {
+        return saying(await this.#finish(row, { message, stop }), fresh.length);
+      } catch (error) {
+        if (stop?.aborted !== true || this.#work.signal.aborted) throw error;
+        await this.#giveUp(row);
+        return 'I stopped archiving.';
+      }
+    });
+  }
+
+  /** Resolves when nothing is under way any more. */
+  idle(): Promise<void> {
+    return this.#work.idle();
+  }
+
+  /** Stops; what is not finished is taken up at the next start. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#work[Symbol.asyncDispose]();
+  }
+
+  /** The one consolidation of a session that is under way, begun if there is none. */
+  #begin(request: NextRequest): Promise<void> {
+    const { key } = request.session;
+    const running = this.#consolidating.get(key);
+    if (running !== undefined) return running;
+    const work = this.#work
+      .background(key, () => this.#consolidate(request))
+      .finally(() => this.#consolidating.delete(key));
+    this.#consolidating.set(key, work);
+    return work;
+  }
+
+  async #consolidate(request: NextRequest): Promise<void> {
+    const { session } = request;
+    const { context, archives, log } = this.#ports;
+    const before = await context.report(request);
+    let now = before;
+    if (!this.#planner.isDue(session, now)) return;
+    for (let round = 0; round < MOST_ROUNDS && this.#planner.isLong(now); round += 1) {
+      const open = this.#openRows(session.key).find((row) => row.reason === 'size');
+      const upTo = open === undefined ? await this.#planner.plan(session, now, before.used - now.used) : null;
+      if (open === undefined && upTo === null) break;
+      const row = open ?? (await archives.begin(this.#draft(session.key, 'size', [], { upTo })));
+      const { outcome } = await this.#finish(row);
+      if (outcome === 'failed') return;
+      now = await context.report(request);
+    }
+    const shrank = this.#planner.review(session, before.used, now.used);
+    const facts = { session: session.key, before: before.used, after: now.used };
+    if (shrank) log.info('older parts of a conversation went into memory', facts);
+    else log.debug('a conversation could not be made shorter', facts);
+  }
+
+  async #finishOpen(key: string): Promise<void> {
+    for (const row of this.#openRows(key)) {
+      const result = await this.#finish(row);
+      if (result.outcome !== 'failed' || row.reason !== 'new') continue;
+      const failures = this.#ports.archives.get(row.id)?.failures ?? 1;
+      this.#retryIn(result.held ? BUDGET_RETRY_MS : (RETRY_MS[failures - 1] ?? BUDGET_RETRY_MS), key);
+    }
+  }
+
+  async #finish(row: ArchiveRow, { message, stop }: Asked = {}): Promise<ArchiveOutcome> {
+    const signal = AbortSignal.any([this.#work.signal, ...(stop === undefined ? [] : [stop])]);
+    const now = this.#ports.archives.get(row.id) ?? row;
+    const result = await runArchive(now, { ...this.#run, signal }, message);
+    if (result.outcome === 'done' && result.progress.questions.length > 0) this.#askOwner(row, result.progress);
+    if (result.outcome === 'failed' && row.reason === 'mem') await this.#giveUp(row);
+    return result;
+  }
+
+  /** A /mem that failed is not tried again; what it had archived by then stays archived. */
+  async #giveUp({ id }: ArchiveRow): Promise<void> {
+    const { archives } = this.#ports;
+    const row = archives.get(id);
+    const doneTo = row === undefined ? null : readProgress(row).doneTo;
+    await archives.save(id, doneTo === null ? { state: 'dropped' } : { state: 'done', upTo: doneTo });
+  }
+
+  /** Waits for the owner beside everything else; the archive is finished when all questions are. */
+  #askOwner({ id, session }: ArchiveRow, { questions }: ArchiveProgress): void {
+    const { archives, notify } = this.#ports;
+    this.#asking.add(id);
+    void this.#work.beside(session, async () => {
+      try {
+        for (const [n, question] of questions.entries()) {
+          const asked = { id: `archive:${id}:${n}`, session };
+          const settled = await settleQuestion(question, asked, { ...this.#ports, signal: this.#work.signal });
+          if (!settled.agreed) await notify(session, { id: `${asked.id}:kept`, text: settled.sentence });
+        }
+        await archives.save(id, { state: 'done' });
+      } finally {
+        this.#asking.delete(id);
+      }
+    });
+  }
+
+  async #freshTurns(
+    session: Session,
+  ): Promise<{ readonly turns: readonly TurnSpan[]; readonly fresh: readonly TurnSpan[] }> {
+    const turns = endedTurns(await readStretch(session));
+    return { turns, fresh: unarchived(turns, archivedOf(session.key, turns, this.#ports.archives).archived) };
+  }
+
+  #draft(
+    session: string,
+    reason: ArchiveDraft['reason'],
+    turns: readonly TurnSpan[],
+    { upTo, note = null }: { readonly upTo: string | null; readonly note?: string | null },
+  ): ArchiveDraft {
+    const { archives, newId } = this.#ports;
+    const last = archives.lastMessage(session);
+    const role = weakest(...turns.map((turn) => asRole(turn.role)), ...(last === undefined ? [] : [last.role]));
+    return { id: newId(), session, reason, role, direct: last?.chatType === 'direct', upTo, note };
+  }
+
+  #openRows(key: string): readonly ArchiveRow[] {
+    return this.#ports.archives.open(key).filter((row) => !this.#asking.has(row.id));
+  }
+
+  #retryIn(ms: number, key: string): void {
+    this.#work.later(key, ms, () => this.#finishOpen(key));
+  }
+}
+
+/** The answer to a /mem. */
+function saying(result: ArchiveOutcome, exchanges: number): string {
+  switch (result.outcome) {
+    case 'failed':
+      return `I could not archive this: ${result.reason} /mem tries again.`;
+    case 'dropped':
+      return 'The conversation began afresh meanwhile, so there is nothing to archive any more.';
+    case 'done': {
+      const { progress, own } = result;
+      const what = exchanges === 0 ? 'your note' : plural(exchanges, 'exchange');
+      const log = `I archived ${what} in HISTORY.md.`;
+      if (!own) return `${log} MEMORY.md is only written from your direct chats.`;
+      if (progress.questions.length > 0) return `${log} MEMORY.md changes only if you agree.`;
+      return `${log} MEMORY.md ${progress.memory === 'changed' ? 'was brought up to date' : 'stays as it is'}.`;
+    }
+  }
+}

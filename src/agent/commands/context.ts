@@ -1,0 +1,54 @@
+import type { ContextReport } from '../context-window.ts';
+import type { Command } from './command.ts';
+
+/** What the next request of a session is made of. */
+export interface PromptReport {
+  readonly session: string;
+  /** `provider/model` */
+  readonly model: string;
+  /** The layers of the system prompt, in order. */
+  readonly layers: readonly { readonly name: string; readonly text: string }[];
+  readonly toolCount: number;
+  readonly messageCount: number;
+  /** Estimates; `layers` in the order of the layers. */
+  readonly tokens: ContextReport;
+}
+
+interface ContextPorts {
+  prompt(sessionKey: string): Promise<PromptReport>;
+}
+
+export const contextCommand = ({ prompt }: ContextPorts): Command => ({
+  name: 'context',
+  description: 'what the model is sent here, and how much room is left',
+  role: 'trusted',
+  priority: false,
+  interrupts: false,
+  run: async ({ message }) => contextLines(await prompt(message.sessionKey)).join('\n'),
+});
+
+/** One line for each thing in a request, in the order in which they are sent. */
+export function contextLines(report: PromptReport): readonly string[] {
+  const { tokens } = report;
+  const rows = [
+    ...report.layers.map(({ name, text }, index) =>
+      row(name, tokens.layers[index] ?? 0, `${count(text.length)} characters`),
+    ),
+    row('tools', tokens.tools, `${report.toolCount}`),
+    row('conversation', tokens.history, `${report.messageCount} messages`),
+  ];
+  const percent = Math.round(100 * tokens.share);
+  return [
+    `Model: \`${report.model}\``,
+    ...rows,
+    `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
+  ];
+}
+
+function row(name: string, tokens: number, what: string): string {
+  return `- ${name}: ${count(tokens)} tokens (${what})`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}

@@ -1,0 +1,48 @@
+import type { Skill } from '../../skills/skill.ts';
+import { nearest, oneLine } from '../../util/text.ts';
+import type { Command } from './command.ts';
+
+interface SkillsPorts {
+  /** Every skill, by name. */
+  skills(): Promise<readonly Skill[]>;
+}
+
+export const skillsCommand = ({ skills }: SkillsPorts): Command => ({
+  name: 'skills',
+  description: 'what I have learned; `/skills name` tells more',
+  role: 'trusted',
+  priority: false,
+  interrupts: false,
+  run: async ({ args }) => {
+    const all = await skills();
+    if (args !== '') return details(all, args.toLowerCase());
+    if (all.length === 0) return 'There are no skills. Put a folder with a SKILL.md into `skills/` of the workspace.';
+    return [...all.map(line), '`/name what to do` or `$name` in a message uses one.'].join('\n');
+  },
+});
+
+function line({ name, description, missing, always }: Skill): string {
+  const state = missing.length > 0 ? ` (needs ${missing.join(', ')})` : always ? ' (always active)' : '';
+  return `- **${name}**${state}: ${oneLine(description, 160)}`;
+}
+
+function details(all: readonly Skill[], name: string): string {
+  const skill = all.find((candidate) => candidate.name === name);
+  if (skill === undefined) {
+    const guess = nearest(
+      name,
+      all.map((candidate) => candidate.name),
+    );
+    return `There is no skill ${oneLine(name, 60)}.${guess === undefined ? '' : ` Did you mean ${guess}?`}`;
+  }
+  const { missing, install, homepage, license, warnings } = skill;
+  return [
+    `**${skill.name}** (${skill.source}): ${skill.description}`,
+    `In \`${skill.folder}\``,
+    ...(missing.length === 0 ? [] : [`Needs ${missing.join(', ')}`]),
+    ...install.map((way) => `Can be installed: ${way}`),
+    ...(homepage === undefined ? [] : [homepage]),
+    ...(license === undefined ? [] : [`Licence: ${license}`]),
+    ...warnings.map((warning) => `⚠ ${warning}`),
+  ].join('\n');
+}

@@ -1,0 +1,47 @@
+import type { InboundMessage } from '../../bus/messages.ts';
+import { readSoul, soulQuestion } from '../../memory/soul.ts';
+import { diffLines } from '../../util/line-diff.ts';
+import { cut, plural } from '../../util/text.ts';
+import type { Command } from './command.ts';
+
+interface SoulPorts {
+  /** SOUL.md; empty when there is none. */
+  readonly read: () => Promise<string>;
+  /** Replaces SOUL.md as it was read, keeping the old text as a version. False when it was changed meanwhile. */
+  readonly replace: (text: string, before: string) => Promise<boolean>;
+  /** One question to the session's model, with nothing else in it. */
+  readonly ask: (
+    question: { readonly system: string; readonly text: string },
+    message: InboundMessage,
+  ) => Promise<{ readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string }>;
+}
+
+const SHOWN_CHANGES = 30;
+const SHOWN_LINE = 300;
+
+export const soulCommand = ({ read, replace, ask }: SoulPorts): Command => ({
+  name: 'soul',
+  description: 'show who I am (SOUL.md); `/soul wish` works a wish into it',
+  role: 'owner',
+  priority: false,
+  interrupts: false,
+  run: async ({ message, args }) => {
+    const soul = await read();
+    if (args === '') return soul.trim() === '' ? 'SOUL.md is empty. `/soul wish` begins it.' : soul.trim();
+    const answer = await ask(soulQuestion(soul, args), message);
+    if (!answer.ok) return kept(answer.reason);
+    const next = readSoul(answer.text);
+    if (!next.ok) return kept(`${next.problem}.`);
+    const changes = diffLines(soul.trim(), next.text.trim()).filter(({ line }) => line.trim() !== '');
+    if (changes.length === 0) return 'SOUL.md says so already; nothing was changed.';
+    if (!(await replace(next.text, soul))) return kept('somebody changed the file at the same moment.');
+    const shown = changes.slice(0, SHOWN_CHANGES).map(({ sign, line }) => `${sign} ${cut(line, SHOWN_LINE)}`);
+    const more = changes.length - shown.length;
+    const rest = more === 0 ? [] : [`… and ${plural(more, 'more line')}`];
+    return ['SOUL.md is changed, from my next answer on:', '~~~', ...shown, ...rest, '~~~'].join('\n');
+  },
+});
+
+function kept(reason: string): string {
+  return `SOUL.md stays as it is: ${reason}`;
+}

@@ -1,0 +1,117 @@
+import { createTurnSkills } from '../agent/active-skills.ts';
+import { Approvals } from '../agent/approvals.ts';
+import { createCallBounds } from '../agent/call-bounds.ts';
+import type { PromptReport } from '../agent/commands/context.ts';
+import type { HookRunner } from '../agent/hooks.ts';
+import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
+import { createTapeActions, resetDraft, type TapeActionPorts } from '../agent/tape-actions.ts';
+import type { MessageBus } from '../bus/bus.ts';
+import type { RequestHandlers } from '../gateway/requests.ts';
+import type { ModelName } from '../providers/provider.ts';
+import { PAGE_MARGIN } from '../tools/builtin.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { skillTool } from '../tools/skill.ts';
+import { tapeTool } from '../tools/tape.ts';
+import { Slots } from '../util/slots.ts';
+import type { Base } from './base.ts';
+import type { Channels } from './channels.ts';
+import { createCommands } from './commands.ts';
+import type { Models } from './models.ts';
+import { createPrompts } from './prompt.ts';
+import { createRequests } from './requests.ts';
+import { openSkills } from './skills.ts';
+import { statusOf } from './status.ts';
+import type { Stores } from './stores.ts';
+import { createTools } from './tools.ts';
+
+export interface AgentParts {
+  readonly stores: Stores;
+  readonly bus: MessageBus;
+  readonly channels: Channels;
+  readonly models: Models;
+  readonly hooks: HookRunner;
+  /** Undefined where nothing would begin anew. */
+  readonly restart: (() => void) | undefined;
+}
+
+/** The agent, joined with all it works with. */
+export interface Agent {
+  readonly loop: AgentLoop;
+  readonly ports: LoopPorts;
+  readonly approvals: Approvals;
+  readonly registry: ToolRegistry;
+  readonly requests: RequestHandlers;
+  /** Loads what the first turn needs. */
+  warm(model: ModelName): Promise<unknown>;
+}
+
+export function createAgent(base: Base, parts: AgentParts): Agent {
+  const { config, paths, clock, log, newId, redact } = base;
+  const { stores, bus, channels, models } = parts;
+  const { journal, sessions, media, spill } = stores;
+  const { timezone } = config.agent;
+  const { manager } = channels;
+  const approvals = new Approvals(clock);
+  const catalog = openSkills(config, paths, base);
+  const tools = createTools(base, stores);
+  const { registry } = tools;
+  const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
+  const prompts = createPrompts({ config, workspace: paths.workspace, catalog });
+  const { bounds, context } = createCallBounds(config, {
+    askWindow: models.contextWindow,
+    ledger: journal.usage,
+    bus,
+    registry,
+    clock,
+    log,
+  });
+  const prompt = (sessionKey: string): Promise<PromptReport> =>
+    prompts.report(sessionKey, { journal, sessions, registry, context, resolveModel: models.resolve });
+  const resetSession = async (
+    sessionKey: string,
+    reason: string,
+    { during }: Parameters<TapeActionPorts['resetSession']>[2] = { archive: true, during: null },
+  ): Promise<void> => {
+    const session = await sessions.open(sessionKey);
+    await session.append([resetDraft(reason, during)]);
+  };
+  const tape = createTapeActions({
+    openSession: (sessionKey) => sessions.open(sessionKey),
+    resetSession,
+    fullness: async (sessionKey) => (await prompt(sessionKey)).tokens,
+    clock,
+    timezone,
+  });
+  registry.register(tapeTool(tape));
+  registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
+  const ports: LoopPorts = {
+    ...{ bus, journal, sessions, registry, media, spill, approvals, bounds, clock, log, newId, redact, skills },
+    hooks: parts.hooks,
+    slots: new Slots(config.agent.maxConcurrentTurns),
+    settings: { ...config.agent, workspace: paths.workspace },
+    resolveModel: models.resolve,
+    systemPrompt: async (target, role) => (await prompts.of(target, role)).texts,
+    render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
+    turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
+    whenBusy: config.agent.whenBusy,
+    bursts: {
+      debounceMs: config.agent.debounceMs,
+      groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
+    },
+    commands: createCommands(base, {
+      ...{ stores, models, prompt, tools, tape, resetSession, catalog, skills, approvals },
+      status: (sessionKey) =>
+        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running }),
+      restart: parts.restart,
+    }),
+  };
+  const loop = new AgentLoop(ports);
+  return {
+    loop,
+    ports,
+    approvals,
+    registry,
+    requests: createRequests({ prompt, memory: stores.memory }),
+    warm: (model) => Promise.all([bounds.warm(model), catalog.read()]),
+  };
+}

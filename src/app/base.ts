@@ -1,0 +1,27 @@
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../util/clock.ts';
+import type { IdFactory } from '../util/ids.ts';
+import type { Logger } from '../util/log.ts';
+import type { Random } from '../util/random.ts';
+
+/** What every part of the composition root needs. */
+export interface Base {
+  readonly paths: HomePaths;
+  readonly loaded: LoadedConfig;
+  readonly config: Config;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: IdFactory;
+  readonly log: Logger;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Channels and HTTP are connected. */
+  readonly serving: boolean;
+}

@@ -1,0 +1,36 @@
+import type { MessageBus } from '../bus/bus.ts';
+import { Delivery } from '../channels/delivery.ts';
+import { ChannelManager } from '../channels/manager.ts';
+import { channelSource } from '../channels/registry.ts';
+import { TerminalChannel } from '../channels/terminal.ts';
+import { startTyping } from '../channels/typing.ts';
+import { enabledChannels } from '../config/channels.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Base } from './base.ts';
+
+export interface Channels {
+  readonly terminal: TerminalChannel;
+  readonly manager: ChannelManager;
+  readonly delivery: Delivery;
+}
+
+/** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
+export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; journal: Journal }): Channels {
+  const { config, clock, random, log, serving } = base;
+  const terminal = new TerminalChannel();
+  const enabled = serving ? Object.entries(enabledChannels(config)) : [];
+  const manager = new ChannelManager(
+    [
+      { name: terminal.name, kind: terminal.kind, open: async () => terminal },
+      ...enabled.map(([name, channel]) => channelSource(name, channel, { random })),
+    ],
+    { bus, clock, random, log },
+  );
+  const delivery = new Delivery({ bus, outbox: journal.outbox, outlets: manager, clock, random, log });
+  return { terminal, manager, delivery };
+}
+
+/** Shows that something is going on in the chats where it is. */
+export function showTyping(base: Base, { manager }: Channels, bus: MessageBus): Disposable {
+  return startTyping({ bus, outlets: manager, clock: base.clock });
+}

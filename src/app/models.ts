@@ -1,0 +1,38 @@
+import type { ChosenModel } from '../agent/turn-context.ts';
+import { unusableModel } from '../agent/unusable-model.ts';
+import { createProviders } from '../providers/registry.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Base } from './base.ts';
+
+export interface Models {
+  /** What answers where nothing else was chosen. */
+  readonly standard: ChosenModel;
+  /** Never throws: an unusable reference gives a provider that answers with the reason. */
+  resolve(ref: string | null): ChosenModel;
+  /** `provider/model` of what `ref` means. Throws one sentence when it can not be called. */
+  fullName(ref: string): string;
+  contextWindow: ReturnType<typeof createProviders>['contextWindow'];
+}
+
+/** Throws one sentence when the standard model can not be called. */
+export function createModels({ config, clock, random, log }: Base): Models {
+  const { model, fallbacks } = config.agent;
+  const providers = createProviders({ configs: config.providers, clock, random, log });
+  return {
+    standard: providers.resolve(model, fallbacks),
+    resolve: (ref) => {
+      try {
+        return providers.resolve(ref ?? model, fallbacks);
+      } catch (error) {
+        return unusableModel(ref ?? model, errorMessage(error));
+      }
+    },
+    fullName: (ref) => fullName(providers.resolve(ref)),
+    contextWindow: (ref) => providers.contextWindow(ref),
+  };
+}
+
+/** `provider/model` */
+export function fullName({ providerName, model }: Pick<ChosenModel, 'providerName' | 'model'>): string {
+  return `${providerName}/${model}`;
+}

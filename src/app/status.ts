@@ -1,0 +1,34 @@
+import type { StatusReport } from '../agent/commands/command.ts';
+import type { PromptReport } from '../agent/commands/context.ts';
+import type { ChannelManager } from '../channels/manager.ts';
+import type { Journal } from '../journal/journal.ts';
+import { startOfDay } from '../util/day.ts';
+import type { Base } from './base.ts';
+
+export interface StatusParts {
+  readonly journal: Journal;
+  readonly manager: ChannelManager;
+  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
+  readonly runningTurns: () => number;
+}
+
+/** How things stand, as /status tells it. */
+export async function statusOf(base: Base, sessionKey: string, parts: StatusParts): Promise<StatusReport> {
+  const { clock, config, version, startedAt, loaded } = base;
+  const { journal, manager } = parts;
+  const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
+  const prompt = await parts.prompt(sessionKey);
+  return {
+    version,
+    model: prompt.model,
+    context: prompt.tokens,
+    uptimeMs: clock.now() - startedAt,
+    runningTurns: parts.runningTurns(),
+    waitingMessages: journal.inbox.counts()['accepted'] ?? 0,
+    waitingReplies: Object.values(journal.outbox.counts()).reduce((sum, count) => sum + count, 0),
+    hereToday: day.ofSession(sessionKey),
+    today: day.total,
+    channels: manager.health(),
+    warnings: loaded.warnings,
+  };
+}

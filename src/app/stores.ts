@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { openJournal, type Journal } from '../journal/journal.ts';
+import { MemoryStore } from '../memory/store.ts';
+import { Sessions } from '../session/sessions.ts';
+import { ChangeLog } from '../storage/change-log.ts';
+import { MediaStore } from '../storage/media.ts';
+import { SpillStore } from '../storage/spill.ts';
+import type { Base } from './base.ts';
+
+/** Everything that lasts. */
+export interface Stores {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly media: MediaStore;
+  /** Long results. */
+  readonly spill: SpillStore;
+  /** What file tools replaced, for /undo. */
+  readonly changes: ChangeLog;
+  readonly memory: MemoryStore;
+}
+
+/** Opens what lies in the home; the stack closes it. The home's lock must be held. */
+export async function openStores(base: Base, stack: AsyncDisposableStack): Promise<Stores> {
+  const { paths, clock, newId, log, config, startedAt } = base;
+  const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
+  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId }));
+  const media = new MediaStore(paths.media);
+  const sessions = new Sessions({
+    directory: paths.sessions,
+    quarantine: paths.quarantine,
+    clock,
+    newId,
+    log,
+    image: (hash) => media.base64(hash),
+  });
+  stack.defer(() => sessions.close());
+  return {
+    journal,
+    sessions,
+    media,
+    spill: new SpillStore(paths.spill),
+    changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
+    memory: new MemoryStore({
+      workspace: paths.workspace,
+      versions: paths.versions,
+      clock,
+      log,
+      timezone: config.agent.timezone,
+    }),
+  };
+}

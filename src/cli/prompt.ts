@@ -1,0 +1,33 @@
+import type { PromptInfo } from '../gateway/requests.ts';
+import type { CliContext } from './context.ts';
+import { textFlag } from './flags.ts';
+import { openAssistant } from './open.ts';
+import { printable } from './printable.ts';
+
+/** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
+export async function promptCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  const session = textFlag(flags, 'session') ?? 'terminal:main';
+  const prompt = await assistant.port.request('prompt', { session });
+  if (flags['json'] === true) {
+    context.stdout.write(`${JSON.stringify(prompt, null, 2)}\n`);
+    return 0;
+  }
+  if (flags['full'] === true) {
+    context.stdout.write(`${printable(prompt.layers.map(({ text }) => text).join('\n\n---\n\n'))}\n\n`);
+  }
+  context.stdout.write(`${table(prompt).join('\n')}\n`);
+  return 0;
+}
+
+function table({ session, model, layers, tools, conversation, used, window }: PromptInfo): readonly string[] {
+  const row = (name: string, tokens: number, what: string): string =>
+    `  ${name.padEnd(14)} ${tokens.toLocaleString('en').padStart(8)} tokens  ${what}`;
+  return [
+    `${printable(session)} with ${printable(model)}`,
+    ...layers.map(({ name, text, tokens }) => row(name, tokens, `${text.length.toLocaleString('en')} characters`)),
+    row('tools', tools.tokens, String(tools.count)),
+    row('conversation', conversation.tokens, `${conversation.messages} messages`),
+    row('in all', used, `of ${window.toLocaleString('en')}`),
+  ];
+}

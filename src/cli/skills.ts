@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skills.ts';
+import { loadConfig } from '../config/load.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { nearest, oneLine, plural } from '../util/text.ts';
+import { confirm } from './confirm.ts';
+import type { CliContext } from './context.ts';
+import { textFlag } from './flags.ts';
+import { pathsOf } from './open.ts';
+import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
+import { printable } from './printable.ts';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+const MOST_FILES = 500;
+
+/** `assistant skills [list]`. */
+export async function skillsListCommand(flags: Flags, context: CliContext): Promise<number> {
+  const shop = await openShop(flags, context);
+  const { skills, disabled, warnings } = await shop.catalog.survey();
+  const all = [...skills.map((skill) => facts(skill, true)), ...disabled.map((skill) => facts(skill, false))];
+  all.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const warning of warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
+  print(context, flags, all, listLines(all));
+  return 0;
+}
+
+/** `assistant skills show NAME`. */
+export async function skillsShowCommand(
+  flags: Flags,
+  context: CliContext,
+  [name = '']: readonly string[],
+): Promise<number> {
+  const shop = await openShop(flags, context);
+  const skill = await find(shop, name);
+  const { paths } = await shop.catalog.files(skill, MOST_FILES);
+  print(context, flags, { ...skill, body: undefined, files: paths, text: skill.body }, aboutSkill(skill, paths));
+  return 0;
+}
+
+interface Finding {
+  readonly name: string;
+  readonly folder: string;
+  readonly missing: readonly string[];
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  readonly risks: readonly Risk[];
+}
+
+/** `assistant skills check [NAME|PATH]`: exit code 1 when there is something to look at. */
+export async function skillsCheckCommand(
+  flags: Flags,
+  context: CliContext,
+  [which]: readonly string[],
+): Promise<number> {
+  const shop = await openShop(flags, context);
+  const { skills, disabled, warnings } = await shop.catalog.survey();
+  const known = [...skills, ...disabled];
+  const findings: Finding[] = [];
+  const isPath = which !== undefined && !known.some(({ name }) => name === which) && existsSync(resolve(which));
+  if (isPath) {
+    const { skill, folder, risks } = await shop.plan(resolve(which));
+    findings.push({ name: skill.name, folder, missing: [], warnings: skill.warnings, risks });
+  } else {
+    const wanted = which === undefined ? known : [await find(shop, which)];
+    for (const skill of wanted) findings.push(await examine(shop, skill));
+  }
+  const general = which === undefined ? warnings : [];
+  print(context, flags, { warnings: general, skills: findings }, findingLines(findings, general));
+  return general.length > 0 || findings.some((found) => found.warnings.length + found.risks.length > 0) ? 1 : 0;
+}
+
+async function examine(shop: SkillShop, { name, folder, missing, warnings }: Skill): Promise<Finding> {
+  try {
+    const { risks } = await shop.plan(folder);
+    return { name, folder, missing, warnings, risks };
+  } catch (error) {
+    return { name, folder, missing, warnings: [...warnings, errorMessage(error)], risks: [] };
+  }
+}
+
+/** `assistant skills add PATH`: shows what it is, asks, copies. */
+export async function skillsAddCommand(
+  flags: Flags,
+  context: CliContext,
+  [path = '']: readonly string[],
+): Promise<number> {
+  const shop = await openShop(flags, context);
+  const replace = flags['replace'] === true;
+  const plan: InstallPlan = await shop.plan(resolve(path));
+  context.stdout.write(`${printable(aboutPlan(plan).join('\n'))}\n`);
+  const obstacle = await shop.obstacle(plan, { replace });
+  if (obstacle !== null) throw new AppError('skill-exists', obstacle);
+  const { name } = plan.skill;
+  const question = `${replace ? 'Put it in the place of' : 'Add it as'} ${name} in ${shop.folder}?`;
+  if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
+    context.stdout.write('Nothing was added.\n');
+    return 1;
+  }
+  const target = await shop.add(plan, { replace });
+  context.stdout.write(`Added ${name} in ${target}. It can be used from the next message on.\n`);
+  const { disabled, skills } = await shop.catalog.survey();
+  if (disabled.some((skill) => skill.name === name)) {
+    context.stdout.write(`The settings leave it out: see skills.disabled and skills.entries.${name}.\n`);
+  }
+  const missing = skills.find((skill) => skill.name === name)?.missing ?? [];
+  if (missing.length > 0) context.stdout.write(`It still needs ${missing.join(', ')}.\n`);
+  return 0;
+}
+
+/** `assistant skills remove NAME`. */
+export async function skillsRemoveCommand(
+  flags: Flags,
+  context: CliContext,
+  [name = '']: readonly string[],
+): Promise<number> {
+  const shop = await openShop(flags, context);
+  const skill = await find(shop, name);
+  if (skill.source === 'workspace') {
+    const { paths } = await shop.catalog.files(skill, MOST_FILES);
+    const question = `Remove ${skill.folder} with its ${plural(paths.length + 1, 'file')}?`;
+    if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
+      context.stdout.write('Nothing was removed.\n');
+      return 1;
+    }
+  }
+  await shop.remove(skill);
+  context.stdout.write(`Removed ${skill.name}.\n`);
+  return 0;
+}
+
+async function openShop(flags: Flags, context: CliContext): Promise<SkillShop> {
+  const paths = pathsOf(context, textFlag(flags, 'home'));
+  const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
+  for (const warning of warnings) context.stderr.write(`⚠ ${warning}\n`);
+  return openSkillShop(config, paths, context.env);
+}
+
+async function find(shop: SkillShop, name: string): Promise<Skill> {
+  const { skills, disabled } = await shop.catalog.survey();
+  const all = [...skills, ...disabled];
+  const skill = all.find((candidate) => candidate.name === name.toLowerCase());
+  if (skill !== undefined) return skill;
+  const close = nearest(
+    name,
+    all.map((candidate) => candidate.name),
+  );
+  const hint = close === undefined ? 'assistant skills list shows them all.' : `Did you mean ${close}?`;
+  throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
+}
+
+function facts(skill: Skill, enabled: boolean) {
+  const { name, description, source, missing, always, userInvocable, disableModelInvocation } = skill;
+  const { folder, file, warnings } = skill;
+  const available = missing.length === 0;
+  const flags = { enabled, available, always, userInvocable, disableModelInvocation };
+  return { name, description, source, ...flags, missing, folder, file, warnings };
+}
+
+function print(context: CliContext, flags: Flags, what: object, lines: readonly string[]): void {
+  const text = flags['json'] === true ? JSON.stringify(what, null, 2) : printable(lines.join('\n'));
+  context.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+
+/** What may be asked of an assistant from a command line beside talking to it: the parameters of each request. */
+export const requestParams = {
+  /** What the next request of a session to its model is made of. */
+  prompt: z.object({ session: z.string().min(1).max(400) }),
+  /** Earlier versions of MEMORY.md, newest first. */
+  memoryLog: z.object({}),
+  /** MEMORY.md as it is now, or a version of it; `memory-version` when there is none with this id. */
+  memoryShow: z.object({ id: z.string().exactOptional() }),
+  /** Makes a version the present text, which is kept as a version before; `memory-version` as above. */
+  memoryRestore: z.object({ id: z.string() }),
+} satisfies Record<string, z.ZodObject>;
+
+/** What each request answers with. */
+interface RequestResults {
+  readonly prompt: PromptInfo;
+  readonly memoryLog: readonly MemoryVersion[];
+  readonly memoryShow: { /** Null: the present text. */ readonly version: MemoryVersion | null; readonly text: string };
+  readonly memoryRestore: MemoryVersion;
+}
+
+export interface PromptInfo {
+  readonly session: string;
+  /** `provider/model` */
+  readonly model: string;
+  /** Of the system prompt, in order; tokens are estimates. */
+  readonly layers: readonly { readonly name: string; readonly text: string; readonly tokens: number }[];
+  readonly tools: { readonly count: number; readonly tokens: number };
+  readonly conversation: { readonly messages: number; readonly tokens: number };
+  /** Tokens in all, and what the model can read. */
+  readonly used: number;
+  readonly window: number;
+}
+
+/** An earlier text of MEMORY.md. */
+export interface MemoryVersion {
+  readonly id: string;
+  /** When it was kept, milliseconds since 1970. */
+  readonly at: number;
+  /** Why it was replaced, or what it was proposed for. */
+  readonly reason: string;
+  /** Bytes. */
+  readonly size: number;
+  /** A proposal was refused as the present text, and waits for a person. */
+  readonly kind: 'kept' | 'proposed';
+}
+
+export const REQUEST_NAMES = [
+  'prompt',
+  'memoryLog',
+  'memoryShow',
+  'memoryRestore',
+] as const satisfies readonly (keyof typeof requestParams)[];
+
+export type RequestName = keyof typeof requestParams;
+export type RequestParams<Name extends RequestName> = z.output<(typeof requestParams)[Name]>;
+export type RequestResult<Name extends RequestName> = RequestResults[Name];
+
+/** One handler for each request. */
+export type RequestHandlers = {
+  readonly [Name in RequestName]: (params: RequestParams<Name>) => Promise<RequestResult<Name>>;
+};

@@ -1,0 +1,218 @@
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import { listFiles } from './list-files.ts';
+import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
+import { decodePlain, readPlainFile } from './plain-file.ts';
+import { readSkillText } from './skill-text.ts';
+import type { Skill, SkillText } from './skill.ts';
+import { isCurrent, stampOf, type Stamps } from './stamps.ts';
+import { substitute } from './substitute.ts';
+import { walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
+
+export interface SkillCatalogOptions extends SkillHost {
+  /** Of two skills with one name the one in the earlier root counts. */
+  readonly roots: readonly SkillRoot[];
+  /** Names of skills that are left out. */
+  readonly disabled: readonly string[];
+  /** By name. */
+  readonly entries: Readonly<
+    Record<string, { readonly enabled: boolean; readonly env: Readonly<Record<string, string>> }>
+  >;
+  readonly log: Logger;
+}
+
+/** Everything that was found. */
+export interface SkillSurvey {
+  /** What can be used, or could if nothing were missing; by name. */
+  readonly skills: readonly Skill[];
+  /** What the configuration leaves out; by name. */
+  readonly disabled: readonly Skill[];
+  /** What was found and is not used, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+export interface LoadedSkill {
+  readonly skill: Skill;
+  /** The skill's text, with its folder in place of `{baseDir}` and `$SKILL_DIR`. */
+  readonly text: string;
+  /** The line of its file with which the text begins, from 1. */
+  readonly line: number;
+}
+
+const MOST_SKILLS = 2_000;
+/** Bytes of one `SKILL.md`; what stands behind them is left out. */
+const LARGEST = 300_000;
+/** Bytes of all of them together. */
+const MOST_BYTES = 48_000_000;
+const MOST_NAMED = 10;
+
+interface ReadFile {
+  readonly stamp: string;
+  readonly text: SkillText;
+  readonly line: number;
+  readonly bytes: number;
+}
+
+interface Candidate extends FoundSkill {
+  readonly source: Skill['source'];
+  readonly read: ReadFile;
+}
+
+/** Every skill that lies in some folders, as they are now. */
+export class SkillCatalog {
+  readonly #options: SkillCatalogOptions;
+  #files: ReadonlyMap<string, ReadFile> = new Map();
+  #candidates: readonly Candidate[] = [];
+  #warnings: readonly string[] = [];
+  /** Undefined before the first look. */
+  #stamps: Stamps | undefined;
+  #needs: Needs | undefined;
+  #survey: SkillSurvey = { skills: [], disabled: [], warnings: [] };
+  /** One look after the other: each sees what was changed before it was asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SkillCatalogOptions) {
+    this.#options = options;
+  }
+
+  /** The skills that are not left out, by name. The same array as long as nothing changed. Never throws. */
+  async read(): Promise<readonly Skill[]> {
+    return (await this.survey()).skills;
+  }
+
+  async survey(): Promise<SkillSurvey> {
+    const refresh = (): Promise<SkillSurvey> => this.#refresh();
+    const look = this.#last.then(refresh, refresh);
+    this.#last = look;
+    return await look;
+  }
+
+  /** The text of a skill that is not left out. */
+  async load(name: string): Promise<LoadedSkill | undefined> {
+    const skill = (await this.read()).find((candidate) => candidate.name === name);
+    if (skill === undefined) return undefined;
+    const text = substitute(skill.body, { baseDir: skill.folder });
+    return { skill, text, line: this.#files.get(skill.file)?.line ?? 1 };
+  }
+
+  /** Real paths of the folders of all skills that were read last: tools may read in them. */
+  folders(): readonly string[] {
+    return this.#survey.skills.map(({ folder }) => folder);
+  }
+
+  /** What else lies in a skill's folder: relative paths, in order. */
+  async files(
+    skill: Pick<Skill, 'folder' | 'file'>,
+    most: number,
+  ): Promise<{ paths: readonly string[]; more: boolean }> {
+    const own = skill.file.slice(skill.folder.length + 1);
+    const { paths, more } = await listFiles(skill.folder, most + 1);
+    const others = paths.filter((path) => path !== own);
+    return { paths: others.slice(0, most), more: more || others.length > most };
+  }
+
+  async #refresh(): Promise<SkillSurvey> {
+    const isKnown = this.#stamps !== undefined && isCurrent(this.#stamps);
+    if (!isKnown) await this.#scan();
+    else if (this.#needs !== undefined && isCurrent(this.#needs.stamps)) return this.#survey;
+    this.#needs = lookUpNeeds(this.#options);
+    const before = new Set(this.#survey.warnings);
+    this.#survey = this.#judge(this.#needs);
+    const { log } = this.#options;
+    for (const reason of this.#survey.warnings) if (!before.has(reason)) log.warn('skills', { reason });
+    if (!isKnown) this.#reportOdd();
+    return this.#survey;
+  }
+
+  async #scan(): Promise<void> {
+    const stamps: Stamps = new Map();
+    const warnings: string[] = [];
+    const files = new Map<string, ReadFile>();
+    const candidates: Candidate[] = [];
+    let bytes = 0;
+    let left = 0;
+    for (const root of this.#options.roots) {
+      const walk = await walkRoot(root);
+      for (const [path, stamp] of walk.stamps) stamps.set(path, stamp);
+      warnings.push(...walk.warnings);
+      for (const found of walk.found) {
+        if (files.has(found.file)) continue;
+        if (files.size >= MOST_SKILLS || bytes >= MOST_BYTES) {
+          left += 1;
+          continue;
+        }
+        try {
+          const read = await this.#readFile(found);
+          bytes += read.bytes;
+          files.set(found.file, read);
+          candidates.push({ ...found, source: root.source, read });
+        } catch (error) {
+          warnings.push(`The skill in ${found.folder} is not used: ${errorMessage(error)}`);
+        }
+      }
+    }
+    if (left > 0) {
+      const limit = `at most ${MOST_SKILLS} skills of together ${MOST_BYTES / 1_000_000} MB`;
+      warnings.push(`There are too many skills: ${limit} are read, ${left} are left out.`);
+    }
+    this.#stamps = stamps;
+    this.#files = files;
+    this.#candidates = candidates;
+    this.#warnings = warnings;
+  }
+
+  async #readFile({ file, folderName }: FoundSkill): Promise<ReadFile> {
+    const stamp = stampOf(file);
+    const known = this.#files.get(file);
+    if (known?.stamp === stamp) return known;
+    const { bytes, size } = await readPlainFile(file, LARGEST);
+    const content = decodePlain(bytes);
+    const text = readSkillText(content, { folderName });
+    const isCut = size > bytes.length;
+    const limit = `It has ${Math.ceil(size / 1_000)} kB; only the first ${LARGEST / 1_000} kB were read.`;
+    return {
+      stamp,
+      text: isCut ? { ...text, warnings: [...text.warnings, limit] } : text,
+      line: lineOf(content, text.body),
+      bytes: bytes.length,
+    };
+  }
+
+  /** Which name goes to which skill, what is left out, what is missing. */
+  #judge(needs: Needs): SkillSurvey {
+    const { disabled, entries } = this.#options;
+    const warnings = [...this.#warnings];
+    const byName = new Map<string, Skill>();
+    for (const { folder, file, source, read } of this.#candidates) {
+      const { name } = read.text;
+      const first = byName.get(name);
+      if (first !== undefined) {
+        warnings.push(`The skill ${name} in ${folder} is not used: the one in ${first.folder} has this name first.`);
+        continue;
+      }
+      const env = Object.hasOwn(entries, name) ? (entries[name]?.env ?? {}) : {};
+      byName.set(name, { ...read.text, folder, file, source, missing: needs.missing(read.text, { folder, env }) });
+    }
+    const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const isOff = ({ name }: Skill): boolean =>
+      disabled.includes(name) || (Object.hasOwn(entries, name) && entries[name]?.enabled === false);
+    return { skills: all.filter((skill) => !isOff(skill)), disabled: all.filter(isOff), warnings };
+  }
+
+  #reportOdd(): void {
+    const odd = this.#survey.skills.filter(({ warnings }) => warnings.length > 0).map(({ name }) => name);
+    if (odd.length === 0) return;
+    const names = odd.slice(0, MOST_NAMED).join(', ');
+    this.#options.log.info('some skills are oddly written; assistant skills check says how', {
+      count: odd.length,
+      names,
+    });
+  }
+}
+
+/** The line of a file with which its body begins, from 1. */
+function lineOf(content: string, body: string): number {
+  const text = content.replace(/\r\n?/gu, '\n');
+  const start = text.endsWith(body) ? text.length - body.length : Math.max(0, text.indexOf(body));
+  return text.slice(0, start).split('\n').length;
+}

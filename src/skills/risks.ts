@@ -1,0 +1,126 @@
+import { cut, plural } from '../util/text.ts';
+import { countInvisible } from './invisible.ts';
+import { PROGRAMS, RISKY_PATTERNS, type RiskKind } from './risky-patterns.ts';
+
+export interface Risk {
+  /** Relative to the skill's folder. */
+  readonly file: string;
+  /** From 1; 0: the file as a whole. */
+  readonly line: number;
+  readonly kind: RiskKind;
+  /** What was found, on one line, with characters that can not be seen spelled out. */
+  readonly excerpt: string;
+}
+
+export interface ScannedFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Of one kind in one file; the last one says how many more there are. */
+const MOST_OF_A_KIND = 5;
+const MOST_RISKS = 200;
+const LONG_LINE = 2_000;
+/** Characters that are looked at together, and by how many neighbours overlap. */
+const WINDOW = 4_000;
+const OVERLAP = 500;
+const LONGEST_EXCERPT = 120;
+
+/**
+ * What a person should look at before they trust a skill. It finds what is often used to do harm, not harm itself:
+ * nothing found proves nothing, and a finding may be harmless. Linear in the size of the files.
+ */
+export function findRisks(files: readonly ScannedFile[]): readonly Risk[] {
+  const risks: Risk[] = [];
+  for (const file of files) {
+    risks.push(...scan(file));
+    if (risks.length >= MOST_RISKS) break;
+  }
+  return risks.slice(0, MOST_RISKS);
+}
+
+function scan({ path, bytes }: ScannedFile): readonly Risk[] {
+  const binary = binaryKind(path, bytes);
+  if (binary === 'harmless') return [];
+  if (binary !== undefined) return [{ file: path, line: 0, kind: 'program file', excerpt: binary }];
+  const found = new Map<RiskKind, { readonly risks: Risk[]; count: number }>();
+  const add = (kind: RiskKind, line: number, excerpt: string): void => {
+    const known = found.get(kind) ?? { risks: [], count: 0 };
+    found.set(kind, known);
+    known.count += 1;
+    if (known.count <= MOST_OF_A_KIND) known.risks.push({ file: path, line, kind, excerpt });
+  };
+  for (const { text, line } of logicalLines(new TextDecoder().decode(bytes))) scanLine(text, line, add);
+  return [...found.values()].flatMap(({ risks, count }) => {
+    const more = count - risks.length;
+    const last = risks.at(-1);
+    if (more === 0 || last === undefined) return risks;
+    return [...risks.slice(0, -1), { ...last, excerpt: `${last.excerpt} (and ${plural(more, 'more place')})` }];
+  });
+}
+
+type Add = (kind: RiskKind, line: number, excerpt: string) => void;
+
+function scanLine(text: string, line: number, add: Add): void {
+  // A byte order mark is none at the beginning of a file alone.
+  const invisible = countInvisible(line === 1 ? text : `.${text}`);
+  if (invisible > 0) add('invisible characters', line, `${invisible}: ${around(text, firstHidden(text), 0)}`);
+  if (text.length > LONG_LINE) add('long line', line, `${text.length} characters: ${around(text, 0, 0)}`);
+  // What can not be seen must not keep a pattern apart.
+  const plain = text.normalize('NFKC').replace(/\p{Cf}/gu, '');
+  const seen = new Set<RiskKind>();
+  for (let start = 0; start < plain.length; start += WINDOW - OVERLAP) {
+    const window = plain.slice(start, start + WINDOW);
+    for (const { kind, pattern } of RISKY_PATTERNS) {
+      if (seen.has(kind)) continue;
+      const match = pattern.exec(window);
+      if (match === null) continue;
+      seen.add(kind);
+      add(kind, line, around(window, match.index, match[0].length));
+    }
+    if (start + WINDOW >= plain.length) break;
+  }
+}
+
+/** Lines, with those that a backslash at their end continues as one. */
+function* logicalLines(text: string): Generator<{ text: string; line: number }> {
+  let begun: { text: string; line: number } | undefined;
+  for (const [index, raw] of text.split(/\r\n?|\n/u).entries()) {
+    const current = begun === undefined ? { text: raw, line: index + 1 } : { ...begun, text: `${begun.text} ${raw}` };
+    begun = undefined;
+    if (raw.endsWith('\\') && current.text.length < WINDOW) begun = { ...current, text: current.text.slice(0, -1) };
+    else yield current;
+  }
+  if (begun !== undefined) yield begun;
+}
+
+function firstHidden(text: string): number {
+  return Math.max(0, text.search(/(?![\n\t])[\p{Cf}\p{Cc}\u115F\u1160\u3164\uFFA0]/u));
+}
+
+/** The part of a line around what was found. */
+function around(text: string, start: number, length: number): string {
+  const from = Math.max(0, Math.min(start - 20, start + length - LONGEST_EXCERPT));
+  const part = text.slice(from, from + LONGEST_EXCERPT).toWellFormed();
+  const more = from + LONGEST_EXCERPT < text.length;
+  return `${from > 0 ? '…' : ''}${cut(spelledOut(part.trim()), 3 * LONGEST_EXCERPT)}${more ? '…' : ''}`;
+}
+
+function spelledOut(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Variation_Selector}\u115F\u1160\u3164\uFFA0]/gu,
+    (character) => (character === '\t' ? ' ' : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`),
+  );
+}
+
+const MEDIA = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|pdf|ttf|otf|woff2?|mp3|ogg|flac|wav|mp4|webm)$/iu;
+
+/** What a file is, when it is no text; `harmless` for images, fonts, sounds and documents. */
+function binaryKind(path: string, bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 8_192)).toString('latin1');
+  const program = PROGRAMS.find(({ magic }) => magic.test(head));
+  if (program !== undefined) return program.what;
+  const isUtf16 = head.startsWith('\u00FF\u00FE') || head.startsWith('\u00FE\u00FF');
+  if (!head.includes('\0') || isUtf16) return undefined;
+  return MEDIA.test(path) ? 'harmless' : 'a file that is no text';
+}

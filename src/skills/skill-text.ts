@@ -1,0 +1,111 @@
+import { oneLine, plural } from '../util/text.ts';
+import { readAllowedTools } from './allowed-tools.ts';
+import { asText, isRecord, type Fields } from './fields.ts';
+import { readFrontMatter } from './frontmatter.ts';
+import { countInvisible } from './invisible.ts';
+import { readMetadata } from './metadata.ts';
+import { firstParagraph } from './prose.ts';
+import type { SkillText } from './skill.ts';
+
+const LONGEST_NAME = 64;
+
+/**
+ * Reads the text of a `SKILL.md`, whatever its state; what was odd is in the warnings.
+ *
+ * Where the front matter is valid YAML, name and description are what a YAML reader gives: the name made usable as a
+ * word, the description with its white space folded. A missing name is the folder's, a missing description the first
+ * paragraph of the body. Hidden characters are counted, not taken out. Never throws, never runs code.
+ */
+export function readSkillText(text: string, options: { readonly folderName: string }): SkillText {
+  const { fields, body, warnings } = readFrontMatter(text);
+  const named = readName(fields, options.folderName);
+  const described = readDescription(fields, body, named.name);
+  const { metadata, warnings: oddMetadata } = readMetadata(fields);
+  const { allowed, warnings: oddTools } = readAllowedTools(fields.get('allowedtools'));
+  const invisible = countInvisible(text);
+  return {
+    ...named.facts,
+    name: named.name,
+    description: described.description,
+    body,
+    ...metadata,
+    allowedTools: allowed,
+    warnings: [
+      ...warnings,
+      ...named.warnings,
+      ...described.warnings,
+      ...(body.trim() === '' ? ['It has no text behind its front matter.'] : []),
+      ...oddMetadata,
+      ...oddTools,
+      ...(invisible > 0 ? [`It holds ${plural(invisible, 'invisible character')}.`] : []),
+    ],
+  };
+}
+
+interface Named {
+  readonly name: string;
+  readonly facts: Pick<SkillText, 'writtenName'>;
+  readonly warnings: readonly string[];
+}
+
+function readName(fields: Fields, folderName: string): Named {
+  const written = asText(fields.get('name'));
+  const folder = usableName(folderName);
+  const fallback = folder === '' ? `skill-${fingerprint(folderName)}` : folder;
+  if (written === undefined) return { name: fallback, facts: {}, warnings: ['It has no name: its folder names it.'] };
+  const name = usableName(written);
+  const shown = oneLine(written, 60);
+  if (name === '') {
+    const warning = `Its name ${shown} has no letter a to z and no digit: its folder names it.`;
+    return { name: fallback, facts: { writtenName: written }, warnings: [warning] };
+  }
+  const warnings: string[] = [];
+  if (name !== written) warnings.push(`Its name ${shown} is used as ${name}.`);
+  if (name !== folder) warnings.push(`Its name ${name} differs from its folder ${oneLine(folderName, 60)}.`);
+  return { name, facts: name === written ? {} : { writtenName: written }, warnings };
+}
+
+function usableName(text: string): string {
+  return text
+    .slice(0, 4 * LONGEST_NAME)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/gu, '-')
+    .replace(/^-/u, '')
+    .slice(0, LONGEST_NAME)
+    .replace(/-$/u, '');
+}
+
+/** Keeps folders apart whose names have no letter that could be used. */
+function fingerprint(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return hash.toString(36);
+}
+
+function readDescription(fields: Fields, body: string, name: string): { description: string; warnings: string[] } {
+  const value = fields.get('description');
+  const written = asText(value);
+  if (written !== undefined) return { description: written, warnings: [] };
+  const collected = collect(value);
+  if (collected !== undefined) {
+    return { description: collected, warnings: ['Its description is no text: its parts were put together.'] };
+  }
+  const paragraph = firstParagraph(body);
+  if (paragraph === undefined) return { description: `The skill ${name}.`, warnings: ['It has no description.'] };
+  return { description: paragraph, warnings: ['It has no description: the first words of its text describe it.'] };
+}
+
+/** One text from a list or from a map, of which English is taken where there are languages. */
+function collect(value: unknown): string | undefined {
+  if (Array.isArray(value)) return asText(value.flatMap((item: unknown) => asText(item) ?? []).join('; '));
+  if (!isRecord(value)) return undefined;
+  const english = asText(value['en']) ?? asText(value['en-US']);
+  if (english !== undefined) return english;
+  const parts = Object.entries(value).flatMap(([key, item]) => {
+    const text = asText(item);
+    return text === undefined ? [] : [`${key}: ${text}`];
+  });
+  return asText(parts.join('; '));
+}

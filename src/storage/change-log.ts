@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import type { Clock } from '../util/clock.ts';
+import { errorCode } from '../util/errors.ts';
+import { AppendFile } from './append-file.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from './files.ts';
+
+/** Bytes; of larger files no copy is kept. */
+export const LARGEST_COPY = 50 * 1024 * 1024;
+/** How long copies and records are kept. */
+const KEPT_MS = 90 * 86_400_000;
+/** Bytes of all copies together after a `prune`; the oldest go first. */
+const MOST_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** A file that is about to be changed in a turn. */
+export interface FileChange {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly callId: string;
+  /** Absolute, without links. */
+  readonly path: string;
+  /** What is replaced, `bytes` null when it is more than `LARGEST_COPY`; null: there is no file. */
+  readonly before: { readonly bytes: Uint8Array | null; readonly mode: number } | null;
+  /** What will be there; null: the file is removed. */
+  readonly after: Uint8Array | null;
+}
+
+const lineSchema = z.object({
+  v: z.literal(1),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  session: z.string(),
+  call: z.string(),
+  path: z.string(),
+  /** SHA-256 in hex; a null hash: no copy was kept. */
+  before: z.object({ hash: z.string().nullable(), mode: z.number() }).nullable(),
+  after: z.string().nullable(),
+});
+
+/** A change as it was recorded. Whether it then happened is seen on the file. */
+export type RecordedChange = Omit<z.infer<typeof lineSchema>, 'v' | 'session'>;
+
+/**
+ * What tools replaced in files, so that it can be put back: copies by content hash, and for each turn an append-only
+ * file of lines. Copies older than 90 days go, and the oldest beyond 2 GB, whenever `prune` is called.
+ */
+export class ChangeLog {
+  readonly #turns: string;
+  readonly #copies: string;
+  readonly #clock: Clock;
+  readonly #recording = new Set<Promise<void>>();
+  #pruning: Promise<void> | undefined;
+
+  constructor(options: { readonly folder: string; readonly clock: Clock }) {
+    this.#turns = join(options.folder, 'turns');
+    this.#copies = join(options.folder, 'copies');
+    this.#clock = options.clock;
+  }
+
+  /**
+   * Durable when it resolves; only then may the file be changed. The changes of one turn come one after the other.
+   * Throws what the disk throws.
+   */
+  async recordChange(change: FileChange): Promise<void> {
+    while (this.#pruning !== undefined) await this.#pruning;
+    const work = this.#record(change);
+    const settled = work.catch(() => {}).then(() => void this.#recording.delete(settled));
+    this.#recording.add(settled);
+    await work;
+  }
+
+  /** What was recorded in a turn, oldest first. Damaged lines are left out. */
+  async of(sessionKey: string, turnId: string): Promise<readonly RecordedChange[]> {
+    const text = (await readIfExists(this.#turnFile(turnId))) ?? '';
+    return text.split('\n').flatMap((line) => {
+      const parsed = parseLine(line);
+      if (parsed === undefined || parsed.session !== sessionKey) return [];
+      const { at, call, path, before, after } = parsed;
+      return [{ at, call, path, before, after }];
+    });
+  }
+
+  /** The copy with this hash; undefined when it is gone or damaged. */
+  async copy(hash: string): Promise<Buffer | undefined> {
+    if (!/^[0-9a-f]{64}$/u.test(hash)) return undefined;
+    try {
+      const bytes = await readFile(join(this.#copies, hash));
+      return sha256(bytes) === hash ? bytes : undefined;
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** Removes what is too old and what is too much at `now`, ms since 1970; records wait meanwhile. */
+  async prune(now: number): Promise<void> {
+    while (this.#pruning !== undefined) await this.#pruning;
+    const work = this.#prune(now);
+    this.#pruning = work.catch(() => {}).then(() => void (this.#pruning = undefined));
+    await work;
+  }
+
+  async #prune(now: number): Promise<void> {
+    await Promise.all(this.#recording);
+    await removeOldest(this.#turns, { olderThan: now - KEPT_MS });
+    await removeOldest(this.#copies, { olderThan: now - KEPT_MS, mostBytes: MOST_BYTES });
+  }
+
+  async #record({ sessionKey, turnId, callId, path, before, after }: FileChange): Promise<void> {
+    await Promise.all([ensureDirectory(this.#turns), ensureDirectory(this.#copies)]);
+    const bytes = before?.bytes ?? null;
+    const hash = bytes === null ? null : sha256(bytes);
+    const line: z.infer<typeof lineSchema> = {
+      v: 1,
+      at: this.#clock.now(),
+      session: sessionKey,
+      call: callId,
+      path,
+      before: before === null ? null : { hash, mode: before.mode },
+      after: after === null ? null : sha256(after),
+    };
+    if (bytes !== null && hash !== null) await this.#keep(hash, bytes);
+    const turnFile = this.#turnFile(turnId);
+    const file = new AppendFile(turnFile);
+    try {
+      await file.append(Buffer.from(`${JSON.stringify(line)}\n`));
+    } finally {
+      await file.close();
+    }
+    await this.#touch(turnFile);
+  }
+
+  /** A copy that is there already is as young as its newest use. */
+  async #keep(hash: string, bytes: Uint8Array): Promise<void> {
+    const path = join(this.#copies, hash);
+    if ((await this.copy(hash)) === undefined) await replaceDurable(path, bytes);
+    await this.#touch(path);
+  }
+
+  /** By these times `prune` tells what is old. */
+  async #touch(path: string): Promise<void> {
+    const now = new Date(this.#clock.now());
+    await utimes(path, now, now);
+  }
+
+  #turnFile(turnId: string): string {
+    const name = /^[\w-]{1,64}$/u.test(turnId) ? turnId : sha256(Buffer.from(turnId));
+    return join(this.#turns, `${name}.jsonl`);
+  }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function parseLine(line: string): z.infer<typeof lineSchema> | undefined {
+  if (line === '') return undefined;
+  try {
+    return lineSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+async function removeOldest(
+  folder: string,
+  { olderThan, mostBytes = Number.POSITIVE_INFINITY }: { olderThan: number; mostBytes?: number },
+): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const files: { path: string; size: number; at: number }[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const { size, mtimeMs } = await stat(path);
+    files.push({ path, size, at: mtimeMs });
+  }
+  let total = 0;
+  for (const { path, size, at } of files.toSorted((a, b) => b.at - a.at)) {
+    total += size;
+    if (at < olderThan || total > mostBytes) await rm(path, { force: true });
+  }
+}

@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { errorResult } from './result.ts';
+import { defineTool, type Tool, type ToolContext, type ToolDecision } from './tool.ts';
+
+/** What this tool needs of the memory. */
+export interface FactStore {
+  /** Adds, changes or removes one fact. */
+  change(change: {
+    readonly fact: string;
+    readonly replaces?: string;
+    readonly section?: string;
+  }): Promise<
+    | { readonly outcome: 'added' | 'changed' | 'removed' | 'unchanged'; readonly fact: string }
+    | { readonly outcome: 'no-match' | 'ambiguous'; readonly candidates: readonly string[] }
+  >;
+}
+
+const LONGEST_FACT = 1_000;
+
+const parameters = z.object({
+  fact: z.string().describe('One line; empty removes the line that replaces names'),
+  replaces: z.string().optional().describe('Words found in just the one line to change or remove'),
+  section: z.string().optional().describe('Heading it goes under; made when missing'),
+});
+type Params = z.infer<typeof parameters>;
+
+export function memoryWriteTool(memory: FactStore): Tool {
+  return defineTool({
+    name: 'memory_write',
+    description: 'Keep a lasting fact about the owner or their world in memory/MEMORY.md, or change or remove one.',
+    parameters,
+    role: 'owner',
+    // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.
+    effect: 'effect',
+    decide,
+    execute: async ({ fact, replaces, section }) => {
+      const title = 'memory';
+      if (blank(fact) && blank(replaces)) {
+        return errorResult(title, 'Nothing was done: give a fact, or with replaces the words of the line to remove.');
+      }
+      if (fact.length > LONGEST_FACT) {
+        return errorResult(
+          title,
+          `Nothing was done: the fact has ${fact.length} characters, at most ${LONGEST_FACT} fit.`,
+        );
+      }
+      const done = await memory.change({
+        fact,
+        ...(blank(replaces) ? {} : { replaces }),
+        ...(blank(section) ? {} : { section }),
+      });
+      switch (done.outcome) {
+        case 'added':
+          return { title: 'remembered', output: `Added: ${done.fact}`, metadata: {}, private: true };
+        case 'changed':
+          return { title: 'memory changed', output: `It says now: ${done.fact}`, metadata: {}, private: true };
+        case 'removed':
+          return { title: 'memory changed', output: `Removed: ${done.fact}`, metadata: {}, private: true };
+        case 'unchanged': {
+          const left = blank(replaces) ? '' : ' No other line was touched; an empty fact removes one.';
+          return { title: 'known already', output: `It is there: ${done.fact}${left}`, metadata: {}, private: true };
+        }
+        case 'no-match':
+        case 'ambiguous':
+          return { ...errorResult(title, refusal(done)), private: true };
+      }
+    },
+  });
+}
+
+/** The memory belongs to the owner: nobody and nothing else changes it, and after strangers' text not without a yes. */
+function decide({ fact, replaces, section }: Params, context: ToolContext): ToolDecision {
+  const { role, origin, chatType, taint } = context;
+  const isOwn = role === 'owner' && (origin === 'user' || origin === 'api');
+  if (!isOwn || chatType !== 'direct') {
+    return {
+      decision: 'deny',
+      reason: 'The memory is only changed when the owner asks for it in a direct chat; this is not one.',
+    };
+  }
+  if (!taint.untrusted) return { decision: 'allow' };
+  const reason = 'this conversation holds text from strangers, and what is remembered shapes every later answer';
+  const detail = [
+    blank(fact) ? 'Remove a line' : `Write: ${fact}`,
+    ...(blank(replaces) ? [] : [`${blank(fact) ? 'The line with' : 'In place of the line with'}: ${replaces}`]),
+    ...(blank(section) ? [] : [`Under: ${section}`]),
+  ].join('\n');
+  return { decision: 'ask', reason, request: { title: 'Change the memory (memory/MEMORY.md)', detail, reason } };
+}
+
+function refusal(found: {
+  readonly outcome: 'no-match' | 'ambiguous';
+  readonly candidates: readonly string[];
+}): string {
+  const list = found.candidates.map((candidate) => `\n- ${candidate}`).join('');
+  if (found.outcome === 'ambiguous') return `Nothing was done: more than one line has these words. Name one of:${list}`;
+  const close = list === '' ? '' : ` These come close:${list}`;
+  return `Nothing was done: no line has these words.${close}`;
+}
+
+function blank(text: string | undefined): text is undefined | '' {
+  return text === undefined || text.trim() === '';
+}

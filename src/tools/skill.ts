@@ -1,0 +1,110 @@
+import * as z from 'zod';
+import { cut, nearest, oneLine } from '../util/text.ts';
+import { errorResult } from './result.ts';
+import { defineTool, type Tool, type ToolResult } from './tool.ts';
+
+interface ShelvedSkill {
+  readonly name: string;
+  /** Real path. */
+  readonly folder: string;
+  /** Real path of its `SKILL.md`. */
+  readonly file: string;
+  /** What it needs and is not there. */
+  readonly missing: readonly string[];
+  /** How that may be installed. */
+  readonly install: readonly string[];
+  /** Only people may call it. */
+  readonly disableModelInvocation: boolean;
+}
+
+/** What this tool needs of the skills. */
+export interface SkillShelf {
+  read(): Promise<readonly ShelvedSkill[]>;
+  /** `line`: the line of the skill's file with which its text begins, from 1. */
+  load(name: string): Promise<{ skill: ShelvedSkill; text: string; line: number } | undefined>;
+  /** What else lies in a skill's folder: relative paths. */
+  files(skill: ShelvedSkill, most: number): Promise<{ paths: readonly string[]; more: boolean }>;
+}
+
+export interface SkillToolOptions {
+  readonly skills: SkillShelf;
+  /** Characters of a text before it is cut. */
+  readonly pageChars: number;
+}
+
+const MOST_FILES = 50;
+const MOST_NEAREST = 3;
+/** Of the page, for what stands under the text. */
+const FOOT_SHARE = 0.25;
+
+export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
+  return defineTool({
+    name: 'skill',
+    description: 'Load the text of a skill: how to do something. Do it before you begin with what a skill is about.',
+    parameters: z.object({ name: z.string().min(1).describe('As in the index of skills; * lists all names') }),
+    effect: 'none',
+    role: 'trusted',
+    execute: async ({ name }) => {
+      const wanted = name.trim().replace(/^[$/]/u, '').toLowerCase();
+      const shown = (await skills.read()).filter(({ disableModelInvocation }) => !disableModelInvocation);
+      const names = shown.map((skill) => skill.name);
+      if (wanted === '*') return listed(names, pageChars);
+      const loaded = await skills.load(wanted);
+      if (loaded === undefined) return unknown(wanted, names);
+      if (loaded.skill.disableModelInvocation) {
+        const use = `Only people call this skill, with /${wanted} or $${wanted} in a message.`;
+        return errorResult(`skill ${wanted}`, use);
+      }
+      const files = await skills.files(loaded.skill, MOST_FILES);
+      const foot = cut(footOf(loaded.skill, files), Math.floor(pageChars * FOOT_SHARE));
+      return {
+        title: `skill ${wanted}`,
+        output: `${page(loaded, pageChars - foot.length)}\n\n${foot}`,
+        metadata: { skill: wanted },
+        skill: wanted,
+      };
+    },
+  });
+}
+
+function page({ skill, text, line }: { skill: ShelvedSkill; text: string; line: number }, most: number): string {
+  const whole = text.trimEnd();
+  if (whole.length <= most) return whole === '' ? '(This skill has no text.)' : whole;
+  const room = most - skill.file.length - 100;
+  const begun = cut(whole, Math.max(0, room));
+  const end = begun.lastIndexOf('\n');
+  // A line that is longer than the page is shown as far as it goes.
+  const shown = end > room / 2 ? begun.slice(0, end) : begun;
+  const next = line + begun.slice(0, end > room / 2 ? end + 1 : begun.length).split('\n').length - 1;
+  return `${shown}\n\n(cut here; continue with read_file ${skill.file} offset ${next})`;
+}
+
+function footOf(skill: ShelvedSkill, { paths, more }: { paths: readonly string[]; more: boolean }): string {
+  const { folder, missing, install } = skill;
+  const ways = install.length === 0 ? '' : ` It can be installed, if the owner agrees: ${install.join('; ')}.`;
+  return [
+    `Folder of this skill, where its relative paths start: ${folder}`,
+    ...(paths.length === 0 ? [] : [`Its other files: ${paths.join(', ')}${more ? ', and more' : ''}`]),
+    ...(missing.length === 0 ? [] : [`It can not be used yet; missing: ${missing.join(', ')}.${ways}`]),
+  ].join('\n');
+}
+
+function unknown(wanted: string, names: readonly string[]): ToolResult {
+  const close = nearestNames(wanted, names);
+  const hint = close.length > 0 ? `Did you mean ${close.join(' or ')}?` : 'The name * lists all.';
+  const nothing = names.length === 0 ? 'There are no skills.' : hint;
+  return errorResult('skill', `There is no skill ${JSON.stringify(oneLine(wanted, 60))}. ${nothing}`);
+}
+
+/** Names that hold the word, then those that are close to it. */
+function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
+  const holding = names.filter((name) => wanted.length > 2 && (name.includes(wanted) || wanted.includes(name)));
+  const close = nearest(wanted, names);
+  return [...new Set([...(close === undefined ? [] : [close]), ...holding])].slice(0, MOST_NEAREST);
+}
+
+function listed(names: readonly string[], most: number): ToolResult {
+  const all = names.join(', ');
+  const output = names.length === 0 ? 'There are no skills.' : all.length <= most ? all : `${cut(all, most - 1)}…`;
+  return { title: 'skills', output, metadata: { skills: names.length } };
+}

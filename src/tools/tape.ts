@@ -1,0 +1,83 @@
+import * as z from 'zod';
+import type { Role } from '../bus/messages.ts';
+import { errorResult } from './result.ts';
+import { defineTool, type Taint, type Tool, type ToolContext, type ToolResult } from './tool.ts';
+
+/** The turn that an action is asked for in; it stays whole. */
+export interface RunningTurn extends Taint {
+  readonly turnId: string;
+  /** Done twice under one id, an action is done once. */
+  readonly callId: string;
+}
+
+export interface TapeAnswer extends Taint {
+  /** Markdown. */
+  readonly text: string;
+  /** Nothing was done; the text says why. */
+  readonly refused: boolean;
+}
+
+/** What can be done with the record of a session. */
+export interface TapeActions {
+  info(sessionKey: string): Promise<TapeAnswer>;
+  /** Finds what was said. What is private is for the owner alone. */
+  search(request: { sessionKey: string; query: string; role: Role; signal?: AbortSignal }): Promise<TapeAnswer>;
+  anchors(request: { sessionKey: string; role: Role }): Promise<TapeAnswer>;
+  /** Lets a summary stand for all that was said before the running turn; null: none is running. */
+  handoff(request: { sessionKey: string; summary: string; during: RunningTurn | null }): Promise<TapeAnswer>;
+  /** Lets all that was said before the running turn leave the conversation. */
+  reset(request: { sessionKey: string; archive: boolean; during: RunningTurn | null }): Promise<TapeAnswer>;
+}
+
+const CHANGES: ReadonlySet<string> = new Set(['handoff', 'reset']);
+
+export function tapeTool(actions: TapeActions): Tool {
+  return defineTool({
+    name: 'tape',
+    description:
+      'The record of this conversation: its facts, a search in it, its anchors. handoff lets your summary stand for all before this turn; reset forgets all before this turn.',
+    parameters: z.object({
+      action: z.enum(['info', 'search', 'anchors', 'handoff', 'reset']).describe('What to do'),
+      text: z.string().optional().describe('search: what to find; handoff: the summary'),
+      archive: z.boolean().optional().describe('reset: keep the old part in memory'),
+    }),
+    // An anchor has the id of its call, and a second reset in one turn changes nothing.
+    effect: 'idempotent',
+    decide: ({ action }, { role }) =>
+      role === 'guest' && CHANGES.has(action)
+        ? { decision: 'deny', reason: `tape ${action} is not for guests.` }
+        : { decision: 'allow' },
+    execute: async ({ action, text = '', archive = false }, context) => {
+      const { sessionKey, role, signal } = context;
+      const during = runningTurn(context);
+      switch (action) {
+        case 'info':
+          return toResult(action, await actions.info(sessionKey));
+        case 'search':
+          return toResult(action, await actions.search({ sessionKey, query: text, role, signal }));
+        case 'anchors':
+          return toResult(action, await actions.anchors({ sessionKey, role }));
+        case 'handoff':
+          return toResult(action, await actions.handoff({ sessionKey, summary: text, during }));
+        case 'reset':
+          return toResult(action, await actions.reset({ sessionKey, archive, during }));
+      }
+    },
+  });
+}
+
+function runningTurn({ turnId, callId, taint }: ToolContext): RunningTurn {
+  return { turnId, callId, ...taint };
+}
+
+function toResult(action: string, answer: TapeAnswer): ToolResult {
+  const title = `tape ${action}`;
+  if (answer.refused) return errorResult(title, answer.text);
+  return {
+    title,
+    output: answer.text,
+    metadata: {},
+    ...(answer.untrusted ? { untrusted: true } : {}),
+    ...(answer.private ? { private: true } : {}),
+  };
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { commaArguments } from '../../src/agent/comma-arguments.ts';
+
+const exec = { names: ['command', 'cwd', 'timeoutSeconds'], first: 'command' };
+
+test.each([
+  ['', {}],
+  ['{"command": "date"}', { command: 'date' }],
+  ['command=date', { command: 'date' }],
+  ['command="ls -la" cwd=sub', { command: 'ls -la', cwd: 'sub' }],
+  ['command=ls -la cwd=sub', { command: 'ls -la', cwd: 'sub' }],
+  ['cwd=\'a b\' command=echo "x" y', { cwd: 'a b', command: 'echo "x" y' }],
+  ['ls -la', { command: 'ls -la' }],
+  ['FOO=1 env', { command: 'FOO=1 env' }],
+  ['command="a" and "b"', { command: '"a" and "b"' }],
+  ['command=first line\nsecond line', { command: 'first line\nsecond line' }],
+  ['command=x=1', { command: 'x=1' }],
+  ['command=', { command: '' }],
+])('the arguments %j of a comma command become %j', (text, expected) => {
+  expect(JSON.parse(commaArguments(text, exec))).toEqual(expected);
+});
+
+test('a tool without required parameters is told what was written', () => {
+  expect(JSON.parse(commaArguments('hello', { names: ['path'], first: undefined }))).toEqual({ text: 'hello' });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { buildSystemPrompt, type PromptParts } from '../../src/agent/prompt.ts';
+
+function parts(changes: Partial<PromptParts> = {}): PromptParts {
+  return {
+    host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace' },
+    shows: 'This chat shows Markdown.',
+    files: [{ name: 'SOUL.md', text: 'be kind' }],
+    memory: '- The owner is called Ming.',
+    activeSkills: '## tidy\n\nKeep things tidy.',
+    skillsIndex: '<skills></skills>',
+    ...changes,
+  };
+}
+
+const textOf = (changes: Partial<PromptParts> = {}): string =>
+  buildSystemPrompt(parts(changes))
+    .map(({ text }) => text)
+    .join('\n\n---\n\n');
+
+describe('the system prompt', () => {
+  test('has five layers, from what changes least to what changes most', () => {
+    expect(buildSystemPrompt(parts()).map(({ name }) => name)).toEqual([
+      'identity',
+      'files',
+      'memory',
+      'active skills',
+      'skills',
+    ]);
+    expect(textOf()).toMatch(
+      /^# Assistant[\s\S]*\n\n---\n\n## SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
+    );
+  });
+
+  test('is the same bytes for the same parts', () => {
+    expect(textOf()).toBe(textOf());
+  });
+
+  test('leaves out layers that have nothing to say', () => {
+    const empty = { files: [], memory: ' \n', activeSkills: null, skillsIndex: null };
+    expect(buildSystemPrompt(parts(empty)).map(({ name }) => name)).toEqual(['identity']);
+    expect(textOf({ memory: null })).not.toContain('# Memory');
+  });
+
+  test('says where it runs and how the channel shows text, unless that differs from message to message', () => {
+    expect(textOf()).toContain('(Linux 6, Node 24)');
+    expect(textOf()).toContain('Your workspace is /home/a/workspace');
+    expect(textOf()).toContain('- This chat shows Markdown.');
+    expect(textOf({ shows: null })).not.toContain('This chat');
+  });
+
+  test('skips empty files and cuts long ones with a notice', () => {
+    const text = textOf({
+      files: [
+        { name: 'AGENTS.md', text: '  \n' },
+        { name: 'SOUL.md', text: 'x'.repeat(30_000) },
+      ],
+    });
+    expect(text).not.toContain('## AGENTS.md');
+    expect(text).toContain('[SOUL.md is cut here: 30000 characters, 20000 shown]');
+  });
+
+  test('holds 60,000 characters of files and names each that did not fit', () => {
+    const names = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'];
+    const text = textOf({ files: names.map((name) => ({ name, text: 'x'.repeat(19_000) })) });
+    expect(text.match(/x/gu)?.length).toBeLessThan(60_100);
+    expect(text).toContain('[TOOLS.md is cut here: 19000 characters, 3000 shown]');
+    const full = textOf({ files: names.map((name) => ({ name, text: 'x'.repeat(30_000) })) });
+    expect(full).toContain('[TOOLS.md is cut here: 30000 characters, 0 shown]');
+  });
+
+  test('never cuts a character in two', () => {
+    const text = textOf({ files: [{ name: 'SOUL.md', text: `${'x'.repeat(19_999)}😀 and more` }] });
+    expect(text.isWellFormed()).toBe(true);
+  });
+});

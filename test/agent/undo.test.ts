@@ -1,0 +1,239 @@
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { undoCommand, type UndoPorts } from '../../src/agent/commands/undo.ts';
+import type { EntryDraft } from '../../src/session/entry.ts';
+import { restoreFiles } from '../../src/tools/restore-files.ts';
+import { anchor, plainTurn, reset, retract, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
+import { commandContext } from '../support/command-context.ts';
+import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
+
+const EFFECTS = { exec: 'effect', message: 'effect', memory_write: 'idempotent', read_file: 'none' } as const;
+
+function portsOf({ sessions, files }: SessionsWorld): UndoPorts {
+  const { guard, changes, registry } = files;
+  return {
+    openSession: (key) => sessions.open(key),
+    restoreFiles: async (key, turn) => restoreFiles(await changes.of(key, turn), { guard, copies: changes }),
+    tool: (name) => {
+      const effect = Object.entries(EFFECTS).find(([known]) => known === name)?.[1];
+      return registry.named(name) ?? (effect === undefined ? undefined : { name, effect });
+    },
+  };
+}
+
+async function undo(world: SessionsWorld, ports: Partial<UndoPorts> = {}): Promise<string> {
+  const reply = await undoCommand({ ...portsOf(world), ...ports }).run(commandContext({ sessionKey: SESSION }));
+  if (typeof reply !== 'string') throw new Error('/undo replies');
+  return reply;
+}
+
+type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
+
+/** A whole turn whose calls are on the tape; those of file tools are run for real. */
+async function turnWith(world: SessionsWorld, turn: string, said: string, calls: readonly Call[]): Promise<void> {
+  const drafts: EntryDraft[] = [turnStart(turn), user(turn, said)];
+  for (const [n, [name, args]] of calls.entries()) {
+    const callId = `${turn}.${n}`;
+    drafts.push(
+      {
+        kind: 'message',
+        role: 'assistant',
+        turn,
+        provider: 'demo',
+        model: 'scripted',
+        stopReason: 'tool-calls',
+        content: [{ type: 'tool-call', callId, providerCallId: '', name, arguments: JSON.stringify(args) }],
+        usage: null,
+      },
+      ...(name in EFFECTS && name !== 'exec' && name !== 'message'
+        ? []
+        : [{ kind: 'intent' as const, turn, callId, name, class: 'effect' }]),
+    );
+    let isError = false;
+    if (!(name in EFFECTS)) {
+      const result = await world.files.call(name, args, { sessionKey: SESSION, turnId: turn, callId });
+      isError = result.isError === true;
+    }
+    drafts.push({ kind: 'message', role: 'tool', turn, callId, name, output: 'done', isError });
+  }
+  await world.append(...drafts, turnEnd(turn, 'Done.'));
+}
+
+const write = (path: string, content: string): Call => ['write_file', { path, content }];
+
+describe('/undo', () => {
+  test('takes the last exchange out of the conversation and puts its files back', async () => {
+    await using world = await sessionsWorld();
+    const path = await world.files.put('list.md', 'milk\r\n');
+    await world.append(...plainTurn('t1', 'hello', 'hi'));
+    await turnWith(world, 't2', 'empty my *list*', [write('list.md', ''), write('log.md', 'emptied')]);
+    expect(await undo(world)).toBe(
+      [
+        'Undone: “empty my *list*” and what I answered are out of this conversation.',
+        'Files:',
+        '- `list.md`: as it was before',
+        '- `log.md`: removed, since it was new',
+      ].join('\n'),
+    );
+    expect(await readFile(path, 'utf8')).toBe('milk\r\n');
+    expect(await readdir(world.files.workspace)).toEqual(['list.md']);
+    expect(historyText(world.session)).toContain('hello');
+    expect(historyText(world.session)).not.toMatch(/empty my|Done\./u);
+  });
+
+  test('again takes the exchange before, also after a restart, until nothing is left', async () => {
+    await using world = await sessionsWorld();
+    const path = await world.files.put('a.txt', '0');
+    await turnWith(world, 't1', 'one', [write('a.txt', '1')]);
+    await turnWith(world, 't2', 'two', [write('a.txt', '2')]);
+    expect(await undo(world)).toContain('“two”');
+    expect(await readFile(path, 'utf8')).toBe('1');
+    expect(await undo(world)).toContain('“one”');
+    expect(await readFile(path, 'utf8')).toBe('0');
+    expect(world.session.history().messages).toEqual([]);
+    expect(await undo(world)).toBe('There is nothing to undo here.');
+  });
+
+  test('says what it left and what it can not undo', async () => {
+    await using world = await sessionsWorld();
+    await turnWith(world, 't1', 'go', [
+      write('a.txt', 'mine'),
+      ['edit_file', { path: 'a.txt', oldText: 'nowhere', newText: 'x' }],
+      ['exec', { command: 'rm -rf `pwd`/build' }],
+      ['read_file', { path: 'a.txt' }],
+      ['memory_write', { fact: 'likes tea' }],
+      ['message', { text: 'hello' }],
+    ]);
+    await writeFile(join(world.files.workspace, 'a.txt'), 'yours');
+    expect(await undo(world)).toBe(
+      [
+        'Undone: “go” and what I answered are out of this conversation.',
+        'Files:',
+        '- `a.txt`: left as it is: it changed after I made it',
+        'This can not be undone:',
+        '- `exec rm -rf ´pwd´/build`',
+        '- `memory_write likes tea`',
+        '- `message hello`',
+      ].join('\n'),
+    );
+  });
+
+  test('a call of a file tool by another name is one that can be undone', async () => {
+    await using world = await sessionsWorld();
+    await turnWith(world, 't1', 'go', [['Write', { path: 'a.txt', content: 'x' }]]);
+    expect(await undo(world)).not.toContain('can not be undone');
+    expect(await readdir(world.files.workspace)).toEqual([]);
+  });
+
+  test('counts what joined the turn and names only a few of many files', async () => {
+    await using world = await sessionsWorld();
+    const calls = Array.from({ length: 25 }, (_, n) => write(`f${n}.txt`, 'x'));
+    await turnWith(world, 't1', 'make many', calls);
+    await world.append(turnStart('t2'), user('t2', 'a'), user('t2', 'b'), user('t2', 'c'), turnEnd('t2'));
+    expect(await undo(world)).toContain('“a” (and 2 more messages)');
+    expect(await undo(world)).toContain('- and 5 more');
+    expect(await readdir(world.files.workspace)).toEqual([]);
+  });
+
+  test.each([
+    ['a fresh start', [reset()], /since the fresh start/u],
+    ['a summary', [anchor('so far', 'end-t2')], /only as a summary/u],
+    ['what was dropped', [trim({ dropUpTo: 'end-t2' })], /had grown too long/u],
+  ])('does not reach across %s', async (_name, boundary, sentence) => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), ...boundary);
+    expect(await undo(world)).toMatch(sentence);
+    await world.append(...plainTurn('t3', 'three', '3'));
+    expect(await undo(world)).toContain('“three”');
+    expect(await undo(world)).toMatch(sentence);
+  });
+
+  test('a turn that a summary leaves visible can still be taken back', async () => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), anchor('so far', 'end-t1'));
+    expect(await undo(world)).toContain('“two”');
+    expect(historyText(world.session)).toContain('so far');
+  });
+
+  test('is about what people said: a scheduled turn stays, and so does one that did not end', async () => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'));
+    await world.append({ ...turnStart('t2'), origin: 'cron' } as EntryDraft, user('t2', 'report'), turnEnd('t2', 'r'));
+    await world.append(turnStart('t3'), user('t3', 'torn'));
+    expect(await undo(world)).toContain('“one”');
+    expect(historyText(world.session)).toMatch(/report.*torn/u);
+  });
+
+  test('after a /retry takes back what both tries did', async () => {
+    await using world = await sessionsWorld();
+    const path = await world.files.put('a.txt', '0');
+    await turnWith(world, 't1', 'go', [write('a.txt', '1'), write('b.txt', '1')]);
+    await world.append(retract('t1'), { ...turnStart('t2'), sources: ['in-t1'] } as EntryDraft, user('t2', 'go'));
+    await world.files.call('write_file', { path, content: '2' }, { turnId: 't2', callId: 't2.0' });
+    await world.append(turnEnd('t2', 'ok'));
+    expect(await undo(world)).toMatch(/a\.txt`: as it was before[\s\S]*b\.txt`: removed/u);
+    expect(await readFile(path, 'utf8')).toBe('0');
+    expect(await readdir(world.files.workspace)).toEqual(['a.txt']);
+  });
+
+  test('in another session is another conversation', async () => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'));
+    const other = commandContext({ sessionKey: 'terminal:other' });
+    expect(await undoCommand(portsOf(world)).run(other)).toContain('nothing to undo');
+  });
+
+  test('is for the owner, and waits for a running turn', () => {
+    const command = undoCommand({} as UndoPorts);
+    expect(command).toMatchObject({ role: 'owner', priority: false, interrupts: false });
+  });
+});
+
+describe('cut off in the middle, /undo', () => {
+  test('leaves the exchange in the conversation, and the next one takes the same and finishes it', async () => {
+    await using world = await sessionsWorld();
+    for (const name of ['a.txt', 'b.txt']) await world.files.put(name, 'old');
+    await world.append(...plainTurn('t1', 'one', '1'));
+    await turnWith(world, 't2', 'two', [write('a.txt', 'new'), write('b.txt', 'new')]);
+    const { guard, changes } = world.files;
+    const half: UndoPorts['restoreFiles'] = async (key, turn) => {
+      const [first] = await changes.of(key, turn);
+      await restoreFiles(first === undefined ? [] : [first], { guard, copies: changes });
+      throw new Error('the process ends here');
+    };
+    await expect(undo(world, { restoreFiles: half })).rejects.toThrow('ends here');
+    expect(historyText(world.session)).toContain('two');
+    const reply = await undo(world);
+    expect(reply).toContain('“two”');
+    expect(reply).toContain('b.txt');
+    for (const name of ['a.txt', 'b.txt']) {
+      expect(await readFile(join(world.files.workspace, name), 'utf8')).toBe('old');
+    }
+    expect(await undo(world)).toContain('“one”');
+  });
+
+  test('by a full disk before the tape takes it, likewise', async () => {
+    await using world = await sessionsWorld();
+    await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);
+    const full: UndoPorts['openSession'] = async () => ({
+      window: world.session.window,
+      append: async () => {
+        throw new Error('ENOSPC');
+      },
+    });
+    await expect(undo(world, { openSession: full })).rejects.toThrow('ENOSPC');
+    expect(await readdir(world.files.workspace)).toEqual([]);
+    expect(await undo(world)).toContain('“one”');
+  });
+
+  test('files that can not be reached are told, and the exchange leaves all the same', async () => {
+    await using world = await sessionsWorld();
+    await world.files.put('a.txt', 'old');
+    await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);
+    await rm(join(world.files.workspace, 'a.txt'));
+    await mkdir(join(world.files.workspace, 'a.txt'));
+    expect(await undo(world)).toMatch(/`a\.txt`: left as it is: .*is a directory/u);
+    expect(world.session.history().messages).toEqual([]);
+  });
+});

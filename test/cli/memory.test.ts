@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectAssistant, startControlServer } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
+import { memoryWorld } from '../memory/memory-world.ts';
+import { CommandLine } from './command-line.ts';
+
+/** A command line whose assistant remembers in real files. */
+async function remembering(): Promise<{ line: CommandLine; world: Awaited<ReturnType<typeof memoryWorld>> }> {
+  const world = await memoryWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const line = new CommandLine();
+  line.assistant.answers = {
+    memoryLog: () => world.store.log(),
+    memoryShow: ({ id }) => world.store.show(id),
+    memoryRestore: ({ id }) => world.store.restore(id),
+  };
+  return { line, world };
+}
+
+describe('memory', () => {
+  test('shows what is remembered, without control characters', async () => {
+    const { line, world } = await remembering();
+    expect(await line.run('memory')).toBe(0);
+    expect(line.out).toBe('Nothing is remembered yet.\n');
+    await world.edit('- likes tea\u001b[31m\n');
+    for (const argv of [['memory'], ['memory', 'show']]) {
+      line.out = '';
+      expect(await line.run(...argv)).toBe(0);
+      expect(line.out).toBe('- likes tea[31m\n');
+    }
+    expect(line.assistant.disposed).toBe(3);
+  });
+
+  test('lists versions, shows one and brings it back', async () => {
+    const { line, world } = await remembering();
+    expect(await line.run('memory', 'log')).toBe(0);
+    expect(line.out).toBe('There are no earlier versions.\n');
+    await world.put('- old\n');
+    await world.put('- new\n', 'consolidation');
+    await world.store.propose('- bad\n', 'consolidation');
+    line.out = '';
+    await line.run('memory', 'log');
+    expect(line.out).toBe(
+      [
+        '20261121T051000001Z  2026-11-21 05:10 UTC        6 bytes  not taken over: consolidation\n',
+        '20261121T051000000Z  2026-11-21 05:10 UTC        6 bytes  until consolidation\n',
+      ].join(''),
+    );
+    line.out = '';
+    await line.run('memory', 'show', '20261121T051000000Z');
+    expect(line.out).toBe('- old\n');
+    line.out = '';
+    expect(await line.run('memory', 'restore', '20261121T051000000Z')).toBe(0);
+    expect(line.out).toContain('The memory is again as in version 20261121T051000000Z.');
+    expect(await world.text()).toBe('- old\n');
+    expect((await world.store.log())[0]).toMatchObject({ reason: 'restore of 20261121T051000000Z' });
+  });
+
+  test('says everything as JSON', async () => {
+    const { line, world } = await remembering();
+    await world.put('- old\n');
+    await world.put('- new\n', 'test');
+    const json = async (...argv: readonly string[]): Promise<unknown> => {
+      line.out = '';
+      await line.run('memory', ...argv, '--json');
+      return JSON.parse(line.out);
+    };
+    const id = '20261121T051000000Z';
+    expect(await json()).toEqual({ version: null, text: '- new\n' });
+    expect(await json('log')).toMatchObject([{ id, reason: 'test', size: 6, kind: 'kept' }]);
+    expect(await json('show', id)).toMatchObject({ version: { id }, text: '- old\n' });
+    expect(await json('restore', id)).toMatchObject({ restored: { id } });
+  });
+
+  test.each([
+    [['memory', 'restore'], 2, "Missing required argument 'version'. See assistant --help.\n"],
+    [['memory', 'restore', 'x'], 1, 'There is no version "x" of the memory. assistant memory log lists those'],
+    [['memory', 'lgo'], 1, 'There is no version "lgo" of the memory.'],
+  ])('says what is wrong with %j', async (argv, code, sentence) => {
+    const { line } = await remembering();
+    expect(await line.run(...argv)).toBe(code);
+    expect(line.err).toContain(sentence);
+  });
+
+  test('is asked of the gateway that runs, through its control socket', async () => {
+    const { line, world } = await remembering();
+    await world.put('- old\n');
+    await world.put('- new\n');
+    line.running = true;
+    expect(await line.run('memory')).toBe(0);
+    expect(line.started).toEqual([]);
+
+    const path = join(temporaryFolder(), 'control.sock');
+    const server = await startControlServer({ path, version: '1', assistant: line.assistant, log: silentLog });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const remote = await connectAssistant(path, systemClock);
+    if (remote === undefined) throw new Error('nobody listens');
+    onTestFinished(() => remote[Symbol.asyncDispose]());
+    const [version] = await remote.request('memoryLog', {});
+    const id = version?.id ?? '';
+    expect(version).toEqual((await world.store.log())[0]);
+    expect(await remote.request('memoryShow', {})).toEqual({ version: null, text: '- new\n' });
+    expect(await remote.request('memoryShow', { id })).toEqual({ version, text: '- old\n' });
+    expect(await remote.request('memoryRestore', { id })).toEqual(version);
+    expect(await world.text()).toBe('- old\n');
+    expect(await failureOf(remote.request('memoryRestore', { id: 'x' }))).toMatchObject({ code: 'memory-version' });
+  });
+});

@@ -1,0 +1,205 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeLimitGroups, removeLimitGroups } from '../../src/security/sandbox/groups.ts';
+import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
+import { isRoot, noBubblewrap, running, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MEBIBYTE = 1024 ** 2;
+let serial = 0;
+const uniqueSleep = (): string => `8${process.pid}.${(serial += 1)}`;
+
+async function limited(): Promise<SandboxWorld> {
+  return await sandboxWorld({
+    limits: { processes: 64, memoryBytes: 256 * MEBIBYTE, fileBytes: 8 * MEBIBYTE, temporaryBytes: 4 * MEBIBYTE },
+  });
+}
+
+describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox ${noBubblewrap ?? ''}`, () => {
+  test('what a command leaves running ends with it, also in a session of its own', async () => {
+    await using world = await sandboxWorld();
+    const mark = uniqueSleep();
+    await world.run(`setsid sleep ${mark} >/dev/null 2>&1 & (sleep ${mark} >/dev/null 2>&1 &) ; sleep 0.1`);
+    await waitFor(() => running(`sleep\0${mark}`) === 0, { timeoutMs: 3_000 });
+  });
+
+  test('killing the process that was spawned ends everything inside', async () => {
+    await using world = await sandboxWorld();
+    const mark = uniqueSleep();
+    const child = await world.start(
+      `trap '' HUP TERM INT; setsid sleep ${mark} & setsid setsid sh -c "trap '' TERM HUP; sleep ${mark}" & echo ready; wait`,
+    );
+    await once(child.stdout ?? child, 'data');
+    await waitFor(() => running(`sleep\0${mark}`) >= 2);
+    child.kill('SIGKILL');
+    await waitFor(() => running(mark) === 0, { timeoutMs: 3_000 });
+  });
+
+  test('a limit of processes ends a fork bomb with a clear message and leaves nothing', async (context) => {
+    await using world = await limited();
+    const found = await world.sandbox.probe();
+    if (isRoot && found.available && !found.groups.countsProcesses)
+      context.skip('root has no writable control group here');
+    const mark = uniqueSleep();
+    const { text } = await world.run(
+      `i=0; while [ $i -lt 200 ]; do sleep ${mark} & i=$((i+1)); done; echo started all`,
+    );
+    expect(text).not.toContain('started all');
+    expect(text).toMatch(/[Cc]annot fork|Resource temporarily unavailable/u);
+    await waitFor(() => running(`sleep\0${mark}`) === 0, { timeoutMs: 3_000 });
+  });
+
+  test('memory beyond the limit is refused or ends the process', async () => {
+    await using world = await limited();
+    const { text } = await world.run('head -c 600M /dev/zero | tail -c 600M | wc -c');
+    expect(text).not.toContain('629145600');
+  });
+
+  test('a file can not grow beyond the limit', async () => {
+    await using world = await limited();
+    expect((await world.run('head -c 20M /dev/zero > big; echo $?')).text).not.toBe('0\n');
+    expect((await readFile(join(world.workspace, 'big'))).length).toBeLessThanOrEqual(8 * MEBIBYTE);
+  });
+
+  test('the private folders are small', async () => {
+    await using world = await limited();
+    const { text } = await world.run(
+      'for f in /tmp /dev/shm; do head -c 100M /dev/zero 2>/dev/null | split -b 4M - $f/part; du -sm $f; done 2>/dev/null',
+    );
+    const sizes = text
+      .trim()
+      .split('\n')
+      .map((line) => Number(line.split('\t')[0]));
+    expect(sizes[0]).toBeLessThanOrEqual(5);
+    expect(sizes[1]).toBeLessThanOrEqual(65);
+  });
+
+  test('the limits go when the sandbox does', async () => {
+    const world = await sandboxWorld();
+    const found = await world.sandbox.probe();
+    await world.run('true');
+    await world[Symbol.asyncDispose]();
+    for (const folder of found.available ? found.groups.folders : [])
+      await expect(readdir(folder)).rejects.toThrow(/ENOENT/u);
+  });
+
+  test('costs less than 60 ms beside the same command outside', async () => {
+    await using world = await sandboxWorld();
+    await world.sandbox.probe();
+    const environment = { PATH: '/usr/bin:/bin' };
+    const inside: number[] = [];
+    const outside: number[] = [];
+    for (let round = 0; round < 12; round += 1) {
+      let begun = performance.now();
+      const { file, args, env } = await world.sandbox.wrap({
+        command: ['/bin/sh', '-c', 'true'],
+        cwd: world.workspace,
+        role: 'owner',
+        environment,
+      });
+      spawnSync(file, args, { env: { ...env }, stdio: 'ignore' });
+      inside.push(performance.now() - begun);
+      begun = performance.now();
+      spawnSync('/bin/sh', ['-c', 'true'], { env: environment, stdio: 'ignore' });
+      outside.push(performance.now() - begun);
+    }
+    expect(Math.min(...inside) - Math.min(...outside)).toBeLessThan(60);
+  });
+});
+
+describe('control groups', () => {
+  interface Tree extends AsyncDisposable {
+    readonly places: { readonly root: string; readonly own: string };
+    readonly at: (name: string) => string;
+  }
+
+  /** A folder that looks like a tree of control groups. */
+  async function tree(own: string, files: Readonly<Record<string, string>>): Promise<Tree> {
+    const folder = await tempFolder();
+    const at = (name: string): string => join(folder.path, name);
+    for (const [name, text] of Object.entries({ own, ...files })) {
+      await mkdir(join(at(name), '..'), { recursive: true });
+      await writeFile(at(name), text);
+    }
+    return {
+      places: { root: folder.path, own: at('own') },
+      at,
+      [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    };
+  }
+
+  test('are not made where the controllers are missing', async () => {
+    await using fake = await tree('0::/service\n', {
+      'service/cgroup.controllers': 'cpu io\n',
+      'service/cgroup.subtree_control': '',
+    });
+    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places)).toEqual({
+      folders: [],
+      countsProcesses: false,
+      countsMemory: false,
+    });
+    expect(await readdir(fake.at('service'))).toEqual(['cgroup.controllers', 'cgroup.subtree_control']);
+  });
+
+  test('are not made where nothing is known of the own group', async () => {
+    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', { root: '/nonexistent', own: '/nonexistent' })).toMatchObject({
+      folders: [],
+    });
+  });
+
+  test.each([
+    ['a service that may divide its own group', '0::/user/service\n', 'user/service'],
+    ['a service that lives in a leaf of its group', '0::/user/service/daemon\n', 'user/service'],
+  ])('of version 2 are made for %s', async (_who, own, parent) => {
+    const both = { 'cgroup.controllers': 'cpu memory pids\n', 'cgroup.subtree_control': 'memory pids\n' };
+    await using fake = await tree(
+      own,
+      Object.fromEntries(Object.entries(both).map(([name, text]) => [`${parent}/${name}`, text])),
+    );
+    const made = await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    const folder = fake.at(`${parent}/assistant-sandbox-${process.pid}-a`);
+    expect(made).toEqual({ folders: [folder], countsProcesses: true, countsMemory: true });
+    expect(await readFile(join(folder, 'pids.max'), 'utf8')).toBe('512');
+    expect(await readFile(join(folder, 'memory.max'), 'utf8')).toBe(String(2 * 1024 ** 3));
+  });
+
+  test('of version 2 ask for the controllers that the parent does not hand down yet', async () => {
+    await using fake = await tree('0::/user/service\n', {
+      'user/service/cgroup.controllers': 'memory pids\n',
+      'user/service/cgroup.subtree_control': 'memory\n',
+    });
+    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    expect(await readFile(fake.at('user/service/cgroup.subtree_control'), 'utf8')).toBe('+pids');
+  });
+
+  test('of version 2 are not made in a slice, which belongs to others', async () => {
+    await using fake = await tree('0::/system.slice/assistant.service\n', {
+      'system.slice/cgroup.controllers': 'memory pids\n',
+      'system.slice/cgroup.subtree_control': 'memory pids\n',
+      'system.slice/assistant.service/cgroup.controllers': '',
+    });
+    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places)).toMatchObject({ folders: [] });
+  });
+
+  test('that another process left are removed, those of a living one are kept', async () => {
+    await using fake = await tree('4:pids:/\n', { 'pids/tasks': '' });
+    const gone = spawn('true');
+    await once(gone, 'exit');
+    await mkdir(fake.at(`pids/assistant-sandbox-${gone.pid}-x`));
+    await mkdir(fake.at(`pids/assistant-sandbox-${process.ppid}-x`));
+    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    const left = await readdir(fake.at('pids'));
+    expect(left).toContain(`assistant-sandbox-${process.ppid}-x`);
+    expect(left).not.toContain(`assistant-sandbox-${gone.pid}-x`);
+  });
+
+  test('that are gone already are no error', async () => {
+    await using fake = await tree('', { 'group/x': '' });
+    await rm(fake.at('group'), { recursive: true });
+    await removeLimitGroups({ folders: [fake.at('group')], countsProcesses: true, countsMemory: true });
+  });
+});

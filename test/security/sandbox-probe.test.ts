@@ -1,0 +1,265 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { probeSandbox, type ProbeOptions, type SandboxProbe } from '../../src/security/sandbox/probe.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { BWRAP, fakeBubblewrap, isRoot, noBubblewrap, sandboxWorld } from '../support/sandbox-world.ts';
+import { tempFolder } from '../support/temp.ts';
+
+const NO_GROUPS = { root: '/nonexistent', own: '/nonexistent' };
+
+async function probe(options: Partial<ProbeOptions> = {}): Promise<SandboxProbe> {
+  await using folder = await tempFolder();
+  return await probeSandbox({
+    folder: join(folder.path, 'sandbox'),
+    clock: systemClock,
+    random: systemRandom,
+    cgroups: NO_GROUPS,
+    ...options,
+  });
+}
+
+async function probeWith(script: string, options: Partial<ProbeOptions> = {}): Promise<SandboxProbe> {
+  await using folder = await tempFolder();
+  return await probe({ program: await fakeBubblewrap(folder.path, script), ...options });
+}
+
+/** The real bwrap with its arguments changed: cases of a shell's `case "$1"`, with what is kept in the array `args`. */
+function changed(cases: string): string {
+  return `#!/bin/bash
+args=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --) args+=("$@"); break ;;
+    ${cases}
+    *) args+=("$1"); shift ;;
+  esac
+done
+exec ${BWRAP} "\${args[@]}"
+`;
+}
+
+describe('a machine without a working bubblewrap', () => {
+  test('one that is not installed is named', async () => {
+    expect(await probe({ program: '/nonexistent/bwrap' })).toEqual({
+      available: false,
+      reason: 'bubblewrap is not installed at /nonexistent/bwrap; install the package bubblewrap.',
+    });
+  });
+
+  test('one that fails is quoted', async () => {
+    expect(await probeWith('#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n')).toEqual({
+      available: false,
+      reason: expect.stringMatching(/can not start .*\(No permissions to create new namespace\).*allow them/u),
+    });
+  });
+
+  test('one that says nothing and succeeds is not believed', async () => {
+    expect(await probeWith('#!/bin/sh\nexit 0\n')).toMatchObject({ available: false });
+  });
+
+  test('one that hangs ends with the deadline', async () => {
+    expect(await probeWith('#!/bin/sh\nsleep 20\n', { timeoutMs: 300 })).toEqual({
+      available: false,
+      reason: 'The self-test of the sandbox did not end within 0.3 s.',
+    });
+  });
+
+  test('one that claims that all is held is not believed', async () => {
+    const claims = '#!/bin/sh\nfor name in write-system read-outside remount; do echo "held $name"; done\necho end\n';
+    expect(await probeWith(claims)).toMatchObject({ available: false });
+  });
+
+  test('one that runs the command without any walls is found out', async () => {
+    const leaky = `#!/bin/bash
+while [ "$1" != -- ]; do if [ "$1" = --chdir ]; then cd "$2"; fi; shift; done
+shift
+eval "$(cat <&8)"
+exec "$@"
+`;
+    expect(await probeWith(leaky)).toEqual({
+      available: false,
+      reason: 'The sandbox does not hold: a command inside could write a file outside the workspace.',
+    });
+  });
+});
+
+describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? ''}`, () => {
+  test('finds the sandbox of this machine', async () => {
+    expect(await probe()).toMatchObject({ available: true, engine: { program: BWRAP, groups: [] } });
+  });
+
+  test('says what can not be limited without control groups', async () => {
+    const found = await probe();
+    const notes = found.available ? found.notes.join('\n') : '';
+    expect(notes).toContain('Memory is limited to 2 GiB for each process');
+    expect(notes.includes('The number of processes is not limited')).toBe(isRoot);
+  });
+
+  test('leaves nothing but the filter behind', async () => {
+    await using folder = await tempFolder();
+    await mkdir(join(folder.path, 'test-of-a-process-that-died', 'workspace'), { recursive: true });
+    await probe({ folder: folder.path });
+    expect((await readdir(folder.path)).filter((name) => name !== 'calls.bpf')).toEqual([]);
+  });
+
+  const outside = '"$(dirname "$2")"';
+  test.each([
+    [
+      'write a file outside the workspace',
+      `--bind) [ -n "$seen" ] || args+=(--bind ${outside} ${outside}); seen=1; args+=("$1" "$2" "$3"); shift 3 ;;`,
+    ],
+    [
+      'read a file outside the workspace',
+      `--bind) [ -n "$seen" ] || args+=(--ro-bind ${outside} ${outside}); seen=1; args+=("$1" "$2" "$3"); shift 3 ;;`,
+    ],
+    ["read a variable of the assistant's own environment", '--clearenv) shift ;;'],
+    ['connect to a port of the machine', '--unshare-all) args+=("$1" --share-net); shift ;;'],
+    ['write to the protected places of the workspace', '--ro-bind) shift 3 ;;'],
+    [
+      'write to the protected places of the workspace',
+      '--bind) if [[ $2 = *.git ]]; then shift 3; else args+=("$1"); shift; fi ;;',
+    ],
+    ['go on after the assistant ended', '--die-with-parent) shift ;;'],
+    ['create namespaces of its own', '--disable-userns) shift ;; --seccomp) shift 2 ;;'],
+    ['see processes of the machine', '--unshare-all) args+=(--unshare-ipc --unshare-net --unshare-uts); shift ;;'],
+    [
+      'end processes of the machine',
+      '--unshare-all) args+=(--unshare-ipc --unshare-net --unshare-uts); shift ;; --proc) args+=(--tmpfs "$2"); shift 2 ;;',
+    ],
+  ])('finds out one in which a command could %s', async (sentence, cases) => {
+    expect(await probeWith(changed(cases))).toEqual({
+      available: false,
+      reason: `The sandbox does not hold: a command inside could ${sentence}.`,
+    });
+  });
+
+  test.skipIf(!isRoot).each([
+    [
+      'change settings of the kernel',
+      '--remount-ro) if [ "$2" = /proc ]; then shift 2; else args+=("$1"); shift; fi ;;',
+    ],
+    [
+      'write to folders of the system',
+      '--ro-bind-try) if [ "$2" = /usr ]; then args+=(--bind-try); else args+=("$1"); fi; shift ;;',
+    ],
+    [
+      'remount a read-only place for writing',
+      '--cap-drop) args+=(--cap-add ALL); shift 2 ;; --seccomp | --uid | --gid) shift 2 ;; --disable-userns) shift ;;',
+    ],
+    ['use capabilities of an administrator', '--cap-drop) args+=(--cap-add CAP_DAC_OVERRIDE); shift 2 ;;'],
+  ])('finds out one in which a command of root could %s', async (sentence, cases) => {
+    expect(await probeWith(changed(cases))).toEqual({
+      available: false,
+      reason: `The sandbox does not hold: a command inside could ${sentence}.`,
+    });
+  });
+
+  test('is enough with the filter alone where bwrap can not forbid namespaces', async () => {
+    const old = changed('--disable-userns) echo "bwrap: Unknown option --disable-userns" >&2; exit 1 ;;');
+    expect(await probeWith(old)).toMatchObject({ available: true, engine: { disableUserns: false } });
+  });
+
+  test('is enough with the lock of bwrap alone where there is no filter', async () => {
+    expect(await probeWith(changed('--seccomp) shift 2 ;;'))).toMatchObject({ available: true });
+  });
+
+  test('is done once, however often it is asked for', async () => {
+    await using world = await sandboxWorld();
+    expect(world.sandbox.probe()).toBe(world.sandbox.probe());
+  });
+
+  test('keeps a command from starting when it failed', async () => {
+    await using world = await sandboxWorld({ program: '/nonexistent/bwrap' });
+    await expect(world.run('true')).rejects.toThrow(/bubblewrap is not installed/u);
+  });
+});
+
+/** Runs `sandbox-child.ts` through other programs. */
+async function child(
+  before: readonly string[],
+  command: string,
+  options: { readonly uid?: number } = {},
+): Promise<Record<string, unknown>> {
+  await using folder = await tempFolder();
+  const home = join(folder.path, 'home');
+  await mkdir(home);
+  if (options.uid !== undefined) {
+    await chmod(folder.path, 0o755);
+    await chown(home, options.uid, options.uid);
+  }
+  const script = fileURLToPath(new URL('../support/sandbox-child.ts', import.meta.url));
+  const [file, ...args] = [...before, process.execPath, script, home, command];
+  const { stdout, stderr } = spawnSync(file, args, {
+    encoding: 'utf8',
+    cwd: '/',
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+  });
+  try {
+    return JSON.parse(stdout) as Record<string, unknown>;
+  } catch {
+    throw new Error(`nothing came back: ${stdout}${stderr}`);
+  }
+}
+
+async function othersMayRead(): Promise<boolean> {
+  const script = fileURLToPath(new URL('../support/sandbox-child.ts', import.meta.url));
+  for (let path = script; path !== '/'; path = join(path, '..')) {
+    if (((await stat(path)).mode & 0o005) < 0o004) return false;
+  }
+  return true;
+}
+
+const noRoot = isRoot ? undefined : 'only root can set this up';
+const noNobody = noRoot ?? ((await othersMayRead()) ? undefined : 'other users can not read this folder');
+
+describe.skipIf(noBubblewrap !== undefined)(`other circumstances ${noBubblewrap ?? ''}`, () => {
+  test.skipIf(noNobody !== undefined)(`an ordinary user has a sandbox too ${noNobody ?? ''}`, async () => {
+    const allowed = spawnSync('/bin/sh', ['-c', 'unshare -Ur true'], { uid: 65_534, gid: 65_534 }).status === 0;
+    const found = await child(
+      [],
+      'echo works > a && cat a; id -u; echo x >> SOUL.md; cat /etc/shadow; ulimit -u 2>/dev/null || ulimit -p',
+      { uid: 65_534 },
+    );
+    if (!allowed)
+      expect(found).toMatchObject({ available: false, reason: expect.stringContaining('may not create namespaces') });
+    else {
+      expect(found).toMatchObject({ available: true, proc: 'new' });
+      expect(found['text']).toMatch(/^works\n1000\n512\n.*SOUL\.md: Read-only.*\n.*No such file.*\n$/u);
+    }
+  });
+
+  test.skipIf(noRoot !== undefined)(`where /proc is masked commands get none ${noRoot ?? ''}`, async () => {
+    const mask =
+      'mount --make-rprivate / && mount -t tmpfs -o ro none /proc/acpi || mount -t tmpfs -o ro none /proc/fs; mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys; exec "$@"';
+    const found = await child(
+      ['unshare', '-m', 'sh', '-c', mask, 'sh'],
+      'ls /proc; echo works; unshare -U true || echo held',
+    );
+    expect(found).toMatchObject({ available: true, proc: 'empty', text: expect.stringMatching(/^works\nheld\n/u) });
+    expect(found['notes']).toContain('Commands see no /proc, because this machine masks its own.');
+  });
+
+  test.skipIf(noRoot !== undefined)(
+    `without any capability it says so within the deadline ${noRoot ?? ''}`,
+    async () => {
+      const found = await child(['setpriv', '--bounding-set', '-all', '--inh-caps', '-all'], 'true');
+      expect(found).toMatchObject({
+        available: false,
+        reason: expect.stringContaining('may not create namespaces here'),
+      });
+    },
+  );
+
+  test.skipIf(noRoot !== undefined)(`where user namespaces are switched off it says so ${noRoot ?? ''}`, async () => {
+    const off = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"';
+    const found = await child(['unshare', '-U', '--map-root-user', 'sh', '-c', off, 'sh'], 'true');
+    expect(found).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('may not create namespaces here'),
+    });
+  });
+});
