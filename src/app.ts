@@ -2,7 +2,7 @@ import { HookRunner, type Hooks } from './agent/hooks.ts';
 import { recoverTurns } from './agent/recovery.ts';
 import { unifiedSession } from './agent/unified.ts';
 import { createAgent } from './app/agent.ts';
-import type { Base } from './app/base.ts';
+import { standingWarnings, type Base } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { createModels, fullName } from './app/models.ts';
 import { serve } from './app/serve.ts';
@@ -92,6 +92,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     version: readVersion(),
     startedAt: clock.now(),
     serving: parts.serve === 'gateway',
+    warnings: standingWarnings(loaded, process.getuid?.()),
   };
   await using stack = new AsyncDisposableStack();
   await ensureHome(paths);
@@ -112,7 +113,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const models = createModels(base);
   const { standard } = models;
   const agent = createAgent(base, { stores, bus, channels, models, hooks, restart: parts.onRestart });
-  const { loop } = agent;
+  const { loop, sandbox } = agent;
+  if (sandbox !== null) stack.use(sandbox);
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
   const recovered = await recoverTurns(loop, agent.ports);

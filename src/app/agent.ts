@@ -10,6 +10,7 @@ import type { RequestHandlers } from '../gateway/requests.ts';
 import type { ModelName } from '../providers/provider.ts';
 import { PAGE_MARGIN } from '../tools/builtin.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
+import type { Sandbox } from '../security/sandbox.ts';
 import { skillTool } from '../tools/skill.ts';
 import { tapeTool } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
@@ -41,6 +42,7 @@ export interface Agent {
   readonly approvals: Approvals;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
+  readonly sandbox: Sandbox | null;
   /** Loads what the first turn needs. */
   warm(model: ModelName): Promise<unknown>;
 }
@@ -54,7 +56,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const approvals = new Approvals(clock);
   const catalog = openSkills(config, paths, base);
   const tools = createTools(base, stores);
-  const { registry } = tools;
+  const { registry, sandbox } = tools;
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const prompts = createPrompts({ config, workspace: paths.workspace, catalog });
   const { bounds, context } = createCallBounds(config, {
@@ -101,7 +103,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     commands: createCommands(base, {
       ...{ stores, models, prompt, tools, tape, resetSession, catalog, skills, approvals },
       status: (sessionKey) =>
-        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running }),
+        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox }),
       restart: parts.restart,
     }),
   };
@@ -112,6 +114,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     approvals,
     registry,
     requests: createRequests({ prompt, memory: stores.memory }),
-    warm: (model) => Promise.all([bounds.warm(model), catalog.read()]),
+    sandbox,
+    warm: (model) => Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
   };
 }

@@ -24,4 +24,17 @@ export interface Base {
   readonly startedAt: number;
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
+  /** What the person should know at each look, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** What is wrong with the configuration, and how this process runs with less protection than it could. */
+export function standingWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
+  return [
+    ...warnings,
+    ...(config.tools.exec.mode === 'full'
+      ? ['tools.exec.mode is "full": commands run without a sandbox and without a question.']
+      : []),
+    ...(userId === 0 ? ['The assistant runs as root. Give it a user of its own.'] : []),
+  ];
 }

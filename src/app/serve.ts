@@ -22,7 +22,7 @@ export interface ServeParts {
 
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
 export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposableStack): Promise<LocalAssistant> {
-  const { paths, clock, newId, log, version, startedAt, loaded } = base;
+  const { paths, clock, newId, log, version, startedAt, warnings } = base;
   const { bus, approvals, registry, model } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
@@ -38,7 +38,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       home: paths.home,
       model,
       channels: manager.health(),
-      warnings: loaded.warnings,
+      warnings,
       startedAt,
       http,
     }),

@@ -2,6 +2,7 @@ import type { StatusReport } from '../agent/commands/command.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Sandbox } from '../security/sandbox.ts';
 import { startOfDay } from '../util/day.ts';
 import type { Base } from './base.ts';
 
@@ -10,11 +11,21 @@ export interface StatusParts {
   readonly manager: ChannelManager;
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly runningTurns: () => number;
+  readonly sandbox: Sandbox | null;
+}
+
+async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<string> {
+  const { mode } = config.tools.exec;
+  if (mode === 'off') return 'no commands (tools.exec.mode)';
+  if (sandbox === null) return mode === 'full' ? 'no sandbox, no questions' : 'no sandbox, each command asks';
+  const probe = await sandbox.probe();
+  if (!probe.available) return `no sandbox, each command asks: ${probe.reason}`;
+  return ['in the sandbox', ...probe.notes].join('; ');
 }
 
 /** How things stand, as /status tells it. */
 export async function statusOf(base: Base, sessionKey: string, parts: StatusParts): Promise<StatusReport> {
-  const { clock, config, version, startedAt, loaded } = base;
+  const { clock, config, version, startedAt, warnings } = base;
   const { journal, manager } = parts;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await parts.prompt(sessionKey);
@@ -29,6 +40,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     hereToday: day.ofSession(sessionKey),
     today: day.total,
     channels: manager.health(),
-    warnings: loaded.warnings,
+    sandbox: await sandboxState(base, parts.sandbox),
+    warnings,
   };
 }

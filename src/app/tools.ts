@@ -1,5 +1,6 @@
 import { execEnvironment } from '../config/environment.ts';
 import { PathGuard } from '../security/paths.ts';
+import { createSandbox, type Sandbox } from '../security/sandbox.ts';
 import { builtinTools } from '../tools/builtin.ts';
 import { ToolRegistry } from '../tools/registry.ts';
 import type { Base } from './base.ts';
@@ -8,10 +9,13 @@ import type { Stores } from './stores.ts';
 export interface Tools {
   readonly registry: ToolRegistry;
   readonly guard: PathGuard;
+  /** Null where the configuration wants none. */
+  readonly sandbox: Sandbox | null;
 }
 
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools({ config, paths, env, redact, clock }: Base, { spill, changes, memory }: Stores): Tools {
+export function createTools(base: Base, { spill, changes, memory }: Stores): Tools {
+  const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
   const registry = new ToolRegistry({
@@ -28,7 +32,18 @@ export function createTools({ config, paths, env, redact, clock }: Base, { spill
     restrictToWorkspace: tools.restrictToWorkspace,
   });
   const environment = execEnvironment(env, tools.exec.allowEnv);
-  const exec = { ...tools.exec, workspace: paths.workspace, environment };
+  const sandbox =
+    tools.exec.sandbox === 'off' || tools.exec.mode === 'full' || tools.exec.mode === 'off'
+      ? null
+      : createSandbox({
+          home: paths.home,
+          workspace: paths.workspace,
+          folder: paths.sandbox,
+          readRoots: tools.readRoots,
+          clock,
+          random,
+        });
+  const exec = { ...tools.exec, sandbox, workspace: paths.workspace, environment };
   for (const tool of builtinTools({ guard, changes, maxOutput, clock, exec, memory })) registry.register(tool);
-  return { registry, guard };
+  return { registry, guard, sandbox };
 }

@@ -29,6 +29,8 @@ export interface HomePaths {
   readonly backups: string;
   readonly logs: string;
   readonly plugins: string;
+  /** What the sandbox needs of files. */
+  readonly sandbox: string;
 }
 
 /** Bytes; kernels take 104 to 108. */
@@ -54,6 +56,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     backups: at('backups'),
     logs: at('logs'),
     plugins: at('plugins'),
+    sandbox: at('sandbox'),
   };
 }
 

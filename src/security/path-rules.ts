@@ -40,6 +40,7 @@ const STATE = new Set([
   'versions',
   'logs',
   'plugins',
+  'sandbox',
 ]);
 const STATE_DATABASE = /^(?:state|search)\.db/;
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];

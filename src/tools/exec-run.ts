@@ -3,15 +3,8 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError, errorCode } from '../util/errors.ts';
-import { cut, cutStart } from '../util/text.ts';
+import { OutputEnds } from './output-ends.ts';
 import { MARKER, ProcessTree, send } from './process-tree.ts';
-
-/** Characters kept of a long output: its beginning and its end. */
-const HEAD_CHARS = 10_000;
-const TAIL_CHARS = 5_000;
-/** A UTF-8 sequence has four bytes at most. */
-const HEAD_BYTES = HEAD_CHARS * 4;
-const TAIL_BYTES = TAIL_CHARS * 4;
 
 const TERM_GRACE_MS = 1_000;
 /** How long what outlives the shell may take to end by itself. */
@@ -20,15 +13,28 @@ const FINISH_GRACE_MS = 60;
 const DRAIN_QUIET_MS = 1_000;
 const DRAIN_MS = 2_000;
 const POLL_MS = 10;
+const COUNT_MS = 250;
+
+/** A command for the best shell there is. */
+export function shellCall(command: string, env: Readonly<Record<string, string>>): ProgramCall {
+  return { file: findProgram('bash', env['PATH'] ?? '') ?? '/bin/sh', args: ['-c', command, 'bash'], env };
+}
 
 export interface CommandOptions {
-  readonly command: string;
+  /** The program, its arguments and its whole environment but for the marker. */
+  readonly program: ProgramCall;
   readonly cwd: string;
-  /** The whole environment but for the marker. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** Ended when more processes than this run at once. @default nobody counts */
+  readonly mostProcesses?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+}
+
+export interface ProgramCall {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface CommandOutcome {
@@ -36,6 +42,8 @@ export interface CommandOutcome {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** It was ended because it had started too many processes. */
+  readonly crowded: boolean;
   /** Something outlived the shell and was ended. */
   readonly background: boolean;
   /** False when something could not be ended, or hid itself and still holds the output. */
@@ -49,7 +57,7 @@ export interface CommandOutcome {
 }
 
 /**
- * Runs a command in a shell of its own session with nothing on standard input. When it settles nothing that the command
+ * Runs a program in a session of its own with nothing on standard input. When it settles nothing that the command
  * started runs any more, as far as it can be found. Rejects with the signal's reason when aborted, once all is ended,
  * and with an `AppError` when no shell could be started.
  */
@@ -59,7 +67,8 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
   const begun = clock.monotonic();
   const shell = startOrExplain(options);
   using limit = deadline(clock, timeoutMs, 'the command');
-  const stop = AbortSignal.any([signal, limit.signal]);
+  using crowd = watchCrowd(shell.tree, options);
+  const stop = AbortSignal.any([signal, limit.signal, crowd.signal]);
   let exit: Exit = { code: null, signal: null };
   let background = false;
   let clean = true;
@@ -79,7 +88,8 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
   return {
     exitCode: exit.code,
     signal: exit.signal,
-    timedOut: stop.aborted,
+    timedOut: limit.signal.aborted,
+    crowded: crowd.signal.aborted && !limit.signal.aborted,
     background,
     clean,
     ...shell.output.text(),
@@ -106,23 +116,26 @@ interface Shell {
  * One stream for both outputs keeps their order. Node's pipes are sockets, which `/dev/stdout` and `/dev/stderr` can not
  * open on Linux; `cat` between them makes it a real pipe, and its process id comes back on descriptor 3.
  */
-const PIPED = `exec > >(trap '' HUP INT TERM; exec "$2" 3>&-) 2>&1
+const PIPED = `exec > >(trap '' HUP INT TERM; exec "$0" 3>&-) 2>&1
 printf '%s\\n' "$!" >&3
 export ${MARKER}=$$
-exec "$0" -c "$1" bash 3>&-`;
+exec "$@" 3>&-`;
 const PLAIN = `exec 2>&1
 export ${MARKER}=$$
-exec "$0" -c "$1" sh 3>&-`;
+exec "$@" 3>&-`;
 
-function startShell({ command, cwd, environment, clock }: CommandOptions): Shell {
-  const path = environment['PATH'] ?? '';
+function startShell({ program, cwd, clock }: CommandOptions): Shell {
+  const { file, args, env } = program;
+  const path = env['PATH'] ?? '';
   const bash = findProgram('bash', path);
   const cat = existsSync('/proc/self/stat') ? findProgram('cat', path) : undefined;
-  const shell = bash ?? '/bin/sh';
-  const script = bash === undefined || cat === undefined ? PLAIN : PIPED;
-  const child = spawn(shell, ['-c', script, shell, command, cat ?? ''], {
+  const [shell, script] =
+    bash === undefined || cat === undefined
+      ? ['/bin/sh', ['-c', PLAIN]]
+      : [bash, ['--norc', '--noprofile', '-c', PIPED]];
+  const child = spawn(shell, [...script, cat ?? '', file, ...args], {
     cwd,
-    env: environment,
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   });
@@ -159,6 +172,18 @@ function startShell({ command, cwd, environment, clock }: CommandOptions): Shell
       control?.destroy();
     },
   };
+}
+
+/** Aborts when too much runs at once. */
+function watchCrowd(tree: ProcessTree, { mostProcesses, clock }: CommandOptions): Disposable & { signal: AbortSignal } {
+  const crowded = new AbortController();
+  let timer: Disposable | undefined;
+  const count = (): void => {
+    if (tree.alive().length > (mostProcesses ?? Infinity)) crowded.abort(new Error('too many processes'));
+    else timer = clock.timer(COUNT_MS, count);
+  };
+  if (mostProcesses !== undefined) timer = clock.timer(COUNT_MS, count);
+  return { signal: crowded.signal, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }
 
 /** The system refuses some starts at once and some later. */
@@ -213,52 +238,4 @@ function isExecutable(file: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Keeps the beginning and the end of an output in fixed memory. */
-class OutputEnds {
-  bytes = 0;
-  lastAt = 0;
-  readonly #clock: Clock;
-  readonly #head = Buffer.alloc(HEAD_BYTES);
-  readonly #tail = Buffer.alloc(TAIL_BYTES);
-  #tailLength = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  add(chunk: Buffer): void {
-    const taken = this.bytes < HEAD_BYTES ? chunk.copy(this.#head, this.bytes) : 0;
-    this.bytes += chunk.length;
-    this.lastAt = this.#clock.monotonic();
-    const rest = chunk.subarray(Math.max(taken, chunk.length - TAIL_BYTES));
-    const kept = Math.min(this.#tailLength, TAIL_BYTES - rest.length);
-    this.#tail.copyWithin(0, this.#tailLength - kept, this.#tailLength);
-    rest.copy(this.#tail, kept);
-    this.#tailLength = kept + rest.length;
-  }
-
-  text(): { readonly output: string; readonly truncated: boolean } {
-    const head = this.#head.subarray(0, Math.min(this.bytes, HEAD_BYTES));
-    const tail = this.#tail.subarray(0, this.#tailLength);
-    const gap = this.bytes > head.length + tail.length;
-    const whole = gap ? undefined : printable(Buffer.concat([head, tail]));
-    if (whole !== undefined && whole.length <= HEAD_CHARS + TAIL_CHARS) return { output: whole, truncated: false };
-    const first = cut(whole ?? printable(head), HEAD_CHARS);
-    const last = cutStart(whole ?? printable(tail), TAIL_CHARS);
-    const note = `[… the middle of ${this.bytes} bytes is left out here; write the output to a file and read parts of it to see more …]`;
-    return { output: `${first}\n\n${note}\n\n${last}`, truncated: true };
-  }
-}
-
-/** UTF-8 with U+FFFD for what is none; control characters but line ends and tabs as `\x1b`. */
-function printable(bytes: Buffer): string {
-  return bytes
-    .toString('utf8')
-    .replaceAll('\r\n', '\n')
-    .replace(
-      /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu,
-      (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-    );
 }

@@ -3,23 +3,28 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { guardCommand } from '../security/commands.ts';
 import { within } from '../security/path-rules.ts';
+import type { Sandbox } from '../security/sandbox.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { oneLine } from '../util/text.ts';
-import { runCommand, type CommandOutcome } from './exec-run.ts';
+import { runCommand, shellCall, type CommandOutcome, type ProgramCall } from './exec-run.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision, type ToolResult } from './tool.ts';
 
 export interface ExecOptions {
-  /** `auto` asks for every command as long as there is no sandbox. */
+  /** `auto` asks for every command where there is no sandbox, and for those that want to leave it. */
   readonly mode: 'off' | 'ask' | 'auto' | 'full';
   /** For commands that do not say; 600 at most. */
   readonly timeoutSeconds: number;
+  /** What encloses commands; null: nothing does. */
+  readonly sandbox: Sandbox | null;
+  /** Whether enclosed commands reach the network without asking. */
+  readonly network: boolean;
   /** Commands at once; others wait. */
   readonly maxConcurrent: number;
-  /** Absolute; commands run in it or below it, and it is their HOME. */
+  /** Absolute; commands run in it or below it, and it is the HOME of enclosed ones. */
   readonly workspace: string;
-  /** All that commands see of the environment. */
+  /** All that commands see of the environment; of HOME and PATH those that are not enclosed. */
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }
@@ -32,26 +37,70 @@ const SLOW_MS = 5_000;
 const parameters = z.object({
   command: z.string().min(1).describe('Command for bash'),
   cwd: z.string().min(1).optional().describe('Folder to run it in; default: the workspace'),
+  network: z.boolean().optional().describe('It needs the internet, which the sandbox has not; asks the owner'),
+  outside: z.boolean().optional().describe('It must run outside the sandbox; asks the owner'),
   timeoutSeconds: z.number().positive().max(LONGEST_SECONDS).optional().describe('Ends it after so many seconds'),
 });
 
 type Params = z.infer<typeof parameters>;
 
+/** Of processes that are not counted by a control group; the sandbox sets the same limit where it can. */
+const MOST_PROCESSES = 512;
+/** Where enclosed commands find programs: only there is anything to be seen. */
+const INSIDE_PATH = '/usr/local/bin:/usr/bin:/bin';
+
 export function createExecTool(options: ExecOptions): Tool {
-  const { mode, clock, workspace, environment } = options;
+  const { mode, clock, workspace, environment, sandbox } = options;
   const slots = new Slots(options.maxConcurrent);
 
-  const run = async ({ command, cwd, timeoutSeconds }: Params, context: ToolContext): Promise<ToolResult> => {
+  /** Null: enclosed. Otherwise why nothing will enclose it. */
+  const whyOutside = async ({ outside }: Params): Promise<string | null> => {
+    if (mode === 'full') return 'the mode is full';
+    if (sandbox === null) return 'the sandbox is switched off in the configuration (tools.exec.sandbox)';
+    const probe = await sandbox.probe();
+    if (!probe.available) return `the sandbox is not available: ${probe.reason}`;
+    return outside === true ? 'it wants to run outside the sandbox' : null;
+  };
+
+  /** Null: nobody has to be asked. */
+  const whyAsk = async (params: Params): Promise<string | null> => {
+    if (mode === 'full') return null;
+    if (mode === 'ask') return 'The configuration wants a yes for every command (tools.exec.mode).';
+    const outside = await whyOutside(params);
+    if (outside !== null) return `Each command needs a yes here, since ${outside}.`;
+    return params.network === true && !options.network ? 'It wants to reach the network.' : null;
+  };
+
+  const programFor = async (params: Params, folder: string, context: ToolContext): Promise<ProgramCall> => {
+    const env = { ...environment, ...context.skills?.env };
+    const outside = await whyOutside(params);
+    if (outside !== null || sandbox === null) {
+      return shellCall(params.command, { ...env, HOME: environment['HOME'] ?? workspace });
+    }
+    const wrapped = await sandbox.wrap({
+      command: ['/bin/bash', '-c', params.command],
+      cwd: folder,
+      role: context.role,
+      network: options.network || params.network === true,
+      readRoots: context.readRoots ?? [],
+      environment: { ...env, PATH: INSIDE_PATH, HOME: workspace },
+    });
+    return { ...wrapped, env: { ...wrapped.env, PATH: environment['PATH'] ?? INSIDE_PATH } };
+  };
+
+  const run = async (params: Params, context: ToolContext): Promise<ToolResult> => {
+    const { command, cwd, timeoutSeconds } = params;
     const seconds = Math.min(timeoutSeconds ?? options.timeoutSeconds, LONGEST_SECONDS);
     const { signal } = context;
     const outcome = await slots.run(async () => {
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) throw new AppError('exec-folder', place.problem);
+      const program = await programFor(params, place.folder, context);
       using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
       return await runCommand({
-        command,
+        program,
         cwd: place.folder,
-        environment: { ...environment, ...context.skills?.env, HOME: workspace },
+        mostProcesses: MOST_PROCESSES,
         timeoutMs: seconds * 1000,
         signal,
         clock,
@@ -68,18 +117,16 @@ export function createExecTool(options: ExecOptions): Tool {
     effect: 'effect',
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
-    async decide({ command, cwd }): Promise<ToolDecision> {
+    async decide(params): Promise<ToolDecision> {
+      const { command, cwd } = params;
       if (mode === 'off') return deny('Running commands is switched off in the configuration (tools.exec.mode).');
       if (command.includes('\0')) return deny('A command can not contain NUL characters.');
       const guarded = guardCommand(command);
       if (guarded.decision === 'deny') return guarded;
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) return deny(place.problem);
-      if (mode === 'full') return { decision: 'allow' };
-      const reason =
-        mode === 'ask'
-          ? 'The configuration wants a yes for every command (tools.exec.mode).'
-          : 'Until the sandbox is available each command needs a yes.';
+      const reason = await whyAsk(params);
+      if (reason === null) return { decision: 'allow' };
       const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
       return { decision: 'ask', reason, request: { title: 'Run a command', detail: where + visible(command), reason } };
     },
@@ -117,7 +164,10 @@ function toResult(command: string, outcome: CommandOutcome, seconds: number): To
   const { exitCode, durationMs, truncated, bytes, output } = outcome;
   const notes = [
     ...(outcome.timedOut ? [`It was ended after ${seconds} s, its time limit, with all it had started.`] : []),
-    ...(!outcome.timedOut && outcome.signal !== null ? [`It was ended by the signal ${outcome.signal}.`] : []),
+    ...(outcome.crowded ? [`It was ended because more than ${MOST_PROCESSES} processes ran.`] : []),
+    ...(!outcome.timedOut && !outcome.crowded && outcome.signal !== null
+      ? [`It was ended by the signal ${outcome.signal}.`]
+      : []),
     ...(outcome.background
       ? ['Something it started still ran in the background and was stopped; commands can not leave anything running.']
       : []),
@@ -128,7 +178,7 @@ function toResult(command: string, outcome: CommandOutcome, seconds: number): To
     title: oneLine(`ran ${visible(command)}`, 80),
     output: output + separator + notes.join('\n'),
     metadata: { exitCode, durationMs, truncated, bytes },
-    ...(exitCode === 0 && !outcome.timedOut ? {} : { isError: true }),
+    ...(exitCode === 0 && !outcome.timedOut && !outcome.crowded ? {} : { isError: true }),
   };
 }
 

@@ -29,6 +29,8 @@ function tool(options: Partial<ExecOptions> = {}): Tool {
   return createExecTool({
     mode: 'full',
     timeoutSeconds: 20,
+    sandbox: null,
+    network: false,
     maxConcurrent: 4,
     workspace,
     environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },

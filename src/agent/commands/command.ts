@@ -28,6 +28,8 @@ export interface StatusReport {
   readonly hereToday: UsageSum;
   /** All sessions today. */
   readonly today: UsageSum;
+  /** How commands are enclosed. */
+  readonly sandbox: string;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

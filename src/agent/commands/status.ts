@@ -25,6 +25,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
       lines.push(
         `Everywhere today: ${usageOf(status.today)}`,
         `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
+        `Commands: ${status.sandbox}`,
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
         ),
