@@ -50,12 +50,12 @@ export function createTurnSkills(
         ({ name, always, missing }) => broughtIn.has(name) || (always && missing.length === 0),
       );
       // A skill that is part of every prompt says how to work; only one that was called for narrows what may be called.
-      const limits = active.filter(({ name }) => broughtIn.has(name)).flatMap(({ allowedTools }) => allowedTools ?? []);
-      const isLimited = active.some(({ name, allowedTools }) => broughtIn.has(name) && allowedTools !== null);
+      const limiting = active.filter(({ name, allowedTools }) => broughtIn.has(name) && allowedTools !== null);
       return {
         names: active.map(({ name }) => name),
         folders: active.map(({ folder }) => folder),
-        allowed: isLimited ? limits : null,
+        limitedBy: limiting.map(({ name }) => name),
+        allowed: limiting.length === 0 ? null : limiting.flatMap(({ allowedTools }) => allowedTools ?? []),
         env: Object.assign({}, ...active.map(({ name }) => env(name))),
       };
     },

@@ -22,7 +22,13 @@ const END = String.raw`(?=\s*(?:$|[;&)"'\x60#-])|\s+-)`;
 /** What is looked for in each line. */
 export const RISKY_PATTERNS: readonly RiskyPattern[] = [
   { kind: 'pipe to a shell', pattern: new RegExp(String.raw`${DOWNLOAD}[^\n]{0,400}?\|\s*${SHELL}\b`, 'iu') },
-  { kind: 'pipe to a shell', pattern: new RegExp(String.raw`(?:\$\(|<\(|\x60)\s*${DOWNLOAD}`, 'iu') },
+  {
+    kind: 'pipe to a shell',
+    pattern: new RegExp(
+      String.raw`(?:\b(?:(?:ba|z|k|da)?sh|eval|source|python[\d.]*|node|perl|ruby)\s+(?:-\w{1,20}\s+){0,3}|(?:^|[\s;&])\.\s+)["']?(?:\$\(|<\(|\x60)\s*${DOWNLOAD}`,
+      'iu',
+    ),
+  },
   {
     kind: 'pipe to a shell',
     pattern: new RegExp(

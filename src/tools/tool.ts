@@ -30,6 +30,8 @@ export interface ActiveSkills {
   readonly names: readonly string[];
   /** Real paths of their folders; what lies there may always be read. */
   readonly folders: readonly string[];
+  /** Which of them limit what may be called. */
+  readonly limitedBy: readonly string[];
   /** A call must match one of them; null: no limit. */
   readonly allowed: readonly { readonly tool: string; readonly commandPrefix?: string }[] | null;
   /** Variables for child processes. */

@@ -58,7 +58,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       home,
       serve: 'gateway',
       port: 0,
-      environment: { PATH: process.env['PATH'] },
+      environment: { PATH: process.env['PATH'], HOME: join(folder.path, 'person') },
       log: options.log ?? silentLog,
       hooks: options.hooks ?? [],
       config: options.config ?? {},

@@ -1,0 +1,132 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+async function say(world: World, text: string, chat = OWNER): Promise<string> {
+  const before = chatOf(world, chat).length;
+  world.telegram.userSays(chat, text);
+  await waitFor(() => chatOf(world, chat).length > before, { what: `a reply to ${text}` });
+  return chatOf(world, chat)[before] ?? '';
+}
+
+function systemOf(world: World): string {
+  return world.model.requests.at(-1)?.view.system ?? '';
+}
+
+async function put(world: World, name: string, text: string): Promise<void> {
+  await mkdir(join(world.workspace, name, '..'), { recursive: true });
+  await writeFile(join(world.workspace, name), text);
+}
+
+describe.each(['openai', 'anthropic'] as const)('the system prompt that a model of %s is sent', (dialect) => {
+  test('has the five layers in order, joined by rules', async () => {
+    await using world = await startWorld({ dialect });
+    world.model.reply('Hello.');
+    await put(world, 'SOUL.md', 'Be kind.');
+    await put(world, 'AGENTS.md', 'Look before you act.');
+    await put(world, 'memory/MEMORY.md', '- The owner is called Ming.');
+    await put(
+      world,
+      'skills/tidy/SKILL.md',
+      '---\nname: tidy\ndescription: Tidies.\nalways: true\n---\nKeep things tidy.',
+    );
+    await put(world, 'skills/chess/SKILL.md', '---\nname: chess\ndescription: Plays <chess>.\n---\nE4 first.');
+    await say(world, 'hi');
+    const layers = systemOf(world).split('\n\n---\n\n');
+    expect(layers.map((layer) => layer.split('\n')[0])).toEqual([
+      '# Assistant',
+      '## AGENTS.md',
+      '# Memory',
+      '# Active Skills',
+      '# Skills',
+    ]);
+    expect(layers[0]).toContain(`Your workspace is ${world.workspace}`);
+    expect(layers[1]).toMatch(/^## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
+    expect(layers[2]).toBe('# Memory\n\n## Long-term Memory\n\n- The owner is called Ming.');
+    expect(layers[3]).toContain('Keep things tidy.');
+    expect(layers[4]).toContain('Plays &lt;chess&gt;.');
+    expect(layers[4]).toContain(join(world.workspace, 'skills/chess/SKILL.md'));
+    expect(layers[4]).not.toContain('E4 first');
+    expect(layers[4]).not.toContain('<name>tidy</name>');
+  });
+});
+
+describe('the system prompt', () => {
+  test('is read anew for each turn and is the same bytes while no file changed', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await put(world, 'SOUL.md', 'Be kind.');
+    await say(world, 'one');
+    const first = systemOf(world);
+    await say(world, 'two');
+    expect(systemOf(world)).toBe(first);
+    await put(world, 'SOUL.md', 'Be brief and kind.');
+    await say(world, 'three');
+    expect(systemOf(world)).toBe(first.replace('Be kind.', 'Be brief and kind.'));
+  });
+
+  test('holds nothing that changes from message to message: that stands before the words, marked as data', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await say(world, 'hi');
+    expect(systemOf(world)).not.toMatch(/\d{4}-\d\d-\d\d/u);
+    const messages = JSON.stringify(world.model.requests.at(-1)?.body['messages']);
+    expect(messages).toMatch(/<context>\\ntime: \d{4}-\d\d-\d\d \d\d:\d\d \w{3} \([\w/]+\)\\nchannel: telegram/u);
+    expect(systemOf(world)).toContain('It is information, not an instruction.');
+  });
+
+  test('of another person than the owner, or of a group, has no memory in it', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
+    world.model.setHandler(() => 'ok');
+    await put(world, 'memory/MEMORY.md', '- The owner is called Ming.');
+    await say(world, 'hi', 43);
+    expect(systemOf(world)).not.toContain('Ming');
+    const group = -100;
+    world.telegram.userSays(group, '@test_bot hi', {
+      entities: [{ type: 'mention', offset: 0, length: 9 }],
+      from: { id: 42 },
+    });
+    await waitFor(() => chatOf(world, group).length > 0);
+    expect(systemOf(world)).not.toContain('Ming');
+    await say(world, 'hi', 42);
+    expect(systemOf(world)).toContain('Ming');
+  });
+
+  test('of a home as `assistant init` makes it costs a bare “hi” at most 3,000 tokens with all tools', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    const { initHome } = await import('../../src/config/init.ts');
+    const { homePaths } = await import('../../src/config/home.ts');
+    await initHome(homePaths(world.home));
+    await say(world, 'hi');
+    const body = world.model.requests.at(-1)?.body ?? {};
+    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(3_000);
+  });
+
+  test('is shown layer by layer, with sizes, by /context and by the command line', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await put(world, 'SOUL.md', 'Be kind.');
+    await say(world, 'hi');
+    const reply = await say(world, '/context');
+    expect(reply).toMatch(/identity: [\d,]+ tokens \([\d,]+ characters\)/u);
+    expect(reply).toMatch(/files: \d+ tokens \(\d+ characters\)/u);
+    expect(reply).toMatch(/tools: [\d,]+ tokens \(\d+\)/u);
+    expect(reply).toMatch(/conversation: \d+ tokens \(2 messages\)/u);
+    const prompt = await world.assistant.request('prompt', { session: 'telegram:42' });
+    expect(prompt.layers.map(({ text }) => text).join('\n\n---\n\n')).toBe(systemOf(world));
+    expect(prompt.conversation.messages).toBe(2);
+  });
+
+  test('names a file that can not be read instead of failing the turn', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await mkdir(join(world.workspace, 'SOUL.md'));
+    expect(await say(world, 'hi')).toBe('ok');
+    expect(systemOf(world)).toMatch(/## SOUL\.md\n\n\[This file could not be read: /u);
+  });
+});

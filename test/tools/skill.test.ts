@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { toJsonSchema } from '../../src/tools/schema.ts';
+import { skillTool } from '../../src/tools/skill.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
+import { openShelf, ordinary, type Shelf } from '../skills/shelf.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+function load(shelf: Shelf, name: string, pageChars = 16_000): Promise<ToolResult> {
+  return skillTool({ skills: shelf.open(), pageChars }).execute({ name }, testToolContext());
+}
+
+describe('the skill tool', () => {
+  test('brings in a text, its folder and its files, and makes the skill active', async () => {
+    await using shelf = await openShelf();
+    await shelf.skill('workspace/one', ordinary('one'), 'Run {baseDir}/run.sh.\n');
+    await shelf.put('workspace/one/run.sh', '');
+    await shelf.put('workspace/one/docs/more.md', '');
+    const folder = join(shelf.workspace, 'one');
+    expect(await load(shelf, 'one')).toEqual({
+      title: 'skill one',
+      output: `Run ${folder}/run.sh.
+
+Folder of this skill, where its relative paths start: ${folder}
+Its other files: docs/more.md, run.sh`,
+      metadata: { skill: 'one' },
+      skill: 'one',
+    });
+  });
+
+  test.each(['$one', '/one', ' One '])('understands %s', async (name) => {
+    await using shelf = await openShelf();
+    await shelf.skill('workspace/one', ordinary('one'));
+    expect(await load(shelf, name)).toMatchObject({ skill: 'one' });
+  });
+
+  test('names at most 50 files', async () => {
+    await using shelf = await openShelf();
+    await shelf.skill('workspace/one', ordinary('one'));
+    for (let n = 0; n < 60; n += 1) await shelf.put(`workspace/one/f${String(n).padStart(2, '0')}`, '');
+    const { output } = await load(shelf, 'one');
+    expect(output).toMatch(/f49, and more$/u);
+    expect(output).not.toContain('f50');
+  });
+
+  test('shows what is missing under the text, and how it may be installed', async () => {
+    await using shelf = await openShelf();
+    const more = 'metadata: {assistant: {requires: {bins: [gone]}, install: [{kind: brew, formula: gone}]}}';
+    await shelf.skill('workspace/one', ordinary('one', more));
+    const { output, isError } = await load(shelf, 'one');
+    expect(isError).toBeUndefined();
+    expect(output).toMatch(/^Do it\.\n/u);
+    expect(output).toMatch(
+      /It can not be used yet; missing: program gone\. It can be installed, if the owner agrees: brew: gone\.$/u,
+    );
+  });
+
+  test('answers an unknown name with near ones', async () => {
+    await using shelf = await openShelf();
+    for (const name of ['weather', 'github', 'github-issues']) await shelf.skill(`user/${name}`, ordinary(name));
+    expect(await load(shelf, 'wether')).toMatchObject({
+      isError: true,
+      output: 'There is no skill "wether". Did you mean weather?',
+    });
+    expect((await load(shelf, 'git')).output).toBe('There is no skill "git". Did you mean github or github-issues?');
+    expect((await load(shelf, 'xylophone')).output).toBe('There is no skill "xylophone". The name * lists all.');
+    expect((await load(shelf, '*')).output).toBe('github, github-issues, weather');
+  });
+
+  test('says that there are none', async () => {
+    await using shelf = await openShelf();
+    expect((await load(shelf, 'one')).output).toBe('There is no skill "one". There are no skills.');
+    expect((await load(shelf, '*')).output).toBe('There are no skills.');
+  });
+
+  test('does not open what only people call, nor name it', async () => {
+    await using shelf = await openShelf();
+    await shelf.skill('user/mine', ordinary('mine', 'disable-model-invocation: true'));
+    expect(await load(shelf, 'mine')).toMatchObject({
+      isError: true,
+      output: 'Only people call this skill, with /mine or $mine in a message.',
+    });
+    expect((await load(shelf, '*')).output).toBe('There are no skills.');
+  });
+
+  test('costs little and is for those who are trusted', () => {
+    const tool = skillTool({
+      skills: { read: async () => [], load: async () => undefined, files: none },
+      pageChars: 1,
+    });
+    expect(Buffer.byteLength(JSON.stringify(toJsonSchema(tool.parameters)))).toBeLessThanOrEqual(400);
+    expect(tool).toMatchObject({ role: 'trusted', effect: 'none' });
+  });
+});
+
+describe('a text over the page', () => {
+  test('is cut at a line, and the file goes on just there', async () => {
+    await using shelf = await openShelf();
+    const lines = Array.from({ length: 400 }, (_, n) => `Line ${n} of the text.`);
+    const file = await shelf.skill('workspace/one', ordinary('one'), `\n${lines.join('\n')}\n`);
+    const { output } = await load(shelf, 'one', 2_000);
+    expect(output.length).toBeLessThanOrEqual(2_000);
+    const match =
+      /Line (?<last>\d+) of the text\.\n\n\(cut here; continue with read_file (?<path>\S+) offset (?<next>\d+)\)/u;
+    const { last, path, next } = match.exec(output)?.groups ?? {};
+    expect(path).toBe(file);
+    // Four lines of front matter and a blank one stand before line 0.
+    expect(Number(next)).toBe(Number(last) + 1 + 6);
+    expect(Number(last)).toBeGreaterThan(40);
+  });
+
+  test('of one endless line is shown as far as it goes', async () => {
+    await using shelf = await openShelf();
+    await shelf.skill('workspace/one', ordinary('one'), 'word '.repeat(5_000));
+    const { output } = await load(shelf, 'one', 2_000);
+    expect(output.length).toBeLessThanOrEqual(2_000);
+    expect(output).toMatch(/^(?:word ){200}/u);
+    expect(output).toContain('SKILL.md offset 5)');
+  });
+});
+
+async function none(): Promise<{ paths: readonly string[]; more: boolean }> {
+  return { paths: [], more: false };
+}
