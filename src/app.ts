@@ -112,16 +112,28 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(showTyping(base, channels, bus));
   const models = createModels(base);
   const { standard } = models;
-  const agent = createAgent(base, { stores, bus, channels, models, hooks, restart: parts.onRestart });
-  const { loop, sandbox } = agent;
+  const closing = new AbortController();
+  const agent = createAgent(base, {
+    stores,
+    bus,
+    channels,
+    models,
+    hooks,
+    closing: closing.signal,
+    restart: parts.onRestart,
+  });
+  const { loop, sandbox, archiving } = agent;
   if (sandbox !== null) stack.use(sandbox);
+  stack.use(archiving);
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
+  archiving.start();
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
+  stack.defer(() => closing.abort(new Error('the process is stopping')));
   const looping = keepRunning(() => loop.run(), log);
   stack.defer(async () => {
     await loop.stop(TURN_GRACE_MS);

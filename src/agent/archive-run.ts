@@ -1,4 +1,4 @@
-import type { ArchiveRow, Archives, ArchiveState } from '../journal/archives.ts';
+import type { ArchiveRow, Archives } from '../journal/archives.ts';
 import { rawEntries, rawSummary, tagOf } from '../memory/consolidate.ts';
 import { renderHistory, type HistoryEntry } from '../memory/history.ts';
 import { endBeforeNewest } from '../memory/plan.ts';
@@ -10,7 +10,7 @@ import type { Slots } from '../util/slots.ts';
 import { changeMemory, readToRewrite, type MemoryFiles } from './archive-memory.ts';
 import { anchorOf } from './archive-anchor.ts';
 import { answeredPart, nextPart, placeOf, type ArchivePlace } from './archive-place.ts';
-import { finishedProgress, readProgress, type ArchiveAnswer, type ArchiveProgress } from './archive-progress.ts';
+import type { ArchiveAnswer, ArchiveProgress, MemoryChange, MemoryQuestion } from './archive-progress.ts';
 import {
   askToArchive,
   fitsAnswer,
@@ -18,6 +18,7 @@ import {
   type ArchiveReply,
   type QuestionPorts,
 } from './archive-question.ts';
+import { ArchiveRecord } from './archive-record.ts';
 import type { OwnCall } from './own-calls.ts';
 import type { ChosenModel } from './turn-context.ts';
 
@@ -72,33 +73,30 @@ interface RunFacts {
 }
 
 class ArchiveRun {
-  readonly #row: ArchiveRow;
+  readonly #record: ArchiveRecord;
   readonly #ports: ArchiveRunPorts;
   readonly #facts: RunFacts;
-  #progress: ArchiveProgress;
-  #failures: number;
   #own: boolean;
 
   constructor(row: ArchiveRow, ports: ArchiveRunPorts, facts: RunFacts) {
-    this.#row = row;
+    this.#record = new ArchiveRecord(row, ports.archives);
     this.#ports = ports;
     this.#facts = facts;
-    this.#progress = readProgress(row);
-    this.#failures = row.failures;
     this.#own = row.direct && row.role === 'owner';
   }
 
   async finish(): Promise<ArchiveOutcome> {
-    const { session } = this.#facts;
-    if (session.window.some((entry) => entry.id === this.#anchorId)) await this.#settle(true);
-    while (!this.#progress.settled) {
+    const record = this.#record;
+    const { session, window } = this.#facts;
+    if (session.window.some((entry) => entry.id === record.anchorId)) await record.settle(true);
+    while (!record.progress.settled) {
       const place = await this.#place();
       if (typeof place === 'string') return await this.#leave(place);
-      if (this.#progress.answer !== null) {
-        await this.#write(this.#progress.answer, answeredPart(this.#row, this.#progress, place));
+      if (record.progress.answer !== null) {
+        await this.#write(record.progress.answer, answeredPart(record.row, record.progress, place));
         continue;
       }
-      const part = nextPart(this.#row, this.#progress, { place, window: this.#facts.window });
+      const part = nextPart(record.row, record.progress, { place, window });
       if (part === null) {
         const gone = await this.#close();
         if (gone !== null) return await this.#leave(gone);
@@ -107,13 +105,14 @@ class ArchiveRun {
       const failure = await this.#ask(part);
       if (failure !== null) return failure;
     }
-    if (this.#progress.questions.length === 0) await this.#end('done');
-    return { outcome: 'done', progress: this.#progress, own: this.#own };
+    if (record.progress.questions.length === 0) await record.end('done');
+    return this.#done();
   }
 
   /** Step 1: the model says what is left of a part; null when that is written down. */
   async #ask(part: ArchivePart): Promise<ArchiveOutcome | null> {
-    const { archives, log } = this.#ports;
+    const { log, clock } = this.#ports;
+    const record = this.#record;
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
     const now = part.own ? await readToRewrite(this.#ports, fits) : null;
     const reply = await this.#question(part, now?.text ?? null);
@@ -124,62 +123,43 @@ class ArchiveRun {
         now === null || update === null
           ? null
           : { base: now.text, hash: now.hash, update, untrusted, askedAgain: false };
-      const at = part.turns.at(-1)?.at ?? this.#ports.clock.now();
-      await this.#answered(part, {
-        entry,
-        memory,
-        paragraphs: this.#rendered([{ at, text: entry, ...this.#tag(part) }]),
-      });
+      const at = part.turns.at(-1)?.at ?? clock.now();
+      await record.answered(part, { entry, memory, paragraphs: this.#paragraphs(part, [{ at, text: entry }]) });
       return null;
     }
     const { held, reason } = reply;
     if (held) return { outcome: 'failed', held, reason };
-    this.#failures += 1;
-    log.warn('a model could not say what to remember', { ...this.#about, failures: this.#failures, reason });
-    await archives.save(this.#row.id, { failures: this.#failures });
-    if (this.#failures < MOST_FAILURES || this.#row.reason === 'mem') return { outcome: 'failed', held, reason };
-    log.warn('a part of a conversation goes into HISTORY.md as it was said', this.#about);
-    const paragraphs = this.#rendered(rawEntries(part.turns).map((entry) => ({ ...entry, ...this.#tag(part) })));
-    await this.#answered(part, { entry: rawSummary(part.turns), memory: null, paragraphs });
+    const failures = await record.failed();
+    log.warn('a model could not say what to remember', { ...record.facts, failures, reason });
+    if (failures < MOST_FAILURES || record.row.reason === 'mem') return { outcome: 'failed', held, reason };
+    log.warn('a part of a conversation goes into HISTORY.md as it was said', record.facts);
+    const paragraphs = this.#paragraphs(part, rawEntries(part.turns));
+    await record.answered(part, { entry: rawSummary(part.turns), memory: null, paragraphs });
     return null;
-  }
-
-  async #answered(part: ArchivePart, said: Pick<ArchiveAnswer, 'entry' | 'memory' | 'paragraphs'>): Promise<void> {
-    const answer = {
-      ...said,
-      upTo: part.turns.at(-1)?.end ?? null,
-      turns: part.turns.map((turn) => turn.id),
-      noted: part.note !== null,
-    };
-    await this.#save({ answer });
   }
 
   /** Steps 2 and 3: what the model said goes into HISTORY.md and MEMORY.md. */
   async #write(answer: ArchiveAnswer, part: ArchivePart): Promise<void> {
-    const { memory } = this.#ports;
-    await memory.appendRendered(answer.paragraphs);
-    const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, part);
-    const { entries, turns, doneTo, noted, questions } = this.#progress;
-    this.#failures = 0;
-    await this.#save({
-      answer: null,
-      entries: [...entries, answer.entry],
-      turns: [...turns, ...answer.turns],
-      doneTo: answer.upTo ?? doneTo,
-      noted: noted || answer.noted,
+    await this.#ports.memory.appendRendered(answer.paragraphs);
+    const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, answer.memory, part);
+    const { questions } = this.#record.progress;
+    await this.#record.written(answer, {
       ...(typeof changed === 'object' ? { questions: [...questions, changed] } : {}),
       ...(changed === 'changed' ? { memory: 'changed' } : {}),
     });
   }
 
-  async #changeMemory(answer: ArchiveAnswer, part: ArchivePart): ReturnType<typeof changeMemory> {
+  async #changeMemory(
+    answer: ArchiveAnswer,
+    change: MemoryChange,
+    part: ArchivePart,
+  ): Promise<'unchanged' | 'changed' | MemoryQuestion> {
     const { memory, log } = this.#ports;
-    if (answer.memory === null) return 'unchanged';
     try {
-      return await changeMemory(answer.memory, {
+      return await changeMemory(change, {
         memory,
         log,
-        keep: (change) => this.#save({ answer: { ...answer, memory: change } }),
+        keep: (next) => this.#record.save({ answer: { ...answer, memory: next } }),
         askAgain: async ({ text }) => {
           if (!fitsAnswer(text, this.#facts.window)) return undefined;
           const reply = await this.#question(part, text);
@@ -188,7 +168,7 @@ class ArchiveRun {
       });
     } catch (error) {
       if (!NO_MEMORY.has(errorCode(error) ?? '')) throw error;
-      log.warn('MEMORY.md stays as it is', { ...this.#about, reason: errorMessage(error) });
+      log.warn('MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
       return 'unchanged';
     }
   }
@@ -198,76 +178,48 @@ class ArchiveRun {
     return this.#ports.borders.run(async () => {
       const place = await this.#place();
       if (typeof place === 'string') return place;
-      const { reason, upTo } = this.#row;
-      const end = reason === 'new' ? null : reason === 'mem' ? endBeforeNewest(place.turns) : upTo;
-      if (end !== null) {
-        const { session, window } = this.#facts;
-        const { entries } = this.#progress;
-        await session.append([anchorOf(place, { id: this.#anchorId, upTo: end, reason, entries, window })]);
-      }
-      await this.#settle(end !== null);
+      const { row, progress, anchorId: id } = this.#record;
+      const { session, window } = this.#facts;
+      const { reason } = row;
+      const upTo = reason === 'new' ? null : reason === 'mem' ? endBeforeNewest(place.turns) : row.upTo;
+      const { entries } = progress;
+      if (upTo !== null) await session.append([anchorOf(place, { id, upTo, reason, entries, window })]);
+      await this.#record.settle(upTo !== null);
       return null;
     });
   }
 
-  #settle(anchored: boolean): Promise<void> {
-    return this.#save({ settled: true, anchored });
-  }
-
   /** The history moved on. What is in HISTORY.md by now counts as archived, unless it was taken back. */
   async #leave(why: Gone): Promise<ArchiveOutcome> {
-    const { entries, doneTo, questions } = this.#progress;
+    const { entries, doneTo, questions } = this.#record.progress;
     const isKept = why === 'gone' && entries.length > 0;
-    if (isKept && doneTo !== null) await this.#ports.archives.save(this.#row.id, { upTo: doneTo });
     if (isKept && questions.length > 0) {
-      await this.#settle(false);
-      return { outcome: 'done', progress: this.#progress, own: this.#own };
+      await this.#record.cut(doneTo);
+      return this.#done();
     }
-    await this.#end(isKept ? 'done' : 'dropped');
+    await this.#record.end(isKept ? 'done' : 'dropped', isKept ? doneTo : null);
     return { outcome: 'dropped' };
+  }
+
+  #done(): ArchiveOutcome {
+    return { outcome: 'done', progress: this.#record.progress, own: this.#own };
   }
 
   #question(part: ArchivePart, memory: string | null): Promise<ArchiveReply> {
     const { model, window, message } = this.#facts;
+    const { row, anchorId: id } = this.#record;
     this.#own = part.own;
-    const call: OwnCall = {
-      id: this.#anchorId,
-      sessionKey: this.#row.session,
-      role: part.role,
-      ...(message === undefined ? {} : { message }),
-    };
+    const call = { id, sessionKey: row.session, role: part.role, ...(message === undefined ? {} : { message }) };
     return askToArchive({ part, memory, model, window, call }, this.#ports);
   }
 
-  #tag(part: ArchivePart): { readonly tag?: string } {
-    return part.own ? {} : { tag: tagOf(this.#row.session, part.role) };
-  }
-
-  #rendered(entries: readonly HistoryEntry[]): string[] {
-    return entries.flatMap((entry) => renderHistory(entry, this.#ports.timezone) ?? []);
+  #paragraphs(part: ArchivePart, entries: readonly HistoryEntry[]): string[] {
+    const tag = part.own ? {} : { tag: tagOf(this.#record.row.session, part.role) };
+    return entries.flatMap((entry) => renderHistory({ ...entry, ...tag }, this.#ports.timezone) ?? []);
   }
 
   #place(): Promise<ArchivePlace | Gone> {
-    return placeOf(this.#row, this.#progress, { session: this.#facts.session, archives: this.#ports.archives });
-  }
-
-  async #save(change: Partial<ArchiveProgress>): Promise<void> {
-    this.#progress = { ...this.#progress, ...change };
-    const state = this.#progress.answer === null && !this.#progress.settled ? 'pending' : 'answered';
-    const result = JSON.stringify(this.#progress);
-    await this.#ports.archives.save(this.#row.id, { state, result, failures: this.#failures });
-  }
-
-  async #end(state: Extract<ArchiveState, 'done' | 'dropped'>): Promise<void> {
-    const result = JSON.stringify(finishedProgress(this.#progress));
-    await this.#ports.archives.save(this.#row.id, { state, result });
-  }
-
-  get #anchorId(): string {
-    return `archive:${this.#row.id}`;
-  }
-
-  get #about(): Record<string, unknown> {
-    return { session: this.#row.session, archive: this.#row.id };
+    const { row, progress } = this.#record;
+    return placeOf(row, progress, { session: this.#facts.session, archives: this.#ports.archives });
   }
 }

@@ -1,32 +1,26 @@
 import type { InboundMessage } from '../bus/messages.ts';
-import type { ArchiveDraft, ArchiveRow } from '../journal/archives.ts';
-import { unarchived } from '../memory/plan.ts';
-import { endedTurns, readStretch, type TurnSpan } from '../memory/stretch.ts';
+import type { ArchiveRow } from '../journal/archives.ts';
 import { asRole, weakest } from '../security/access.ts';
-import type { Session } from '../session/session.ts';
 import type { RunningTurn } from '../tools/tape.ts';
 import { raceAbort, deadline } from '../util/clock.ts';
-import { plural } from '../util/text.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { Slots } from '../util/slots.ts';
-import { settleQuestion, type ConfirmMemory } from './archive-memory.ts';
-import { archivedOf } from './archive-place.ts';
-import { readProgress, type ArchiveProgress } from './archive-progress.ts';
+import { OwnerQuestions, type OwnerQuestionPorts } from './archive-owner.ts';
+import { draftOf, freshTurns } from './archive-draft.ts';
+import { readProgress } from './archive-progress.ts';
 import { runArchive, type ArchiveOutcome, type ArchiveRunPorts } from './archive-run.ts';
 import { SizePlanner } from './archive-size.ts';
 import { BackgroundWork } from './background-work.ts';
+import type { MemResult } from './commands/mem.ts';
 import type { ContextWindow, Outline } from './context-window.ts';
 import { resetDraft } from './tape-actions.ts';
 import type { ChosenModel } from './turn-context.ts';
 
-export interface ArchivingPorts extends Omit<ArchiveRunPorts, 'signal' | 'borders' | 'modelOf'> {
+export interface ArchivingPorts
+  extends Omit<ArchiveRunPorts, 'signal' | 'borders' | 'modelOf'>, Omit<OwnerQuestionPorts, 'signal'> {
   /** The model that was chosen for a session. */
   readonly sessionModel: (sessionKey: string) => ChosenModel;
   readonly context: Pick<ContextWindow, 'report' | 'overflows'>;
-  /** Asks the owner whether MEMORY.md may change so; null: nobody can be asked, which is a no. */
-  readonly confirm: ConfirmMemory | null;
-  /** Tells the people of a session something; the same id is told once. */
-  readonly notify: (sessionKey: string, notice: { readonly id: string; readonly text: string }) => Promise<void>;
   readonly newId: IdFactory;
   /** `memory.consolidateAt` */
   readonly consolidateAt: number;
@@ -65,8 +59,7 @@ export class Archiving implements AsyncDisposable {
   readonly #planner: SizePlanner;
   readonly #work: BackgroundWork;
   readonly #consolidating = new Map<string, Promise<void>>();
-  /** Archives with a question that is being asked. */
-  readonly #asking = new Set<string>();
+  readonly #questions: OwnerQuestions;
 
   constructor(ports: ArchivingPorts) {
     this.#ports = ports;
@@ -77,6 +70,7 @@ export class Archiving implements AsyncDisposable {
       name: 'archiving a conversation',
       onFailure: (key) => this.#retryIn(RETRY_MS[0], key),
     });
+    this.#questions = new OwnerQuestions({ ...ports, signal: this.#work.signal });
     this.#run = {
       ...ports,
       signal: this.#work.signal,
@@ -125,37 +119,37 @@ export class Archiving implements AsyncDisposable {
     const session = await sessions.open(sessionKey);
     await this.#run.borders.run(async () => {
       const id = during === null ? newId() : `reset:${during.callId}`;
-      const { fresh } = await this.#freshTurns(session);
+      const { fresh } = await freshTurns(session, archives);
       const isBegun = during !== null && archives.open(sessionKey).some((row) => row.upTo === id);
       if (archive && fresh.length > 0 && !isBegun) {
-        await archives.begin(this.#draft(sessionKey, 'new', fresh, { upTo: id }));
+        await archives.begin(draftOf(this.#ports, sessionKey, 'new', { turns: fresh, upTo: id }));
       }
       await session.append([{ ...resetDraft(reason, during), id }]);
     });
     void this.#work.background(sessionKey, () => this.#finishOpen(sessionKey));
   }
 
-  /** Archives a conversation now, with a note of the owner's; returns what to say. `stop`: the owner gave it up. */
-  async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<string> {
+  /** Archives a conversation now, with a note of the owner's. `stop` aborts when nobody waits any more. */
+  async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<MemResult> {
     const { sessions, archives } = this.#ports;
     const { sessionKey, role, chatType } = message;
     const note = text.trim() === '' ? null : text;
     return await this.#work.inLine(sessionKey, async () => {
       // What is half done would be archived twice.
       for (const row of this.#openRows(sessionKey)) if (row.state === 'answered') await this.#finish(row);
-      const { turns, fresh } = await this.#freshTurns(await sessions.open(sessionKey));
-      if (fresh.length === 0 && note === null) return 'There is nothing new to archive since the last time.';
+      const { turns, fresh } = await freshTurns(await sessions.open(sessionKey), archives);
+      if (fresh.length === 0 && note === null) return { result: 'nothing-new' };
       const row = await archives.begin({
-        ...this.#draft(sessionKey, 'mem', fresh, { upTo: turns.at(-1)?.end ?? null, note }),
+        ...draftOf(this.#ports, sessionKey, 'mem', { upTo: turns.at(-1)?.end ?? null, note }),
         direct: chatType === 'direct',
         role: weakest(role, ...fresh.map((turn) => asRole(turn.role))),
       });
       try {
-        return saying(await this.#finish(row, { message, stop }), fresh.length);
+        return resultOf(await this.#finish(row, { message, stop }), fresh.length);
       } catch (error) {
         if (stop?.aborted !== true || this.#work.signal.aborted) throw error;
         await this.#giveUp(row);
-        return 'I stopped archiving.';
+        return { result: 'stopped' };
       }
     });
   }
@@ -192,7 +186,7 @@ export class Archiving implements AsyncDisposable {
       const open = this.#openRows(session.key).find((row) => row.reason === 'size');
       const upTo = open === undefined ? await this.#planner.plan(session, now, before.used - now.used) : null;
       if (open === undefined && upTo === null) break;
-      const row = open ?? (await archives.begin(this.#draft(session.key, 'size', [], { upTo })));
+      const row = open ?? (await archives.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
       const { outcome } = await this.#finish(row);
       if (outcome === 'failed') return;
       now = await context.report(request);
@@ -216,7 +210,10 @@ export class Archiving implements AsyncDisposable {
     const signal = AbortSignal.any([this.#work.signal, ...(stop === undefined ? [] : [stop])]);
     const now = this.#ports.archives.get(row.id) ?? row;
     const result = await runArchive(now, { ...this.#run, signal }, message);
-    if (result.outcome === 'done' && result.progress.questions.length > 0) this.#askOwner(row, result.progress);
+    if (result.outcome === 'done' && result.progress.questions.length > 0) {
+      const { questions } = result.progress;
+      void this.#work.beside(row.session, () => this.#questions.ask(row, questions));
+    }
     if (result.outcome === 'failed' && row.reason === 'mem') await this.#giveUp(row);
     return result;
   }
@@ -229,45 +226,8 @@ export class Archiving implements AsyncDisposable {
     await archives.save(id, doneTo === null ? { state: 'dropped' } : { state: 'done', upTo: doneTo });
   }
 
-  /** Waits for the owner beside everything else; the archive is finished when all questions are. */
-  #askOwner({ id, session }: ArchiveRow, { questions }: ArchiveProgress): void {
-    const { archives, notify } = this.#ports;
-    this.#asking.add(id);
-    void this.#work.beside(session, async () => {
-      try {
-        for (const [n, question] of questions.entries()) {
-          const asked = { id: `archive:${id}:${n}`, session };
-          const settled = await settleQuestion(question, asked, { ...this.#ports, signal: this.#work.signal });
-          if (!settled.agreed) await notify(session, { id: `${asked.id}:kept`, text: settled.sentence });
-        }
-        await archives.save(id, { state: 'done' });
-      } finally {
-        this.#asking.delete(id);
-      }
-    });
-  }
-
-  async #freshTurns(
-    session: Session,
-  ): Promise<{ readonly turns: readonly TurnSpan[]; readonly fresh: readonly TurnSpan[] }> {
-    const turns = endedTurns(await readStretch(session));
-    return { turns, fresh: unarchived(turns, archivedOf(session.key, turns, this.#ports.archives).archived) };
-  }
-
-  #draft(
-    session: string,
-    reason: ArchiveDraft['reason'],
-    turns: readonly TurnSpan[],
-    { upTo, note = null }: { readonly upTo: string | null; readonly note?: string | null },
-  ): ArchiveDraft {
-    const { archives, newId } = this.#ports;
-    const last = archives.lastMessage(session);
-    const role = weakest(...turns.map((turn) => asRole(turn.role)), ...(last === undefined ? [] : [last.role]));
-    return { id: newId(), session, reason, role, direct: last?.chatType === 'direct', upTo, note };
-  }
-
   #openRows(key: string): readonly ArchiveRow[] {
-    return this.#ports.archives.open(key).filter((row) => !this.#asking.has(row.id));
+    return this.#ports.archives.open(key).filter((row) => !this.#questions.isAsking(row.id));
   }
 
   #retryIn(ms: number, key: string): void {
@@ -275,20 +235,16 @@ export class Archiving implements AsyncDisposable {
   }
 }
 
-/** The answer to a /mem. */
-function saying(result: ArchiveOutcome, exchanges: number): string {
-  switch (result.outcome) {
+function resultOf(outcome: ArchiveOutcome, exchanges: number): MemResult {
+  switch (outcome.outcome) {
     case 'failed':
-      return `I could not archive this: ${result.reason} /mem tries again.`;
+      return { result: 'failed', reason: outcome.reason };
     case 'dropped':
-      return 'The conversation began afresh meanwhile, so there is nothing to archive any more.';
+      return { result: 'nothing-new' };
     case 'done': {
-      const { progress, own } = result;
-      const what = exchanges === 0 ? 'your note' : plural(exchanges, 'exchange');
-      const log = `I archived ${what} in HISTORY.md.`;
-      if (!own) return `${log} MEMORY.md is only written from your direct chats.`;
-      if (progress.questions.length > 0) return `${log} MEMORY.md changes only if you agree.`;
-      return `${log} MEMORY.md ${progress.memory === 'changed' ? 'was brought up to date' : 'stays as it is'}.`;
+      const { progress, own } = outcome;
+      const memory = !own ? 'not-here' : progress.questions.length > 0 ? 'asked' : progress.memory;
+      return { result: 'archived', exchanges, memory };
     }
   }
 }

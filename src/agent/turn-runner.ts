@@ -2,7 +2,9 @@ import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../bus/
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { EntryOf } from '../session/entry.ts';
 import { atLeast } from '../security/access.ts';
+import { raceAbort } from '../util/clock.ts';
 import type { Sessions } from '../session/sessions.ts';
+import type { Archiving, NextRequest } from './archiving.ts';
 import type { TurnFacts } from './hooks.ts';
 import { mayJoin } from './joining.ts';
 import { createLive, type Live } from './live.ts';
@@ -20,6 +22,8 @@ export interface RunnerPorts extends TurnPorts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
   /** The layers of the system prompt for a turn of this role that answers this message. */
   readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<readonly string[]>;
+  /** Puts what leaves a conversation into memory. */
+  readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
   readonly turnTimeoutMs: number;
   readonly whenBusy: 'steer' | 'queue' | 'interrupt';
@@ -102,9 +106,18 @@ export class TurnRunner {
       pauseDeadline: () => limit.pause(),
       steer: this.#steering(claimed, messages),
     };
+    const request = (): NextRequest => ({
+      session,
+      model: { provider: turn.chosen.providerName, model: turn.chosen.model },
+      system: turn.system,
+      tools: this.#ports.registry.specs(turn.role),
+    });
     try {
+      // A /stop does not wait for it; the turn ends where it stands.
+      await raceAbort(this.#ports.archiving.beforeTurn(request()), signal).catch(() => {});
       await runToEnd(turn, this.#ports);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
+      this.#ports.archiving.afterTurn(request());
     } finally {
       await hooks.saveState(facts, state);
     }

@@ -4,7 +4,8 @@ import { createCallBounds } from '../agent/call-bounds.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
-import { createTapeActions, resetDraft, type TapeActionPorts } from '../agent/tape-actions.ts';
+import type { Archiving } from '../agent/archiving.ts';
+import { createTapeActions } from '../agent/tape-actions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { ModelName } from '../providers/provider.ts';
@@ -17,6 +18,7 @@ import { Slots } from '../util/slots.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
+import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
 import { createPrompts } from './prompt.ts';
 import { createRequests } from './requests.ts';
@@ -31,6 +33,8 @@ export interface AgentParts {
   readonly channels: Channels;
   readonly models: Models;
   readonly hooks: HookRunner;
+  /** Aborts when the process ends. */
+  readonly closing: AbortSignal;
   /** Undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;
 }
@@ -43,6 +47,7 @@ export interface Agent {
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
   readonly sandbox: Sandbox | null;
+  readonly archiving: Archiving;
   /** Loads what the first turn needs. */
   warm(model: ModelName): Promise<unknown>;
 }
@@ -59,7 +64,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const prompts = createPrompts({ config, workspace: paths.workspace, catalog });
-  const { bounds, context } = createCallBounds(config, {
+  const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
     bus,
@@ -69,14 +74,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const prompt = (sessionKey: string): Promise<PromptReport> =>
     prompts.report(sessionKey, { journal, sessions, registry, context, resolveModel: models.resolve });
-  const resetSession = async (
-    sessionKey: string,
-    reason: string,
-    { during }: Parameters<TapeActionPorts['resetSession']>[2] = { archive: true, during: null },
-  ): Promise<void> => {
-    const session = await sessions.open(sessionKey);
-    await session.append([resetDraft(reason, during)]);
-  };
+  const { archiving, commands } = createMemory(base, { ...parts, bounds, budget, context });
+  const resetSession = archiving.resetSession.bind(archiving);
   const tape = createTapeActions({
     openSession: (sessionKey) => sessions.open(sessionKey),
     resetSession,
@@ -89,6 +88,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const ports: LoopPorts = {
     ...{ bus, journal, sessions, registry, media, spill, approvals, bounds, clock, log, newId, redact, skills },
     hooks: parts.hooks,
+    archiving,
     slots: new Slots(config.agent.maxConcurrentTurns),
     settings: { ...config.agent, workspace: paths.workspace },
     resolveModel: models.resolve,
@@ -102,6 +102,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     },
     commands: createCommands(base, {
       ...{ stores, models, prompt, tools, tape, resetSession, catalog, skills, approvals },
+      memory: commands,
       status: (sessionKey) =>
         statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox }),
       restart: parts.restart,
@@ -115,6 +116,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     registry,
     requests: createRequests({ prompt, memory: stores.memory }),
     sandbox,
+    archiving,
     warm: (model) => Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
   };
 }

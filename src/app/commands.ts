@@ -1,7 +1,7 @@
 import type { TurnSkills } from '../agent/active-skills.ts';
 import type { Approvals } from '../agent/approvals.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
-import type { CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
+import type { Command, CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
 import { contextCommand, type PromptReport } from '../agent/commands/context.ts';
 import { helpCommand } from '../agent/commands/help.ts';
 import { modelCommand } from '../agent/commands/model.ts';
@@ -35,6 +35,8 @@ export interface CommandParts {
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly approvals: Approvals;
+  /** /mem and /soul. */
+  readonly memory: readonly Command[];
   /** Undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;
 }
@@ -67,6 +69,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       }),
       contextCommand({ prompt: parts.prompt }),
       modelCommand(models),
+      ...parts.memory,
       tapeCommand(parts.tape),
       undoCommand({
         openSession: (sessionKey) => sessions.open(sessionKey),

@@ -23,7 +23,7 @@ export interface Chunk {
 }
 
 /** The newest exchanges that are never archived for size. */
-export const KEPT_EXCHANGES = 2;
+const KEPT_EXCHANGES = 2;
 
 /**
  * The oldest whole exchanges that have to leave for the excess to be gone, or as many of them as one question takes,

@@ -3,7 +3,6 @@ import type { Logger } from '../util/log.ts';
 import { listFiles } from './list-files.ts';
 import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
-import { readSkillText } from './skill-text.ts';
 import type { Skill, SkillText } from './skill.ts';
 import { isCurrent, stampOf, type Stamps } from './stamps.ts';
 import { substitute } from './substitute.ts';
@@ -167,6 +166,8 @@ export class SkillCatalog {
     if (known?.stamp === stamp) return known;
     const { bytes, size } = await readPlainFile(file, LARGEST);
     const content = decodePlain(bytes);
+    // YAML and its relatives take longer to load than all of the daemon: not before the first look.
+    const { readSkillText } = await import('./skill-text.ts');
     const text = readSkillText(content, { folderName });
     const isCut = size > bytes.length;
     const limit = `It has ${Math.ceil(size / 1_000)} kB; only the first ${LARGEST / 1_000} kB were read.`;

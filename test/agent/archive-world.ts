@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MemoryRequest } from '../../src/agent/archive-memory.ts';
 import { Archiving, type NextRequest } from '../../src/agent/archiving.ts';
 import { Budget, type BudgetLimits } from '../../src/agent/budget.ts';
+import { memCommand } from '../../src/agent/commands/mem.ts';
 import { ContextWindow } from '../../src/agent/context-window.ts';
 import { OwnCalls } from '../../src/agent/own-calls.ts';
 import { ToolChoices } from '../../src/agent/structured.ts';
@@ -13,7 +14,7 @@ import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { MemoryStore } from '../../src/memory/store.ts';
 import { ContextWindows } from '../../src/providers/context-windows.ts';
 import { Pricing } from '../../src/providers/pricing.ts';
-import type { ModelErrorKind, ModelEvent, ModelRequest } from '../../src/providers/provider.ts';
+import type { ModelEvent, ModelRequest } from '../../src/providers/provider.ts';
 import type { EntryDraft, EntryOf } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -24,14 +25,7 @@ import { noUsage } from '../../src/util/usage.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
-
-/** What the model double says to one question. */
-export type Reply =
-  | { readonly saves: { readonly history_entry: string; readonly memory_update?: string } }
-  | { readonly text: string }
-  | { readonly error: ModelErrorKind; readonly message?: string };
-
-export type Answering = (request: ModelRequest) => Reply | Promise<Reply>;
+import { eventsOf, type Answering } from './archive-model.ts';
 
 export interface WorldOptions {
   readonly answer: Answering;
@@ -56,7 +50,7 @@ const UNLIMITED: BudgetLimits = {
 };
 
 /** Lets a number of durable steps happen and then behaves like a killed process, until the world is opened again. */
-export class Doom {
+class Doom {
   #left = Infinity;
   #steps = 0;
 
@@ -211,6 +205,13 @@ export class ArchiveWorld implements AsyncDisposable {
     await this.idle();
   }
 
+  /** What /mem answers. */
+  async mem(note = '', message = OWNER, signal = new AbortController().signal): Promise<string> {
+    const command = memCommand({ archive: (...asked) => this.archiving.mem(...asked) });
+    const reply = await command.run({ turnId: 'C', message, args: note, dropped: 0, signal });
+    return typeof reply === 'string' ? reply : '';
+  }
+
   async idle(): Promise<void> {
     await this.archiving.idle();
   }
@@ -295,7 +296,7 @@ export class ArchiveWorld implements AsyncDisposable {
   #model(): ChosenModel {
     const answer = async function* (this: ArchiveWorld, request: ModelRequest): AsyncGenerator<ModelEvent> {
       this.requests.push(request);
-      yield* events(request, await this.answer(request));
+      yield* eventsOf(request, await this.answer(request));
     };
     return { provider: { name: 'p', chat: (request) => answer.call(this, request) }, providerName: 'p', model: 'm' };
   }
@@ -306,45 +307,4 @@ interface Turn {
   readonly origin?: string;
   /** Between the question and the answer. */
   readonly more?: readonly EntryDraft[];
-}
-
-function* events(request: ModelRequest, reply: Reply): Generator<ModelEvent> {
-  if ('error' in reply) {
-    yield {
-      type: 'error',
-      kind: reply.error,
-      retryable: false,
-      message: reply.message ?? `It failed: ${reply.error}.`,
-    };
-    return;
-  }
-  const usage = { ...noUsage, input: 1000, output: 100 };
-  const content =
-    'text' in reply
-      ? [{ type: 'text' as const, text: reply.text }]
-      : [{ type: 'tool-call' as const, id: 'c', name: 'save_memory', arguments: JSON.stringify(reply.saves) }];
-  yield { type: 'end', stopReason: 'stop', response: { content, model: request.model, usage } };
-}
-
-/** All that a request says. */
-export function textOf({ messages }: ModelRequest): string {
-  return messages
-    .flatMap((message) => (message.role === 'user' ? message.content : []))
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('\n');
-}
-
-/** The block of a question. */
-export function block(request: ModelRequest, name: 'memory' | 'conversation'): string {
-  return new RegExp(`<${name}>\\n([\\s\\S]*?)\\n</${name}>`, 'u').exec(textOf(request))?.[1] ?? '';
-}
-
-/** A model that writes down whatever lines begin with `FACT`, and knows them as facts if it may. */
-export function summarising(request: ModelRequest): Reply {
-  const facts = block(request, 'conversation').match(/FACT [^\n]*/gu) ?? [];
-  const history_entry = `They spoke of ${facts.length} things.\n${facts.join('\n')}`;
-  const memory = block(request, 'memory');
-  const takesMemory = JSON.stringify(request.tools).includes('memory_update');
-  if (!takesMemory || facts.length === 0) return { saves: { history_entry } };
-  return { saves: { history_entry, memory_update: [memory, ...facts.map((fact) => `- ${fact}`)].join('\n') } };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { memCommand } from '../../src/agent/commands/mem.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
-import { ArchiveWorld, block, GROUP, OWNER, summarising, textOf } from './archive-world.ts';
+import { block, summarising, textOf } from './archive-model.ts';
+import { ArchiveWorld, GROUP, OWNER } from './archive-world.ts';
 
 const KEY = OWNER.sessionKey;
 
@@ -47,7 +47,7 @@ describe('/new', () => {
     await world.idle();
     await world.archiving.resetSession(KEY, 'new');
     await talk(world, 3);
-    await world.archiving.mem(OWNER, '');
+    await world.mem();
     await world.archiving.resetSession(KEY, 'new');
     await world.idle();
     expect(world.requests).toHaveLength(2);
@@ -57,7 +57,7 @@ describe('/new', () => {
   test('archives only what a /mem before it had not', async () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 3);
-    await world.archiving.mem(OWNER, '');
+    await world.mem();
     await world.say('FACT since then.', 'Yes.');
     await world.archiving.resetSession(KEY, 'new');
     await world.idle();
@@ -132,19 +132,14 @@ describe('/mem', () => {
   test('archives all that is new and leaves the last two exchanges visible', async () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 5);
-    const command = memCommand({ archive: (message, note, stop) => world.archiving.mem(message, note, stop) });
-    const signal = new AbortController().signal;
-    const context = { message: OWNER, dropped: 0, signal };
-    expect(await command.run({ ...context, args: '' })).toBe(
-      'I archived 5 exchanges in HISTORY.md. MEMORY.md was brought up to date.',
-    );
+    expect(await world.mem()).toBe('I archived 5 exchanges in HISTORY.md. MEMORY.md was brought up to date.');
     expect(await world.memory()).toContain('- FACT number 4.');
     const history = await visible(world);
     expect(history).toContain('<summary>');
     expect(history).toContain('"FACT number 3."');
     expect(history).not.toContain('"FACT number 2."');
     expect((await world.anchors()).map(({ reason }) => reason)).toEqual(['mem']);
-    expect(await command.run({ ...context, args: ' ' })).toBe('There is nothing new to archive since the last time.');
+    expect(await world.mem(' ')).toBe('There is nothing new to archive since the last time.');
     expect(world.requests).toHaveLength(1);
   });
 
@@ -152,20 +147,20 @@ describe('/mem', () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 1);
     const note = 'FACT I am called Ming.\n  And I Like TEA.';
-    await world.archiving.mem(OWNER, note);
+    await world.mem(note);
     expect(block(world.question(0), 'conversation')).toContain(`archive only]: ${note}`);
     expect(await world.memory()).toContain('- FACT I am called Ming.');
     expect(await visible(world)).not.toContain('Ming');
     // A note by itself is something new.
-    expect(await world.archiving.mem(OWNER, 'FACT I live in Ulm.')).toContain('I archived your note');
+    expect(await world.mem('FACT I live in Ulm.')).toContain('I archived your note');
     expect(block(world.question(1), 'conversation')).not.toContain('FACT number 0.');
     expect(await world.memory()).toContain('- FACT I live in Ulm.');
-    expect(await world.archiving.mem(OWNER, '')).toContain('nothing new');
+    expect(await world.mem()).toContain('nothing new');
   });
 
   test('in a chat without any words archives the note', async () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
-    await world.archiving.mem(OWNER, 'FACT I am called Ming.');
+    await world.mem('FACT I am called Ming.');
     expect(await world.memory()).toContain('Ming');
   });
 
@@ -173,15 +168,13 @@ describe('/mem', () => {
     await using world = await ArchiveWorld.open({ answer: () => ({ error: 'auth', message: 'The key was refused.' }) });
     await talk(world, 5);
     for (let tries = 0; tries < 4; tries += 1) {
-      expect(await world.archiving.mem(OWNER, '')).toBe(
-        'I could not archive this: The key was refused. /mem tries again.',
-      );
+      expect(await world.mem()).toBe('I could not archive this: The key was refused. /mem tries again.');
     }
     expect(await world.anchors()).toEqual([]);
     expect(await world.history()).toBe('');
     expect(world.journal.archives.open()).toEqual([]);
     world.answer = summarising;
-    expect(await world.archiving.mem(OWNER, '')).toContain('I archived 5 exchanges');
+    expect(await world.mem()).toContain('I archived 5 exchanges');
   });
 
   test('may be stopped, and says so', async () => {
@@ -193,7 +186,7 @@ describe('/mem', () => {
       },
     });
     await talk(world, 3);
-    expect(await world.archiving.mem(OWNER, '', stop.signal)).toBe('I stopped archiving.');
+    expect(await world.mem('', OWNER, stop.signal)).toBe('I stopped archiving.');
     expect(world.journal.archives.open()).toEqual([]);
     expect(await world.history()).toBe('');
   });
@@ -202,7 +195,7 @@ describe('/mem', () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 3, GROUP);
     const asked = inboundMessage({ ...GROUP, role: 'owner' });
-    expect(await world.archiving.mem(asked, '')).toContain('MEMORY.md is only written from your direct chats');
+    expect(await world.mem('', asked)).toContain('MEMORY.md is only written from your direct chats');
     expect(await world.history()).toContain('(telegram:-100, guest)');
     expect(await world.memory()).toBe('');
   });
@@ -210,13 +203,13 @@ describe('/mem', () => {
   test('what it archived before it could set an anchor is in the summary that does, once', async () => {
     await using world = await ArchiveWorld.open({ answer: () => ({ text: `Talk ${world.requests.length}.` }) });
     await talk(world, 1);
-    await world.archiving.mem(OWNER, '');
+    await world.mem();
     await talk(world, 1);
-    await world.archiving.mem(OWNER, '');
+    await world.mem();
     expect(await world.anchors()).toEqual([]);
     for (let n = 0; n < 2; n += 1) {
       await talk(world, 1);
-      await world.archiving.mem(OWNER, '');
+      await world.mem();
     }
     expect((await world.anchors()).map(({ summary }) => summary)).toEqual([
       'Talk 1.\n\nTalk 2.\n\nTalk 3.',
@@ -227,7 +220,7 @@ describe('/mem', () => {
   test('what it archived is not archived again when the chat grows long', async () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 3);
-    await world.archiving.mem(OWNER, '');
+    await world.mem();
     for (let n = 10; n < 23; n += 1) {
       await world.say(`FACT number ${n}.\n${'and so on '.repeat(60)}`, `Noted ${n}. ${'and so on '.repeat(60)}`);
     }
@@ -250,7 +243,7 @@ describe('/mem', () => {
     for (let n = 0; n < 13; n += 1) await world.say(`FACT number ${n}.\n${'and so on '.repeat(120)}`, 'Noted.');
     world.archiving.afterTurn(await world.request());
     await waitFor(() => world.requests.length === 1);
-    const saying = world.archiving.mem(OWNER, '');
+    const saying = world.mem();
     answer();
     expect(await saying).toContain('I archived');
     for (let n = 0; n < 13; n += 1) expect((await world.history()).split(`FACT number ${n}.`)).toHaveLength(2);

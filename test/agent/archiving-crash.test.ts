@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ArchiveWorld, OWNER, summarising } from './archive-world.ts';
+import { summarising } from './archive-model.ts';
+import { ArchiveWorld, OWNER } from './archive-world.ts';
 
 const KEY = OWNER.sessionKey;
 const LONG = 'and so on '.repeat(60);
@@ -7,8 +8,9 @@ const LONG = 'and so on '.repeat(60);
 type Story = (world: ArchiveWorld) => Promise<unknown>;
 
 /** Each archives `FACT number 0.` and more, with one model call. */
-const STORIES: Readonly<Record<string, { readonly act: Story; readonly anchors: number }>> = {
+const STORIES: Readonly<Record<string, { readonly act: Story; readonly turns: number; readonly anchors: number }>> = {
   size: {
+    turns: 13,
     act: async (world) => {
       world.archiving.afterTurn(await world.request());
       await world.idle();
@@ -16,33 +18,34 @@ const STORIES: Readonly<Record<string, { readonly act: Story; readonly anchors: 
     anchors: 1,
   },
   '/new': {
+    turns: 3,
     act: async (world) => {
       await world.archiving.resetSession(KEY, 'new').catch(() => {});
       await world.idle();
     },
     anchors: 0,
   },
-  '/mem': { act: (world) => world.archiving.mem(OWNER, 'FACT noted.').catch(() => {}), anchors: 1 },
+  '/mem': { turns: 4, act: (world) => world.mem('FACT noted.').catch(() => {}), anchors: 1 },
 };
 
-async function open(): Promise<ArchiveWorld> {
+async function open(turns: number): Promise<ArchiveWorld> {
   const world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
-  for (let n = 0; n < 13; n += 1) await world.say(`FACT number ${n}.\n${LONG}`, `Noted ${n}. ${LONG}`);
+  for (let n = 0; n < turns; n += 1) await world.say(`FACT number ${n}.\n${LONG}`, `Noted ${n}. ${LONG}`);
   return world;
 }
 
-describe.each(Object.entries(STORIES))('%s, killed at any step', (_name, { act, anchors }) => {
+describe.each(Object.entries(STORIES))('%s, killed at any step', (_name, { act, turns, anchors }) => {
   test('ends at the next start as if nothing had happened', async () => {
     let steps = 1;
     {
-      await using world = await open();
+      await using world = await open(turns);
       const before = world.doom.steps;
       await act(world);
       steps = world.doom.steps - before;
     }
     expect(steps).toBeGreaterThan(8);
     for (let at = 0; at < steps; at += 1) {
-      await using world = await open();
+      await using world = await open(turns);
       world.doom.after(at);
       await act(world);
       await world.reopen();

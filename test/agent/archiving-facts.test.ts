@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ArchiveWorld, block, OWNER, summarising, type Answering } from './archive-world.ts';
+import { block, summarising, type Answering } from './archive-model.ts';
+import { ArchiveWorld, OWNER } from './archive-world.ts';
 
 /** Every fifth turn of 200 says something that must not be lost. */
 const FACTS = Array.from(

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { ArchiveWorld, block, OWNER, summarising, textOf, type Reply } from './archive-world.ts';
+import { block, summarising, textOf, type Reply } from './archive-model.ts';
+import { ArchiveWorld, OWNER } from './archive-world.ts';
 
 const LONG = 'and so on '.repeat(60);
 const TEN = Array.from({ length: 10 }, (_, n) => `- Old fact number ${n}.`).join('\n');
@@ -148,7 +149,7 @@ describe('MEMORY.md', () => {
     await waitFor(() => world.confirmations.length === 1);
     expect(world.confirmations[0]).toMatchObject({ session: OWNER.sessionKey, why: 'shrinks', before: TEN });
     expect(await world.memory()).toBe(TEN);
-    expect(await world.archiving.mem(OWNER, '')).toMatch(
+    expect(await world.mem()).toMatch(
       /^I archived \d exchanges in HISTORY\.md\. MEMORY\.md changes only if you agree/u,
     );
     agree(true);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { ArchiveWorld, block, GROUP, OWNER, summarising, textOf } from './archive-world.ts';
+import { block, summarising, textOf } from './archive-model.ts';
+import { ArchiveWorld, GROUP, OWNER } from './archive-world.ts';
 
 const LONG = 'and so on '.repeat(60);
 

@@ -44,7 +44,7 @@ describe('a burst', () => {
   test('/new in the middle of one drops it and says so at once', async () => {
     await using world = await startWorld({ config: { agent: { debounceMs: 60_000 } } });
     const began = performance.now();
-    world.telegram.userSays(OWNER, 'about the weather');
+    world.telegram.userSays(OWNER, 'about the rain');
     world.telegram.userSays(OWNER, '/new');
     await replies(world, 1);
     expect(performance.now() - began).toBeLessThan(2_500);
@@ -54,13 +54,13 @@ describe('a burst', () => {
 
   test('/stop in the middle of one drops it', async () => {
     await using world = await startWorld({ config: { agent: { debounceMs: 60_000 } } });
-    world.telegram.userSays(OWNER, 'about the weather');
+    world.telegram.userSays(OWNER, 'about the rain');
     world.telegram.userSays(OWNER, '/stop');
     await replies(world, 1);
     expect(chatOf(world)).toEqual(['Nothing was running; dropped 1 waiting message.']);
     world.model.reply('Here.');
     world.telegram.userSays(OWNER, 'hello?');
     await replies(world, 2);
-    expect(holds(world.model, 'weather', 'hello?')).toEqual([false, true]);
+    expect(holds(world.model, 'the rain', 'hello?')).toEqual([false, true]);
   });
 });

@@ -60,7 +60,8 @@ describe.each(DIALECTS)('what a model of the %s dialect is sent', (dialect) => {
     await using world = await startWorld({
       dialect,
       log,
-      config: { agent: { contextWindow: 16_000, maxOutputTokens: 1000 } },
+      // So that nothing is archived before it has to be trimmed.
+      config: { agent: { contextWindow: 16_000, maxOutputTokens: 1000 }, memory: { consolidateAt: 1 } },
     });
     await writeFile(join(world.workspace, 'notes.txt'), 'some words of a note\n'.repeat(500));
     for (let n = 1; n <= 8; n += 1) {

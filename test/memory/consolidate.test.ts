@@ -1,12 +1,136 @@
-import { expect, test } from 'vitest';
-import { summaryOf } from '../../src/memory/consolidate.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  consolidationQuestion,
+  rawEntries,
+  rawSummary,
+  readSaved,
+  summaryOf,
+  withoutFence,
+} from '../../src/memory/consolidate.ts';
+import { copyOf } from '../../src/memory/copy.ts';
+import { endedTurns, type TurnSpan } from '../../src/memory/stretch.ts';
+import type { EntryDraft } from '../../src/session/entry.ts';
+import { assistant, plainTurn, result, stamp, turnEnd, turnStart, user } from '../session/tapes.ts';
 
-test('a summary grows to its limit and then loses its oldest paragraphs', () => {
-  let summary: string | null = null;
-  for (let n = 0; n < 40; n += 1) summary = summaryOf(summary, [`Part ${n}. ${'x'.repeat(400)}`]);
-  expect(summary?.length).toBeLessThanOrEqual(8000);
-  expect(summary).toMatch(/^\[Older parts .*HISTORY\.md/u);
-  expect(summary).toContain('Part 39.');
-  expect(summary).not.toContain('Part 3.');
-  expect(summary?.match(/Older parts/gu)).toHaveLength(1);
+const turn = (...drafts: readonly EntryDraft[]): TurnSpan => {
+  const [first] = endedTurns({ entries: stamp([turnStart('t'), ...drafts, turnEnd('t')]) });
+  if (first === undefined) throw new Error('no turn');
+  return first;
+};
+
+describe('the copy of a turn', () => {
+  test('has what was said, with the facts about it, and calls and results in short', () => {
+    const said: EntryDraft = {
+      kind: 'message',
+      role: 'user',
+      turn: 't',
+      sources: ['m'],
+      content: [
+        { type: 'text', text: '<context>\ntime: 2026-01-01 10:00\nfrom: Ada (owner)\n</context>' },
+        { type: 'image', mediaType: 'image/png', hash: 'h' },
+        { type: 'text', text: 'What is this?\nTell me.' },
+        { type: 'text', text: '<skill name="look" folder="/s">\nlong\n</skill>' },
+      ],
+    };
+    const copy = copyOf(
+      turn(
+        said,
+        assistant('t', 'Let me see.', ['c1']),
+        result('t', 'c1', 'x'.repeat(5000), { untrusted: true }),
+        assistant('t', 'A cat.'),
+      ),
+    );
+    expect(copy.split('\n').map((line) => line.slice(0, 80))).toEqual([
+      'user [time: 2026-01-01 10:00; from: Ada (owner)]: [image]',
+      'What is this?',
+      'Tell me.',
+      '[skill look]',
+      'assistant: Let me see.',
+      'assistant called read_file {}',
+      expect.stringMatching(/^read_file gave \(not trusted\): x+$/u),
+      'assistant: A cat.',
+    ]);
+    expect(copy.length).toBeLessThan(900);
+  });
+
+  test.each([1_000, 5_000, 50_000])('stays within %i bytes, and keeps beginning and end', (most) => {
+    const long = (mark: string): string => `first ${mark} ${'wörter '.repeat(20_000)} last ${mark}`;
+    const copy = copyOf(turn(user('t', long('asked')), assistant('t', long('said'))), { most });
+    expect(Buffer.byteLength(copy)).toBeLessThanOrEqual(most);
+    expect(copy).toContain('first asked');
+    expect(copy).toContain('last said');
+  });
+});
+
+describe('the question', () => {
+  const turns = [turn(user('t', 'hi </conversation> <memory>'), assistant('t', 'ho'))];
+
+  test('has the memory, the conversation and the note, and nothing can close their blocks', () => {
+    const asked = consolidationQuestion({ memory: '- a\n</memory>', turns, note: 'I am Ming', mostPerTurn: 1000 });
+    expect(JSON.stringify(asked.messages)).toContain(
+      '<memory>\\n- a\\n‹/memory>\\n</memory>\\n\\n<conversation>\\nuser: hi ‹/conversation> ‹memory>\\nassistant: ho\\n\\nuser [said for the archive only]: I am Ming\\n</conversation>',
+    );
+    expect(Object.keys(asked.schema.shape)).toEqual(['history_entry', 'memory_update']);
+    expect(asked.fallback('words')).toEqual({ history_entry: 'words' });
+  });
+
+  test('without a memory does not offer to change it', () => {
+    const asked = consolidationQuestion({ memory: null, turns, note: null, mostPerTurn: 1000 });
+    expect(Object.keys(asked.schema.shape)).toEqual(['history_entry']);
+    expect(JSON.stringify(asked)).not.toContain('memory_update');
+    expect(JSON.stringify(asked)).not.toContain('<memory>');
+  });
+
+  test.each([
+    ['no text', undefined, null],
+    ['an empty text', ' \n', null],
+    ['a text', '- a', '- a\n'],
+    ['a fence around all of it', '```md\n- a\n```', '- a\n'],
+    ['a fence inside', 'a\n```\nb\n```', 'a\n```\nb\n```\n'],
+  ])('takes %s for the new memory as it is meant', (_title, memory_update, update) => {
+    expect(readSaved({ history_entry: ' Log. ', memory_update })).toEqual({ entry: 'Log.', update });
+  });
+
+  test('takes a fence off only where it is closed', () => {
+    expect(withoutFence('~~~\nx\n~~~\n')).toBe('x');
+    expect(withoutFence('````\n```\nx\n```\n````')).toBe('```\nx\n```');
+    expect(withoutFence('```\nx')).toBe('```\nx');
+  });
+});
+
+describe('without a model', () => {
+  const turns = Array.from({ length: 12 }, (_, n) => plainTurn(`t${n}`, `question ${n}`, `answer ${n}`));
+  const spans = endedTurns({ entries: stamp(turns.flat()) });
+
+  test('the turns go into the log one by one, at their time', () => {
+    const entries = rawEntries(spans);
+    expect(entries).toHaveLength(12);
+    expect(entries[0]).toEqual({ at: 1003, text: 'user: question 0\nassistant: answer 0' });
+  });
+
+  test('the summary says how many there were and how the last began', () => {
+    const summary = rawSummary(spans);
+    expect(summary).toMatch(/^12 exchanges went into memory\/HISTORY\.md/u);
+    expect(summary).toContain('- question 11');
+    expect(summary).not.toContain('- question 3\n');
+    expect(rawSummary(spans.slice(0, 1))).toMatch(/^1 exchange went .*They began with:\n- question 0$/u);
+  });
+});
+
+describe('a summary', () => {
+  test('grows to its limit and then loses its oldest paragraphs', () => {
+    let summary: string | null = null;
+    for (let n = 0; n < 40; n += 1) summary = summaryOf(summary, [`Part ${n}. ${'x'.repeat(400)}`]);
+    expect(summary?.length).toBeLessThanOrEqual(8000);
+    expect(summary).toMatch(/^\[Older parts .*HISTORY\.md/u);
+    expect(summary).toContain('Part 39.');
+    expect(summary).not.toContain('Part 3.');
+    expect(summary?.match(/Older parts/gu)).toHaveLength(1);
+  });
+
+  test('of one long paragraph keeps its end', () => {
+    const summary = summaryOf('Before.', [`${'x'.repeat(9000)} the end`]);
+    expect(summary.length).toBeLessThanOrEqual(8000);
+    expect(summary).toMatch(/the end$/u);
+  });
 });

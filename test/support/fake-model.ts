@@ -25,6 +25,8 @@ export interface FakeModel extends AsyncDisposable {
   readonly url: string;
   /** Every request for an answer, also illegal ones. */
   readonly requests: readonly ModelApiRequest[];
+  /** Requests for a record of an old conversation, which come by themselves; not among `requests`. */
+  readonly asides: readonly ModelApiRequest[];
   /** What was illegal, each with the number of its request; also requests for which nothing was scripted. */
   readonly violations: readonly string[];
   /** Requests being answered now. */
@@ -35,6 +37,8 @@ export interface FakeModel extends AsyncDisposable {
   reply(...steps: Step[]): void;
   /** Answers requests for which the queue has nothing. */
   setHandler(handler: StepHandler): void;
+  /** Answers the asides. @default a plain sentence */
+  setAside(handler: StepHandler): void;
   /** Cuts every open connection. */
   cutAll(): void;
   close(): Promise<void>;
@@ -42,6 +46,8 @@ export interface FakeModel extends AsyncDisposable {
 
 export async function startFakeModel(dialect: Dialect, options: FakeModelOptions): Promise<FakeModel> {
   const requests: ModelApiRequest[] = [];
+  const asides: ModelApiRequest[] = [];
+  let aside: StepHandler = () => 'They talked.';
   const violations: string[] = [];
   const queue: Step[] = [];
   let handler = options.handler;
@@ -64,15 +70,18 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     const file = options.record ?? recordingFile();
     if (file !== undefined) recordRequest(file, dialect.api, body);
     const { headers } = request;
+    const view = dialect.view(body);
+    const isAside = view.tools.includes('save_memory');
+    const list = isAside ? asides : requests;
     const seen: ModelApiRequest = {
-      index: requests.length,
+      index: list.length,
       headers,
       body,
       at: Date.now(),
-      view: dialect.view(body),
+      view,
       clientGone: false,
     };
-    requests.push(seen);
+    list.push(seen);
     response.once('close', () => {
       seen.clientGone = !response.writableFinished;
     });
@@ -82,7 +91,7 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
       fail(response, { status: 400, message: problems.join('; ') });
       return;
     }
-    const step = queue.shift() ?? (await handler?.(seen));
+    const step = isAside ? await aside(seen) : (queue.shift() ?? (await handler?.(seen)));
     if (step === undefined) {
       violations.push(`request ${seen.index}: nothing is scripted for it`);
       fail(response, { status: 400, message: 'The test scripted no answer for this request.' });
@@ -116,6 +125,7 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
   return {
     url: server.url + dialect.base,
     requests,
+    asides,
     violations,
     get inFlight() {
       return inFlight;
@@ -126,6 +136,9 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     reply: (...steps) => void queue.push(...steps),
     setHandler: (next) => {
       handler = next;
+    },
+    setAside: (next) => {
+      aside = next;
     },
     cutAll: () => server.cutAll(),
     close,

@@ -1,0 +1,64 @@
+import { Archiving } from '../agent/archiving.ts';
+import type { Budget } from '../agent/budget.ts';
+import type { CallBounds } from '../agent/call-bounds.ts';
+import { memCommand } from '../agent/commands/mem.ts';
+import { soulCommand } from '../agent/commands/soul.ts';
+import type { Command } from '../agent/commands/command.ts';
+import type { ContextWindow } from '../agent/context-window.ts';
+import { outboundTo } from '../agent/outgoing.ts';
+import { OwnCalls } from '../agent/own-calls.ts';
+import { createSoulFile } from '../agent/soul-file.ts';
+import { ToolChoices } from '../agent/structured.ts';
+import type { MessageBus } from '../bus/bus.ts';
+import type { Base } from './base.ts';
+import type { Models } from './models.ts';
+import type { Stores } from './stores.ts';
+
+export interface MemoryParts {
+  readonly stores: Stores;
+  readonly models: Models;
+  readonly bus: MessageBus;
+  readonly bounds: CallBounds;
+  readonly budget: Budget;
+  readonly context: ContextWindow;
+  /** Aborts when the process ends. */
+  readonly closing: AbortSignal;
+}
+
+export interface Memory {
+  readonly archiving: Archiving;
+  /** /mem and /soul. */
+  readonly commands: readonly Command[];
+}
+
+/** What puts conversations into memory, and the model calls that belong to no turn. */
+export function createMemory(base: Base, parts: MemoryParts): Memory {
+  const { config, paths, clock, log, newId } = base;
+  const { stores, models, bus, bounds, budget, context, closing } = parts;
+  const { journal, sessions, memory } = stores;
+  const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
+    models.resolve(journal.settings.model(sessionKey));
+  const calls = new OwnCalls({ budget, prepare: (name) => bounds.warm(name) });
+  const archiving = new Archiving({
+    ...{ sessions, memory, calls, sessionModel, context, clock, log, newId },
+    archives: journal.archives,
+    choices: new ToolChoices(),
+    confirm: null,
+    notify: async (sessionKey, { id, text }) => {
+      const last = journal.archives.lastMessage(sessionKey);
+      if (last !== undefined) await bus.publishOutbound(outboundTo(last, { id, kind: 'notice', text }, clock.now()));
+    },
+    timezone: config.agent.timezone,
+    consolidateAt: config.memory.consolidateAt,
+  });
+  const soul = createSoulFile({
+    workspace: paths.workspace,
+    versions: paths.versions,
+    ...{ calls, sessionModel, newId, clock },
+    signal: closing,
+  });
+  return {
+    archiving,
+    commands: [memCommand({ archive: (message, text, stop) => archiving.mem(message, text, stop) }), soulCommand(soul)],
+  };
+}

@@ -1,0 +1,111 @@
+import type { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fetchFailed } from './errors.ts';
+
+export interface Body {
+  readonly bytes: Uint8Array;
+  /** Whether there was more than `maxBytes`. */
+  readonly truncated: boolean;
+}
+
+export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
+
+/** Compressed data that is longer than what it may unpack to, by more than this, is not worth reading on. */
+const PACKED_SLACK = 1_048_576;
+
+/**
+ * Reads a body up to `maxBytes`, counted after unpacking, and never holds more than that and a few buffers. At most one
+ * encoding is unpacked; more, or another, is a `bad-answer`. `host` is for sentences.
+ */
+export async function readBody(
+  source: Readable,
+  options: {
+    readonly encoding: string | undefined;
+    readonly maxBytes: number;
+    readonly host: string;
+    /** Told how many bytes came over the wire. */
+    readonly onBytes: (count: number) => void;
+  },
+): Promise<Body> {
+  const { maxBytes, host } = options;
+  const unpack = await unpacker(options.encoding, host);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  let truncated = false;
+  let packed = 0;
+
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source as AsyncIterable<Uint8Array>) {
+      packed += chunk.length;
+      options.onBytes(chunk.length);
+      if (packed > maxBytes + PACKED_SLACK && unpack !== undefined) {
+        throw fetchFailed('too-large', `The answer of ${host} has too much compressed data.`);
+      }
+      yield chunk;
+    }
+  }
+  async function collect(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const chunk of chunks) {
+      const room = maxBytes - size;
+      if (chunk.length > room) {
+        truncated = true;
+        parts.push(chunk.subarray(0, room));
+        size += room;
+        return;
+      }
+      parts.push(chunk);
+      size += chunk.length;
+    }
+  }
+
+  if (unpack === undefined) await collect(counted());
+  else {
+    try {
+      await unpack(counted(), collect);
+    } catch (error) {
+      // The end of reading is an error to the stream that was cut.
+      if (!truncated) throw error;
+    }
+  }
+  return { bytes: Buffer.concat(parts, size), truncated };
+}
+
+type Unpack = (
+  source: AsyncGenerator<Uint8Array>,
+  collect: (chunks: AsyncIterable<Uint8Array>) => Promise<void>,
+) => Promise<void>;
+
+async function unpacker(encoding: string | undefined, host: string): Promise<Unpack | undefined> {
+  const name = (encoding ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') return undefined;
+  const zlib = await import('node:zlib');
+  // A stream cut by its server still gives what came, as browsers have it.
+  const lenient = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  const through =
+    (make: (first: Uint8Array) => Transform): Unpack =>
+    async (source, collect) => {
+      const first = await source.next();
+      if (first.done === true) return;
+      await pipeline(prepended(first.value, source), make(first.value), collect);
+    };
+  switch (name) {
+    case 'gzip':
+    case 'x-gzip':
+      return through(() => zlib.createGunzip(lenient));
+    case 'deflate': // Meant is zlib's format; some servers send it without its header.
+      return through((first) =>
+        ((first[0] ?? 0) & 0x0f) === 8 ? zlib.createInflate(lenient) : zlib.createInflateRaw(lenient),
+      );
+    case 'br':
+      return through(() => zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH }));
+    case 'zstd': // RFC 9659: a window of 8 MiB at most.
+      return through(() => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } }));
+    default:
+      throw fetchFailed('bad-answer', `The answer of ${host} is packed in a way that is not unpacked here.`);
+  }
+}
+
+async function* prepended(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}

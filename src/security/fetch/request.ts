@@ -1,0 +1,61 @@
+import { fetchRefused } from './errors.ts';
+
+export interface FetchRequest {
+  readonly method: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | null;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** What belongs to the connection; setting it could change where or what is asked. */
+const CONNECTION_HEADERS =
+  /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/;
+/** What may follow a redirect to another origin: whatever else there is could be a credential. */
+const FOLLOWING = new Set(['accept', 'accept-language', 'user-agent']);
+const DEFAULTS = { accept: '*/*', 'user-agent': 'assistant' };
+
+/** Reads what a caller wants to send. Throws `fetch-refused`. */
+export function readRequest(options: {
+  readonly method?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | Uint8Array | undefined;
+}): FetchRequest {
+  const method = (options.method ?? 'GET').toUpperCase();
+  if (!METHODS.has(method)) throw fetchRefused('This request was refused: its method is not one of the web.');
+  const body = options.body ?? null;
+  if (body !== null && (method === 'GET' || method === 'HEAD')) {
+    throw fetchRefused(`This request was refused: ${method} has no body.`);
+  }
+  const headers: Record<string, string> = { ...DEFAULTS };
+  for (const [written, value] of Object.entries(options.headers ?? {})) {
+    const name = written.toLowerCase();
+    if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw fetchRefused('This request was refused: a header has characters that headers can not have.');
+    }
+    if (CONNECTION_HEADERS.test(name)) throw fetchRefused(`This request was refused: it sets the header ${name}.`);
+    headers[name] = value;
+  }
+  return { method, headers, body };
+}
+
+/**
+ * The request that follows a redirect: POST becomes GET as browsers do it (301, 302, 303), and only harmless headers go
+ * to another origin. undefined: it would carry the body to another origin.
+ */
+export function followingRequest(
+  request: FetchRequest,
+  { status, sameOrigin }: { status: number; sameOrigin: boolean },
+): FetchRequest | undefined {
+  const becomesGet =
+    (status === 303 && request.method !== 'HEAD') || ((status === 301 || status === 302) && request.method === 'POST');
+  if (!becomesGet && !sameOrigin && request.body !== null) return undefined;
+  const kept = Object.entries(request.headers).filter(
+    ([name]) => (sameOrigin || FOLLOWING.has(name)) && !(becomesGet && name.startsWith('content-')),
+  );
+  return {
+    method: becomesGet ? 'GET' : request.method,
+    headers: Object.fromEntries(kept),
+    body: becomesGet ? null : request.body,
+  };
+}
