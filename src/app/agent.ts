@@ -13,6 +13,7 @@ import { PAGE_MARGIN } from '../tools/builtin.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../security/sandbox.ts';
 import { skillTool } from '../tools/skill.ts';
+import { memorySearchTool } from '../tools/memory-search.ts';
 import { tapeTool } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import type { Base } from './base.ts';
@@ -84,15 +85,22 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     timezone,
   });
   registry.register(tapeTool(tape));
+  registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
   const ports: LoopPorts = {
     ...{ bus, journal, sessions, registry, media, spill, approvals, bounds, clock, log, newId, redact, skills },
     hooks: parts.hooks,
-    archiving,
+    archiving: {
+      beforeTurn: (request) => archiving.beforeTurn(request),
+      afterTurn: (request) => {
+        archiving.afterTurn(request);
+        stores.search.poke();
+      },
+    },
     slots: new Slots(config.agent.maxConcurrentTurns),
     settings: { ...config.agent, workspace: paths.workspace },
     resolveModel: models.resolve,
-    systemPrompt: async (target, role) => (await prompts.of(target, role)).texts,
+    systemPrompt: (target, role) => prompts.of(target, role),
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { openJournal, type Journal } from '../journal/journal.ts';
+import { MemorySearch } from '../memory/search.ts';
 import { MemoryStore } from '../memory/store.ts';
 import { Sessions } from '../session/sessions.ts';
 import { ChangeLog } from '../storage/change-log.ts';
@@ -17,6 +18,7 @@ export interface Stores {
   /** What file tools replaced, for /undo. */
   readonly changes: ChangeLog;
   readonly memory: MemoryStore;
+  readonly search: MemorySearch;
 }
 
 /** Opens what lies in the home; the stack closes it. The home's lock must be held. */
@@ -34,9 +36,19 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
     image: (hash) => media.base64(hash),
   });
   stack.defer(() => sessions.close());
+  const search = stack.use(
+    new MemorySearch({
+      sessions: paths.sessions,
+      workspace: paths.workspace,
+      database: paths.search,
+      clock,
+      log,
+    }),
+  );
   return {
     journal,
     sessions,
+    search,
     media,
     spill: new SpillStore(paths.spill),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),

@@ -3,6 +3,7 @@ import { AppendFile, type OpenAppend } from '../storage/append-file.ts';
 import { ensureDirectory, truncateDurable } from '../storage/files.ts';
 import { openOrdinary, unreadable } from './memory-file.ts';
 import { errorMessage } from '../util/errors.ts';
+import { localMinute } from '../util/local-time.ts';
 
 export interface HistoryEntry {
   /** Milliseconds since 1970. */
@@ -35,7 +36,7 @@ export function renderHistory({ at, tag, text }: HistoryEntry, timezone: string 
     .trim()
     .slice(0, LONGEST_TAG);
   const [first = '', ...rest] = lines;
-  const head = `[${stampOf(at, timezone)}]${label === '' ? '' : ` (${label})`} ${first.trimStart()}`;
+  const head = `[${localMinute(at, timezone)}]${label === '' ? '' : ` (${label})`} ${first.trimStart()}`;
   return [head, ...rest.map((line) => (/^\s*\[\d{4}-/u.test(line) ? `  ${line.trimStart()}` : line))].join('\n');
 }
 
@@ -132,27 +133,4 @@ function gapAfter(tail: Buffer): string {
 
 function trimBreaks(text: string): string {
   return text.replace(/^\n+|\n+$/gu, '');
-}
-
-let known: { readonly timezone: string | null; readonly format: Intl.DateTimeFormat } | undefined;
-
-/** `2026-11-21 05:10`. */
-function stampOf(at: number, timezone: string | null): string {
-  // Making a format is slow, and an assistant has one zone.
-  if (known === undefined || known.timezone !== timezone) known = { timezone, format: formatOf(timezone) };
-  const parts = known.format.formatToParts(at);
-  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((p) => p.type === type)?.value ?? '';
-  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}`;
-}
-
-function formatOf(timezone: string | null): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat('en-CA', {
-    ...(timezone === null ? {} : { timeZone: timezone }),
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
 }

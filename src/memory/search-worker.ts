@@ -1,0 +1,55 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorMessage } from '../util/errors.ts';
+import { openSearchIndex, type SearchHit, type SearchIndex, type SearchQuery } from './search-index.ts';
+
+/** Absolute paths. */
+export interface WorkerSetup {
+  /** The folder of the tapes. */
+  readonly sessions: string;
+  readonly workspace: string;
+  /** The index. */
+  readonly database: string;
+}
+
+export type WorkerTask = { readonly type: 'search'; readonly query: SearchQuery } | { readonly type: 'sync' };
+
+export type WorkerAnswer =
+  | { readonly id: number; readonly hits: readonly SearchHit[] }
+  | { readonly id: number; readonly error: string }
+  | { readonly log: string };
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+const say = (answer: WorkerAnswer): void => parentPort?.postMessage(answer);
+
+let index: SearchIndex | undefined;
+
+function work(task: WorkerTask): readonly SearchHit[] {
+  index ??= openSearchIndex(setupOf(workerData), (log) => say({ log }));
+  index.sync();
+  return task.type === 'search' ? index.search(task.query) : [];
+}
+
+/** A damaged index is made again, once for each task. */
+function workTwice(task: WorkerTask): readonly SearchHit[] {
+  try {
+    return work(task);
+  } catch (error) {
+    say({ log: `The index of the memory is made again: ${errorMessage(error)}` });
+    index?.destroy();
+    index = undefined;
+    return work(task);
+  }
+}
+
+parentPort?.on('message', ({ id, task }: { readonly id: number; readonly task: WorkerTask }) => {
+  try {
+    say({ id, hits: workTwice(task) });
+  } catch (error) {
+    say({ id, error: `The memory could not be searched: ${errorMessage(error)}.` });
+  }
+});
+
+/** It was written by `MemorySearch`, in the same process. */
+function setupOf(data: unknown): WorkerSetup {
+  return data as WorkerSetup;
+}

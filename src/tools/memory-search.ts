@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { localMinute } from '../util/local-time.ts';
+import { plural } from '../util/text.ts';
+import { defineTool, type Tool, type ToolContext } from './tool.ts';
+
+/** What this tool needs of the memory's search. */
+export interface MemorySearcher {
+  search(query: {
+    readonly text: string;
+    readonly limit: number;
+    readonly scope: 'all' | readonly string[];
+    readonly since?: number;
+    readonly until?: number;
+  }): Promise<readonly FoundMemory[]>;
+}
+
+export interface FoundMemory {
+  readonly source: 'memory' | 'history' | 'session';
+  readonly session?: string;
+  /** Milliseconds since 1970. */
+  readonly at?: number;
+  readonly role?: 'user' | 'assistant';
+  /** Somebody else than the owner wrote it. */
+  readonly untrusted: boolean;
+  readonly snippet: string;
+}
+
+export interface MemorySearchToolOptions {
+  readonly memory: MemorySearcher;
+  /** Hits where the call does not say. */
+  readonly results: number;
+  readonly timezone: string | null;
+}
+
+const MOST = 50;
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+const parameters = z.object({
+  query: z.string().min(1).describe('Words, "phrases"'),
+  limit: z.number().int().min(1).max(MOST).optional().describe('Most hits'),
+  since: z.string().regex(DAY).optional().describe('YYYY-MM-DD'),
+  until: z.string().regex(DAY).optional().describe('Last day'),
+});
+
+/** Who asks decides where is searched: the owner everywhere, anybody else in their own conversation. */
+export function memorySearchTool({ memory, results, timezone }: MemorySearchToolOptions): Tool {
+  return defineTool({
+    name: 'memory_search',
+    description: 'Find what was said or noted earlier, in all conversations and notes.',
+    parameters,
+    effect: 'none',
+    role: 'trusted',
+    execute: async ({ query, limit = results, since, until }, context) => {
+      const found = await memory.search({
+        text: query,
+        limit,
+        scope: scopeOf(context),
+        // Days are days somewhere: a day more on both sides than UTC has.
+        ...(since === undefined ? {} : { since: Date.parse(since) - DAY_MS / 2 }),
+        ...(until === undefined ? {} : { until: Date.parse(until) + 1.5 * DAY_MS }),
+      });
+      const lines = found.map((hit) => lineOf(hit, timezone));
+      return {
+        title: `searched for ${query}`,
+        output: lines.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
+        metadata: { found: plural(found.length, 'hit') },
+        private: true,
+        ...(found.some(({ untrusted }) => untrusted) ? { untrusted: true } : {}),
+      };
+    },
+  });
+}
+
+function scopeOf({ role, chatType, sessionKey }: ToolContext): 'all' | readonly string[] {
+  return role === 'owner' && chatType === 'direct' ? 'all' : [sessionKey];
+}
+
+function lineOf({ source, session, at, role, snippet }: FoundMemory, timezone: string | null): string {
+  switch (source) {
+    case 'memory':
+      return `- MEMORY.md: ${snippet}`;
+    case 'history':
+      return `- HISTORY.md: ${snippet}`;
+    case 'session': {
+      const when = at === undefined ? '' : `${localMinute(at, timezone)} `;
+      return `- ${when}${session ?? ''} (${role ?? 'unknown'}): ${snippet}`;
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { memorySearchTool, type MemorySearcher } from '../../src/tools/memory-search.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { toJsonSchema } from '../../src/tools/schema.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+type Asked = Parameters<MemorySearcher['search']>[0];
+
+async function call(
+  args: unknown,
+  context: Partial<ToolContext> = {},
+  found: Awaited<ReturnType<MemorySearcher['search']>> = [],
+): Promise<{ result: ToolResult; asked: readonly Asked[] }> {
+  const asked: Asked[] = [];
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: ['memory_search'] },
+    clock: systemClock,
+    redact: (text) => text,
+    maxOutput: 16_000,
+  });
+  const memory: MemorySearcher = {
+    search: async (query) => {
+      asked.push(query);
+      return found;
+    },
+  };
+  registry.register(memorySearchTool({ memory, results: 6, timezone: 'Europe/Berlin' }));
+  const request = { name: 'memory_search', arguments: JSON.stringify(args) };
+  const result = await registry.run(request, testToolContext({ role: 'owner', chatType: 'direct', ...context }));
+  return { result, asked };
+}
+
+describe('memory_search', () => {
+  test('shows date, session, speaker and a line of each hit', async () => {
+    const { result } = await call({ query: 'zeppelin' }, {}, [
+      { source: 'memory', untrusted: false, snippet: '- Likes zeppelins.' },
+      { source: 'history', untrusted: false, snippet: '[2026-01-02 10:00] Bought one.' },
+      {
+        source: 'session',
+        session: 'telegram:42',
+        at: Date.UTC(2026, 0, 2, 10),
+        role: 'user',
+        untrusted: false,
+        snippet: 'a zeppelin',
+      },
+    ]);
+    expect(result.output.split('\n')).toEqual([
+      '- MEMORY.md: - Likes zeppelins.',
+      '- HISTORY.md: [2026-01-02 10:00] Bought one.',
+      '- 2026-01-02 11:00 telegram:42 (user): a zeppelin',
+    ]);
+    expect(result).toMatchObject({ private: true, metadata: { found: '3 hits' } });
+    expect(result.untrusted).toBeUndefined();
+  });
+
+  test('marks what strangers wrote, and says when nothing was found', async () => {
+    const hit = { source: 'session', untrusted: true, snippet: 'x' } as const;
+    expect((await call({ query: 'x' }, {}, [hit])).result.untrusted).toBe(true);
+    expect((await call({ query: 'x' })).result.output).toContain('Nothing was found.');
+  });
+
+  test('lets the owner search everywhere in a direct chat, and everybody else and every group only there', async () => {
+    const scopeOf = async (context: Partial<ToolContext>): Promise<unknown> =>
+      (await call({ query: 'x' }, { sessionKey: 'telegram:7', ...context })).asked[0]?.scope;
+    expect(await scopeOf({})).toBe('all');
+    expect(await scopeOf({ chatType: 'group' })).toEqual(['telegram:7']);
+    expect(await scopeOf({ role: 'trusted' })).toEqual(['telegram:7']);
+    expect(await scopeOf({ role: 'guest' })).toEqual(['telegram:7']);
+  });
+
+  test('takes days and a number of hits, and refuses what is none', async () => {
+    const { asked } = await call({ query: 'x', limit: 3, since: '2026-01-02', until: '2026-01-03' });
+    expect(asked[0]).toMatchObject({ limit: 3, since: Date.UTC(2026, 0, 1, 12), until: Date.UTC(2026, 0, 4, 12) });
+    expect((await call({ query: 'x', since: 'yesterday' })).result.isError).toBe(true);
+    expect((await call({})).result.isError).toBe(true);
+  });
+
+  test('has a schema of at most 400 bytes', () => {
+    const { parameters } = memorySearchTool({ memory: { search: async () => [] }, results: 6, timezone: null });
+    expect(Buffer.byteLength(JSON.stringify(toJsonSchema(parameters)))).toBeLessThanOrEqual(400);
+  });
+});
