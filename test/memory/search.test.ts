@@ -184,11 +184,6 @@ describe('the index follows the files', () => {
     await using memory = await world();
     await memory.tape('telegram:42', [{ turn: 't1', user: 'the zeppelin', assistant: 'x', ended: false }]);
     expect(await memory.find('zeppelin')).toEqual([]);
-    const [, ...rest] = tapeOf('k', [{ turn: 't1', user: 'the zeppelin', assistant: 'x' }])
-      .split('\n')
-      .slice(-3);
-    await appendFile(join(memory.folder, 'sessions', tapeName('telegram:42')), `${rest.join('\n')}`);
-    await memory.more('telegram:42', []);
     const end = tapeOf('telegram:42', [{ turn: 't1', user: 'u', assistant: 'x' }], false)
       .trim()
       .split('\n')

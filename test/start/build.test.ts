@@ -19,6 +19,14 @@ test('the published package builds, and its launcher answers a question', async 
     const { stdout } = await run(process.execPath, [join(dist, 'launcher.cjs'), 'chat', '-m', 'list files'], { env });
     expect(stdout).toContain('I am a scripted demo, not an AI');
     expect(stdout).toContain('list_dir is done');
+    const found = await run(
+      process.execPath,
+      [join(dist, 'launcher.cjs'), 'chat', '-m', ',memory_search scripted demo'],
+      {
+        env,
+      },
+    );
+    expect(found.stdout).toContain('I am a scripted demo');
   } finally {
     await rm(dist, { recursive: true, force: true });
   }
