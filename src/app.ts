@@ -86,7 +86,13 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const redact = createRedactor(loaded.secrets);
   const log = parts.log ?? (await openLog({ ...config.log, scrub: redact }));
   const base: Base = {
-    ...{ paths, loaded, config, env, redact, log, clock },
+    paths,
+    loaded,
+    config,
+    env,
+    redact,
+    log,
+    clock,
     random: systemRandom,
     newId: createIds(clock, systemRandom),
     version: readVersion(),

@@ -88,7 +88,19 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
   const ports: LoopPorts = {
-    ...{ bus, journal, sessions, registry, media, spill, approvals, bounds, clock, log, newId, redact, skills },
+    bus,
+    journal,
+    sessions,
+    registry,
+    media,
+    spill,
+    approvals,
+    bounds,
+    clock,
+    log,
+    newId,
+    redact,
+    skills,
     hooks: parts.hooks,
     archiving: {
       beforeTurn: (request) => archiving.beforeTurn(request),
@@ -109,7 +121,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
     },
     commands: createCommands(base, {
-      ...{ stores, models, prompt, tools, tape, resetSession, catalog, skills, approvals },
+      stores,
+      models,
+      prompt,
+      tools,
+      tape,
+      resetSession,
+      catalog,
+      skills,
+      approvals,
       memory: commands,
       status: (sessionKey) =>
         statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox }),

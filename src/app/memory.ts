@@ -40,7 +40,14 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     models.resolve(journal.settings.model(sessionKey));
   const calls = new OwnCalls({ budget, prepare: (name) => bounds.warm(name) });
   const archiving = new Archiving({
-    ...{ sessions, memory, calls, sessionModel, context, clock, log, newId },
+    sessions,
+    memory,
+    calls,
+    sessionModel,
+    context,
+    clock,
+    log,
+    newId,
     archives: journal.archives,
     choices: new ToolChoices(),
     confirm: null,
@@ -54,7 +61,10 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
   const soul = createSoulFile({
     workspace: paths.workspace,
     versions: paths.versions,
-    ...{ calls, sessionModel, newId, clock },
+    calls,
+    sessionModel,
+    newId,
+    clock,
     signal: closing,
   });
   return {

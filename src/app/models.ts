@@ -8,9 +8,9 @@ export interface Models {
   /** What answers where nothing else was chosen. */
   readonly standard: ChosenModel;
   /** Never throws: an unusable reference gives a provider that answers with the reason. */
-  resolve(ref: string | null): ChosenModel;
+  readonly resolve: (ref: string | null) => ChosenModel;
   /** `provider/model` of what `ref` means. Throws one sentence when it can not be called. */
-  fullName(ref: string): string;
+  readonly fullName: (ref: string) => string;
   contextWindow: ReturnType<typeof createProviders>['contextWindow'];
 }
 

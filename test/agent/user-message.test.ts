@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { localTime, userEntry } from '../../src/agent/user-message.ts';
+import { timeLine, userEntry } from '../../src/agent/user-message.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
@@ -52,5 +52,5 @@ test.each([
   ['Pacific/Kiritimati', '2026-01-01 14:00 Thu (Pacific/Kiritimati)'],
   ['America/St_Johns', '2025-12-31 20:30 Wed (America/St_Johns)'],
 ])('the local time of %s is %s', (zone, expected) => {
-  expect(localTime(Date.UTC(2026, 0, 1, 0, 0), zone)).toBe(expected);
+  expect(timeLine(Date.UTC(2026, 0, 1, 0, 0), zone)).toBe(expected);
 });

@@ -8,7 +8,7 @@ import type { Command, CommandContext } from './command.ts';
 interface CommaPorts {
   readonly registry: Pick<ToolRegistry, 'run' | 'list'>;
   /** What the tool is given for this command. */
-  toolContext(context: CommandContext): Promise<ToolContext>;
+  readonly toolContext: (context: CommandContext) => Promise<ToolContext>;
 }
 
 /** Characters of a result that a chat is shown. */

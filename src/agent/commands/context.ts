@@ -15,7 +15,7 @@ export interface PromptReport {
 }
 
 interface ContextPorts {
-  prompt(sessionKey: string): Promise<PromptReport>;
+  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
 }
 
 export const contextCommand = ({ prompt }: ContextPorts): Command => ({

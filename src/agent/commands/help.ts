@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 
 interface HelpPorts {
   /** What a person of the asking role may use, in the order of the list. */
-  commands(role: Command['role']): readonly Pick<Command, 'name' | 'description'>[];
+  readonly commands: (role: Command['role']) => readonly Pick<Command, 'name' | 'description'>[];
 }
 
 export const helpCommand = ({ commands }: HelpPorts): Command => ({

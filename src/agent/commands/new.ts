@@ -3,7 +3,7 @@ import type { Command } from './command.ts';
 
 interface NewPorts {
   /** Everything before is out of the session's history. */
-  resetSession(sessionKey: string, reason: string): Promise<void>;
+  readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
 }
 
 export const newCommand = ({ resetSession }: NewPorts): Command => ({

@@ -3,7 +3,7 @@ import type { Command } from './command.ts';
 
 interface RetryPorts {
   /** The newest turn of a session that ran no command. */
-  lastTurn(sessionKey: string): ClosedTurn | undefined;
+  readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
 }
 
 export const retryCommand = ({ lastTurn }: RetryPorts): Command => ({

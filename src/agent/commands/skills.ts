@@ -4,7 +4,7 @@ import type { Command } from './command.ts';
 
 interface SkillsPorts {
   /** Every skill, by name. */
-  skills(): Promise<readonly Skill[]>;
+  readonly skills: () => Promise<readonly Skill[]>;
 }
 
 export const skillsCommand = ({ skills }: SkillsPorts): Command => ({

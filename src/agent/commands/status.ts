@@ -3,7 +3,7 @@ import { plural } from '../../util/text.ts';
 import type { Command, StatusReport } from './command.ts';
 
 interface StatusPorts {
-  status(sessionKey: string): Promise<StatusReport>;
+  readonly status: (sessionKey: string) => Promise<StatusReport>;
 }
 
 export const statusCommand = (ports: StatusPorts): Command => ({

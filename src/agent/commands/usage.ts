@@ -4,9 +4,9 @@ import type { Command } from './command.ts';
 
 interface UsagePorts {
   /** Sums since a time, ms since 1970; of one session or of all. */
-  usage(since: number, sessionKey?: string): UsageSum;
+  readonly usage: (since: number, sessionKey?: string) => UsageSum;
   /** When the owner's day began, ms since 1970. */
-  today(): number;
+  readonly today: () => number;
 }
 
 export const usageCommand = (ports: UsagePorts): Command => ({
