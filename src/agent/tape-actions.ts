@@ -5,9 +5,9 @@ import type { Session } from '../session/session.ts';
 import type { RunningTurn, TapeActions, TapeAnswer } from '../tools/tape.ts';
 import type { Taint } from '../tools/tool.ts';
 import type { Clock } from '../util/clock.ts';
+import { localMinute } from '../util/local-time.ts';
 import { cutStart, oneLine, plural } from '../util/text.ts';
 import { windowOf } from './exchange.ts';
-import { localTime } from './user-message.ts';
 
 export interface TapeActionPorts {
   openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append' | 'history' | 'backwards'>>;
@@ -226,7 +226,7 @@ function refused(text: string): TapeAnswer {
 }
 
 function date(entry: TapeEntry, timezone: string | null): string {
-  return localTime(entry.at, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length);
+  return localMinute(entry.at, timezone);
 }
 
 function size(bytes: number): string {

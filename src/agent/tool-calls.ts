@@ -1,3 +1,4 @@
+import { boundaryFor, fence, harmless } from '../security/untrusted.ts';
 import type { EntryDraft } from '../session/entry.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { callTitle, errorResult, renderResult } from '../tools/result.ts';
@@ -94,7 +95,13 @@ async function run({ call }: PendingCall, turn: ToolCalls): Promise<ToolResult> 
   const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
     hooks.afterTool?.(turn.facts, hooked, value),
   );
-  return 'denied' in after ? { ...result, output: after.denied, isError: true } : after.value;
+  const shown = 'denied' in after ? { ...result, output: after.denied, isError: true } : after.value;
+  // What a hook makes of a text is still made of it.
+  return {
+    ...shown,
+    ...(result.untrusted === true ? { untrusted: true } : {}),
+    ...(result.private === true ? { private: true } : {}),
+  };
 }
 
 /** The result of a call as the tape keeps it. */
@@ -106,10 +113,25 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     turn: turnId,
     callId: call.callId,
     name: call.name,
-    output: renderResult(result),
+    output: renderResult(result.untrusted === true ? fenced(result, call.name, turnId) : result),
     isError: result.isError === true,
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),
+  };
+}
+
+/** Words of strangers, also where they got into the header, for good: what is on the tape is what the model reads. */
+function fenced(result: ToolResult, name: string, turnId: string): ToolResult {
+  const { output } = result;
+  const metadata = Object.entries(result.metadata).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? harmless(value) : value,
+  ]);
+  return {
+    ...result,
+    title: harmless(result.title),
+    metadata: Object.fromEntries(metadata),
+    output: output === '' ? '' : fence(output, { source: name, boundary: boundaryFor(turnId, output) }),
   };
 }

@@ -42,6 +42,8 @@ export interface Turn {
   readonly system: readonly string[];
   /** The same as the workspace's files give them, before any hook. */
   readonly files: readonly string[];
+  /** The prompt holds the owner's memory, so the whole request is private. */
+  readonly holdsMemory: boolean;
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
   readonly signal: AbortSignal;
   readonly live: Live;

@@ -10,6 +10,7 @@ import { mayJoin } from './joining.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
+import type { RenderedPrompt } from './system-prompt.ts';
 import { textsOf } from './texts.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
@@ -20,8 +21,8 @@ export interface RunnerPorts extends TurnPorts {
   readonly sessions: Sessions;
   /** Never throws: an unusable reference gives a provider that answers with the reason. */
   readonly resolveModel: (ref: string | null) => ChosenModel;
-  /** The layers of the system prompt for a turn of this role that answers this message. */
-  readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<readonly string[]>;
+  /** The system prompt for a turn of this role that answers this message. */
+  readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<RenderedPrompt>;
   /** Puts what leaves a conversation into memory. */
   readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
@@ -92,14 +93,18 @@ export class TurnRunner {
     // Grows with what joins the turn.
     const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [layers, state] = await Promise.all([this.#ports.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
+    const [{ layers, texts }, state] = await Promise.all([
+      this.#ports.systemPrompt(newest, claimed.role),
+      hooks.loadState(facts),
+    ]);
     const turn: Turn = {
       facts,
       role: claimed.role,
       session,
       chosen: await this.#chooseModel(facts, newest),
-      system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, layers))) ?? layers,
-      files: layers,
+      system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
+      files: texts,
+      holdsMemory: layers.some(({ name }) => name === 'memory'),
       costUsd: () => this.#ports.bounds.costOf(turn),
       signal,
       live,

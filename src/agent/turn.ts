@@ -5,6 +5,7 @@ import type { ToolContext } from '../tools/tool.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
+import { givenTexts } from './given-texts.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { outboundTo } from './outgoing.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
@@ -51,7 +52,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<void> {
+async function begin({ session, facts, role, holdsMemory }: Turn, ports: TurnPorts): Promise<void> {
   const { turnId, messages } = facts;
   const users = await userEntries(turnId, messages, ports);
   await session.append([
@@ -61,6 +62,7 @@ async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<
       sources: messages.map((message) => message.id),
       role,
       origin: messages[0]?.origin ?? 'system',
+      ...(holdsMemory ? { private: true } : {}),
     },
     ...users,
   ]);
@@ -68,7 +70,12 @@ async function begin({ session, facts, role }: Turn, ports: TurnPorts): Promise<
 
 function userEntries(turnId: string, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
   const { redact, media, skills } = ports;
-  const options = { timezone: ports.settings.timezone, redact, media, skills: skills.called };
+  const options = {
+    timezone: ports.settings.timezone,
+    redact,
+    media,
+    skills: (message: InboundMessage) => skills.called(message),
+  };
   return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
 }
 
@@ -194,7 +201,8 @@ async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
 async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCall[]): Promise<void> {
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);
-  const taint = session.history();
+  const history = session.history();
+  const taint = { untrusted: history.untrusted, private: history.private || turn.holdsMemory };
   const [skills, folders] = await Promise.all([
     ports.skills.active(session.turn(facts.turnId)),
     ports.skills.folders(),
@@ -211,7 +219,8 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     role: turn.role,
     ...(target === undefined ? {} : { chatType: target.chatType }),
     origin: target?.origin ?? 'system',
-    taint: { untrusted: taint.untrusted, private: taint.private },
+    taint,
+    given: () => givenTexts(session),
     approve: async (request) => {
       using _paused = turn.pauseDeadline();
       return await ports.approvals.ask({ sessionKey: facts.sessionKey, callId, signal: turn.signal }, request);

@@ -6,6 +6,7 @@ import { Sessions } from '../session/sessions.ts';
 import { ChangeLog } from '../storage/change-log.ts';
 import { MediaStore } from '../storage/media.ts';
 import { SpillStore } from '../storage/spill.ts';
+import { UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { Base } from './base.ts';
 
 /** Everything that lasts. */
@@ -18,6 +19,8 @@ export interface Stores {
   /** What file tools replaced, for /undo. */
   readonly changes: ChangeLog;
   readonly memory: MemoryStore;
+  /** Which files hold strangers' words. */
+  readonly origins: UntrustedFiles;
   readonly search: MemorySearch;
 }
 
@@ -51,6 +54,11 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
     search,
     media,
     spill: new SpillStore(paths.spill),
+    origins: new UntrustedFiles({
+      path: join(paths.versions, 'untrusted.jsonl'),
+      folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
+      clock,
+    }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
     memory: new MemoryStore({
       workspace: paths.workspace,

@@ -14,7 +14,7 @@ export interface Tools {
 }
 
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(base: Base, { spill, changes, memory }: Stores): Tools {
+export function createTools(base: Base, { spill, changes, memory, origins }: Stores): Tools {
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
@@ -44,6 +44,6 @@ export function createTools(base: Base, { spill, changes, memory }: Stores): Too
           random,
         });
   const exec = { ...tools.exec, sandbox, workspace: paths.workspace, environment };
-  for (const tool of builtinTools({ guard, changes, maxOutput, clock, exec, memory })) registry.register(tool);
+  for (const tool of builtinTools({ guard, changes, origins, maxOutput, clock, exec, memory })) registry.register(tool);
   return { registry, guard, sandbox };
 }

@@ -32,6 +32,8 @@ export interface ReplyReference {
   readonly externalId: string;
   readonly senderName?: string;
   readonly text?: string;
+  /** Who wrote it. @default 'other' */
+  readonly author?: 'sender' | 'assistant' | 'other';
 }
 
 /** A group message that was not addressed to the assistant and came before one that was. */

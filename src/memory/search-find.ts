@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SearchHit, SearchQuery } from './search-index.ts';
+import type { SearchHit, SearchQuery } from './retriever.ts';
 import { bestSpellings, type Wanted } from './search-spelling.ts';
 import { fold, quoted, singlesOf, termsOf, wordsOf, type Term } from './search-words.ts';
 import { scopeWord } from './search-write.ts';

@@ -1,3 +1,4 @@
+import type { SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -5,49 +6,12 @@ import { findDocuments } from './search-find.ts';
 import { IndexWriter } from './search-write.ts';
 import { syncSources } from './search-sources.ts';
 
-/** Where a hit comes from. */
-export type SearchSource = 'memory' | 'history' | 'session';
-
-export interface SearchQuery {
-  readonly text: string;
-  /** The most hits. */
-  readonly limit: number;
-  /** `all`: whatever the owner may see; otherwise only these sessions, and nothing when there is none. */
-  readonly scope: 'all' | readonly string[];
-  /** Milliseconds since 1970; hits without a time are left out by them. */
-  readonly since?: number;
-  readonly until?: number;
-}
-
-export interface SearchHit {
-  readonly source: SearchSource;
-  /** The session it was said in. */
-  readonly session?: string;
-  readonly turn?: string;
-  /** Milliseconds since 1970. */
-  readonly at?: number;
-  /** Who said it. */
-  readonly role?: 'user' | 'assistant';
-  /** Somebody else than the owner wrote it. */
-  readonly untrusted: boolean;
-  /** One line around what was found. */
-  readonly snippet: string;
-  /** Higher is better; of no meaning by itself. */
-  readonly score: number;
-}
-
 export interface SearchIndex {
   /** Takes in what is new in the files. Cheap when nothing is. */
   sync(): void;
   search(query: SearchQuery): readonly SearchHit[];
   /** Closes and deletes it. */
   destroy(): void;
-}
-
-export interface IndexFiles {
-  readonly sessions: string;
-  readonly workspace: string;
-  readonly database: string;
 }
 
 /** Raised with every change of the tables: an index of another version is made again. */
@@ -81,7 +45,7 @@ const TABLES = `
 `;
 
 /** Opens the index, or makes a new one where it is lost, damaged or of another version. */
-export function openSearchIndex(files: IndexFiles, log: (line: string) => void): SearchIndex {
+export function openSearchIndex(files: SearchFiles, log: (line: string) => void): SearchIndex {
   const db = openOrMake(files.database, log);
   const writer = new IndexWriter(db);
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { keyOfTapeName } from '../session/tape-name.ts';
 import { errorCode } from '../util/errors.ts';
-import type { IndexFiles } from './search-index.ts';
+import type { SearchFiles } from './retriever.ts';
 import { readTapeFrom } from './search-tape.ts';
 import type { IndexWriter, SearchDocument } from './search-write.ts';
 
@@ -19,7 +19,7 @@ const HISTORY = 'history';
 const MEMORY = 'memory';
 
 /** Brings the index up to date with the files. */
-export function syncSources(files: IndexFiles, db: DatabaseSync, writer: IndexWriter): void {
+export function syncSources(files: SearchFiles, db: DatabaseSync, writer: IndexWriter): void {
   const known = new Map<string, KnownFile>();
   for (const row of db.prepare('SELECT path, session, stamp, offset FROM files').all()) {
     const session = row['session'] === null ? null : String(row['session']);

@@ -1,15 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorMessage } from '../util/errors.ts';
-import { openSearchIndex, type SearchHit, type SearchIndex, type SearchQuery } from './search-index.ts';
-
-/** Absolute paths. */
-export interface WorkerSetup {
-  /** The folder of the tapes. */
-  readonly sessions: string;
-  readonly workspace: string;
-  /** The index. */
-  readonly database: string;
-}
+import type { SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
+import { openSearchIndex, type SearchIndex } from './search-index.ts';
 
 export type WorkerTask = { readonly type: 'search'; readonly query: SearchQuery } | { readonly type: 'sync' };
 
@@ -50,6 +42,6 @@ parentPort?.on('message', ({ id, task }: { readonly id: number; readonly task: W
 });
 
 /** It was written by `MemorySearch`, in the same process. */
-function setupOf(data: unknown): WorkerSetup {
-  return data as WorkerSetup;
+function setupOf(data: unknown): SearchFiles {
+  return data as SearchFiles;
 }

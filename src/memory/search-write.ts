@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { SearchSource } from './search-index.ts';
+import type { SearchSource } from './retriever.ts';
 import { singlesOf, wordsOf } from './search-words.ts';
 
 /** Something that can be found. */

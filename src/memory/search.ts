@@ -3,18 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import type { SearchHit, SearchQuery } from './search-index.ts';
-import type { WorkerAnswer, WorkerSetup, WorkerTask } from './search-worker.ts';
+import type { Retriever, SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
+import type { WorkerAnswer, WorkerTask } from './search-worker.ts';
 
-export type { SearchHit, SearchQuery } from './search-index.ts';
-
-/** Finds what was said and written earlier. Another way of finding (embeddings, say) is another one of these. */
-export interface Retriever {
-  /** Best first. Throws one sentence when it can not search. */
-  search(query: SearchQuery): Promise<readonly SearchHit[]>;
-}
-
-export interface MemorySearchOptions extends WorkerSetup {
+export interface MemorySearchOptions extends SearchFiles {
   readonly clock: Clock;
   readonly log: Logger;
   /** @default 10 s */
@@ -113,7 +105,7 @@ export class MemorySearch implements Retriever, AsyncDisposable {
 
   #start(): Running {
     const { sessions, workspace, database } = this.#options;
-    const setup: WorkerSetup = { sessions, workspace, database };
+    const setup: SearchFiles = { sessions, workspace, database };
     const worker = new Worker(workerFile(), { workerData: setup });
     // A process that has nothing else to do does not wait for it.
     worker.unref();

@@ -1,5 +1,6 @@
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import type { Role } from '../bus/messages.ts';
+import { taintDecision, type LastingTarget } from './taint.ts';
 
 /** On whose behalf a path is touched. */
 export interface PathCaller {
@@ -46,7 +47,6 @@ const STATE_DATABASE = /^(?:state|search)\.db/;
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
 
 const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
-const PROTECTED_FOLDERS = new Set(['memory', 'skills']);
 
 const SECRET_FOLDERS = new Set(['.ssh', '.aws', '.gnupg', '.kube']);
 const SECRET_FILES = new Set(['.netrc', '.npmrc', '.pypirc', '.pgpass', '.git-credentials', '.htpasswd']);
@@ -129,16 +129,24 @@ function decideInWorkspace(
   if (first === 'cron' && second === 'jobs.json') {
     return deny('cron/jobs.json is only changed with the cron tool.');
   }
-  if (!isProtected(parts) || (caller.role === 'owner' && !caller.taint.untrusted)) return undefined;
-  const why = caller.role === 'owner' ? 'this conversation holds text from strangers' : 'only the owner may change it';
-  return { decision: 'ask', path, reason: `${basename(path)} shapes what the assistant does, and ${why}` };
+  const target = protectedAs(parts);
+  if (target === undefined) return undefined;
+  if (caller.role !== 'owner') {
+    const reason = `${basename(path)} shapes what the assistant does, and only the owner may change it`;
+    return { decision: 'ask', path, reason };
+  }
+  const taint = { untrusted: caller.taint.untrusted, private: true };
+  const decision = taintDecision({ taint, action: { kind: 'lasting-write', target } });
+  return decision.decision === 'allow' ? undefined : { ...decision, path };
 }
 
-function isProtected(parts: readonly string[]): boolean {
+/** What a protected place in the workspace is; undefined for any other. */
+function protectedAs(parts: readonly string[]): LastingTarget | undefined {
   const [first = ''] = parts;
-  if (parts.length === 1 && PROTECTED_FILES.has(first)) return true;
-  if (PROTECTED_FOLDERS.has(first)) return true;
-  return parts.some((part, i) => part === '.git' && (parts[i + 1] === 'hooks' || parts[i + 1] === 'config'));
+  if (parts.length === 1 && PROTECTED_FILES.has(first)) return 'bootstrap';
+  if (first === 'memory' || first === 'skills') return first;
+  const isGits = parts.some((part, i) => part === '.git' && (parts[i + 1] === 'hooks' || parts[i + 1] === 'config'));
+  return isGits ? 'bootstrap' : undefined;
 }
 
 function secretKind(parts: readonly string[]): string | undefined {

@@ -3,6 +3,7 @@ import type { Clock } from '../util/clock.ts';
 import { editFileTool } from './edit-file.ts';
 import { createExecTool, type ExecOptions } from './exec.ts';
 import type { ChangeRecorder } from './file-access.ts';
+import type { FileOrigins } from './file-taint.ts';
 import { listDirTool } from './list-dir.ts';
 import { memoryWriteTool, type FactStore } from './memory-write.ts';
 import { readFileTool } from './read-file.ts';
@@ -13,6 +14,8 @@ export interface BuiltinOptions {
   readonly guard: PathGuard;
   /** Keeps what file tools replace, for /undo. */
   readonly changes: ChangeRecorder;
+  /** Which files strangers had a part in. @default nothing is known of that */
+  readonly origins?: FileOrigins;
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
@@ -25,13 +28,13 @@ export const PAGE_MARGIN = 400;
 
 /** The tools that come with the assistant, registered like those of any plugin. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, maxOutput, clock, exec, memory } = options;
+  const { guard, changes, origins, maxOutput, clock, exec, memory } = options;
   return [
-    readFileTool({ guard, pageChars: maxOutput - PAGE_MARGIN }),
-    writeFileTool({ guard, changes }),
-    editFileTool({ guard, changes }),
-    listDirTool(guard),
-    createExecTool({ ...exec, clock }),
+    readFileTool({ guard, origins, pageChars: maxOutput - PAGE_MARGIN }),
+    writeFileTool({ guard, changes, origins }),
+    editFileTool({ guard, changes, origins }),
+    listDirTool(guard, origins),
+    createExecTool({ ...exec, clock, origins }),
     memoryWriteTool(memory),
   ];
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { AppError } from '../util/errors.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { decidePathUse, readWhole, writeThrough, type FileAccess } from './file-access.ts';
+import { bitsOfFile } from './file-taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool } from './tool.ts';
@@ -36,7 +37,9 @@ export function editFileTool(files: FileAccess): Tool {
       const crlf = text.includes('\r\n') && (text.includes(toCrlf(oldText)) || !text.includes(oldText));
       const wanted = crlf ? toCrlf(oldText) : oldText;
       const places = occurrences(text, wanted, replaceAll ? wanted.length : 1);
-      if (places.length === 0) return errorResult(title, notFound(text, oldText));
+      if (places.length === 0) {
+        return { ...errorResult(title, notFound(text, oldText)), ...(await bitsOfFile(files.origins, read)) };
+      }
       if (places.length > 1 && !replaceAll) {
         return errorResult(
           title,

@@ -9,7 +9,16 @@ import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { oneLine } from '../util/text.ts';
 import { runCommand, shellCall, type CommandOutcome, type ProgramCall } from './exec-run.ts';
-import { defineTool, type Tool, type ToolContext, type ToolDecision, type ToolResult } from './tool.ts';
+import { bitsOfCommand, type Reach } from './exec-taint.ts';
+import type { FileOrigins } from './file-taint.ts';
+import {
+  defineTool,
+  type DeclaredAction,
+  type Tool,
+  type ToolContext,
+  type ToolDecision,
+  type ToolResult,
+} from './tool.ts';
 
 export interface ExecOptions {
   /** `auto` asks for every command where there is no sandbox, and for those that want to leave it. */
@@ -26,6 +35,8 @@ export interface ExecOptions {
   readonly workspace: string;
   /** All that commands see of the environment; of HOME and PATH those that are not enclosed. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Which files strangers had a part in. @default nothing is known of that */
+  readonly origins?: FileOrigins | undefined;
   readonly clock: Clock;
 }
 
@@ -71,6 +82,11 @@ export function createExecTool(options: ExecOptions): Tool {
     return params.network === true && !options.network ? 'It wants to reach the network.' : null;
   };
 
+  const reachOf = async (params: Params): Promise<Reach> => {
+    if ((await whyOutside(params)) !== null) return 'anywhere';
+    return options.network || params.network === true ? 'network' : 'workspace';
+  };
+
   const programFor = async (params: Params, folder: string, context: ToolContext): Promise<ProgramCall> => {
     const env = { ...environment, ...context.skills?.env };
     const outside = await whyOutside(params);
@@ -92,21 +108,27 @@ export function createExecTool(options: ExecOptions): Tool {
     const { command, cwd, timeoutSeconds } = params;
     const seconds = Math.min(timeoutSeconds ?? options.timeoutSeconds, LONGEST_SECONDS);
     const { signal } = context;
-    const outcome = await slots.run(async () => {
-      const place = await findFolder(workspace, cwd);
-      if ('problem' in place) throw new AppError('exec-folder', place.problem);
-      const program = await programFor(params, place.folder, context);
-      using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
-      return await runCommand({
+    const { origins } = options;
+    const bits = await bitsOfCommand(command, await reachOf(params), origins);
+    const mayWriteTheirs = bits.untrusted === true || context.taint.untrusted;
+    const execute = (program: ProgramCall, folder: string): Promise<CommandOutcome> =>
+      runCommand({
         program,
-        cwd: place.folder,
+        cwd: folder,
         mostProcesses: MOST_PROCESSES,
         timeoutMs: seconds * 1000,
         signal,
         clock,
       });
+    const outcome = await slots.run(async () => {
+      const place = await findFolder(workspace, cwd);
+      if ('problem' in place) throw new AppError('exec-folder', place.problem);
+      const program = await programFor(params, place.folder, context);
+      using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
+      const work = (): Promise<CommandOutcome> => execute(program, place.folder);
+      return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());
     }, signal);
-    return toResult(command, outcome, seconds);
+    return { ...toResult(command, outcome, seconds), ...bits };
   };
 
   return defineTool({
@@ -127,11 +149,20 @@ export function createExecTool(options: ExecOptions): Tool {
       if ('problem' in place) return deny(place.problem);
       const reason = await whyAsk(params);
       if (reason === null) return { decision: 'allow' };
-      const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
-      return { decision: 'ask', reason, request: { title: 'Run a command', detail: where + visible(command), reason } };
+      return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
+    },
+    async action(params) {
+      if ((await reachOf(params)) === 'workspace') return null;
+      return { action: { kind: 'networked-exec' }, ...requestFor(params) };
     },
     execute: run,
   });
+}
+
+/** The whole of what will run. */
+function requestFor({ command, cwd }: Params): Pick<DeclaredAction, 'title' | 'detail'> {
+  const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
+  return { title: 'Run a command', detail: where + visible(command) };
 }
 
 function deny(reason: string): ToolDecision {

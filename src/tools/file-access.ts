@@ -2,6 +2,7 @@ import type { PathAccess, PathDecision } from '../security/path-rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../security/paths.ts';
 import { LARGEST_COPY, type ChangeLog } from '../storage/change-log.ts';
 import { AppError } from '../util/errors.ts';
+import type { FileOrigins } from './file-taint.ts';
 import type { ToolContext, ToolDecision } from './tool.ts';
 
 /** Larger files are not read whole; of all that are a copy can be kept. */
@@ -14,6 +15,8 @@ export type ChangeRecorder = Pick<ChangeLog, 'recordChange'>;
 export interface FileAccess {
   readonly guard: PathGuard;
   readonly changes: ChangeRecorder;
+  /** Remembers what strangers had a part in. @default it is forgotten */
+  readonly origins?: FileOrigins | undefined;
 }
 
 /** The tools that change files, all through `writeThrough`: what they did can be undone. */
@@ -75,10 +78,11 @@ type WholeFile = Awaited<ReturnType<typeof readWhole>>;
 
 /**
  * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it can not be kept,
- * nothing is written. Refuses when the file changed since `read`, or while it was being kept.
+ * nothing is written. Refuses when the file changed since `read`, or while it was being kept. What is written while
+ * strangers' text is in the conversation, or made from what they had a part in, is marked as theirs too.
  */
 export async function writeThrough(
-  { guard, changes }: FileAccess,
+  { guard, changes, origins }: FileAccess,
   { path, bytes, read }: { readonly path: string; readonly bytes: Uint8Array; readonly read?: WholeFile },
   context: ToolContext,
 ): ReturnType<PathGuard['writeFile']> {
@@ -94,6 +98,9 @@ export async function writeThrough(
     before: before === null ? null : { bytes: before.bytes, mode: before.stat.mode & 0o777 },
     after: bytes,
   });
+  if (context.taint.untrusted || (read !== undefined && (await origins?.holds(read)) === true)) {
+    await origins?.mark(path, bytes);
+  }
   return await guard.writeFile(path, bytes, { ...useOf(context), unchangedSince: before?.stat ?? null });
 }
 

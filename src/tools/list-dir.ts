@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { ListedEntry, PathGuard } from '../security/paths.ts';
+import { harmless } from '../security/untrusted.ts';
 import { errorMessage } from '../util/errors.ts';
 import { plural } from '../util/text.ts';
 import { decidePathUse, useOf } from './file-access.ts';
+import { bitsOfFolder, type FileOrigins } from './file-taint.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
 const MOST_ENTRIES = 500;
@@ -11,7 +13,7 @@ const DEEPEST = 8;
 /** Listed, never entered. */
 const NOT_ENTERED = new Set(['.git', 'node_modules']);
 
-export function listDirTool(guard: PathGuard): Tool {
+export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
     description: 'List a folder: names sorted, folders with a slash, files with their size.',
@@ -23,14 +25,18 @@ export function listDirTool(guard: PathGuard): Tool {
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ path = '.', depth = 1 }, context) => {
       const lines: string[] = [];
-      const more = await list({ guard, context, lines }, path, '', depth);
+      const names: string[] = [];
+      const folder = await guard.directory(path, useOf(context));
+      const more = await list({ guard, context, lines, names }, path, '', depth);
       const title = `listed ${path}`;
-      if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 } };
+      const bits = await bitsOfFolder(origins, { path: folder, names });
+      if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 }, ...bits };
       const rest = more ? `\n(more than ${MOST_ENTRIES} entries; list a folder inside)` : '';
       return {
         title,
         output: lines.join('\n') + rest,
         metadata: { entries: lines.length, truncated: more },
+        ...bits,
       };
     },
   });
@@ -40,16 +46,18 @@ interface Listing {
   readonly guard: PathGuard;
   readonly context: ToolContext;
   readonly lines: string[];
+  readonly names: string[];
 }
 
 /** True when not everything fitted. */
 async function list(listing: Listing, path: string, indent: string, depth: number): Promise<boolean> {
-  const { guard, context, lines } = listing;
+  const { guard, context, lines, names } = listing;
   const { entries, more } = await guard.list(path, useOf(context));
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (lines.length >= MOST_ENTRIES) return true;
     context.signal.throwIfAborted();
     lines.push(indent + describe(entry));
+    names.push(entry.name);
     if (entry.kind !== 'directory' || depth <= 1 || NOT_ENTERED.has(entry.name)) continue;
     const inner = await list(listing, join(path, entry.name), `${indent}  `, depth - 1).catch((error: unknown) => {
       lines.push(`${indent}  (${errorMessage(error)})`);
@@ -60,7 +68,9 @@ async function list(listing: Listing, path: string, indent: string, depth: numbe
   return more;
 }
 
-function describe({ name, kind, size }: ListedEntry): string {
+function describe({ name: named, kind, size }: ListedEntry): string {
+  // Whoever made a file chose its name; it stays on its line.
+  const name = harmless(named).replaceAll('\n', '␊');
   if (kind === 'directory') return `${name}/`;
   return kind === 'file' ? `${name}  ${plural(size, 'byte')}` : `${name}  (${kind})`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorResult } from './result.ts';
-import { defineTool, type Tool, type ToolContext, type ToolDecision } from './tool.ts';
+import { defineTool, type DeclaredAction, type Tool, type ToolContext, type ToolDecision } from './tool.ts';
 
 /** What this tool needs of the memory. */
 export interface FactStore {
@@ -33,6 +33,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.
     effect: 'effect',
     decide,
+    action,
     execute: async ({ fact, replaces, section }) => {
       const title = 'memory';
       if (blank(fact) && blank(replaces)) {
@@ -68,9 +69,8 @@ export function memoryWriteTool(memory: FactStore): Tool {
   });
 }
 
-/** The memory belongs to the owner: nobody and nothing else changes it, and after strangers' text not without a yes. */
-function decide({ fact, replaces, section }: Params, context: ToolContext): ToolDecision {
-  const { role, origin, chatType, taint } = context;
+/** The memory belongs to the owner: nobody and nothing else changes it. */
+function decide(_params: Params, { role, origin, chatType }: ToolContext): ToolDecision {
   const isOwn = role === 'owner' && (origin === 'user' || origin === 'api');
   if (!isOwn || chatType !== 'direct') {
     return {
@@ -78,14 +78,21 @@ function decide({ fact, replaces, section }: Params, context: ToolContext): Tool
       reason: 'The memory is only changed when the owner asks for it in a direct chat; this is not one.',
     };
   }
-  if (!taint.untrusted) return { decision: 'allow' };
-  const reason = 'this conversation holds text from strangers, and what is remembered shapes every later answer';
+  return { decision: 'allow' };
+}
+
+/** All of the change, for a person to agree to. */
+function action({ fact, replaces, section }: Params): DeclaredAction {
   const detail = [
     blank(fact) ? 'Remove a line' : `Write: ${fact}`,
     ...(blank(replaces) ? [] : [`${blank(fact) ? 'The line with' : 'In place of the line with'}: ${replaces}`]),
     ...(blank(section) ? [] : [`Under: ${section}`]),
   ].join('\n');
-  return { decision: 'ask', reason, request: { title: 'Change the memory (memory/MEMORY.md)', detail, reason } };
+  return {
+    action: { kind: 'lasting-write', target: 'memory' },
+    title: 'Change the memory (memory/MEMORY.md)',
+    detail,
+  };
 }
 
 function refusal(found: {

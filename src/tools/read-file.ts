@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { PathGuard } from '../security/paths.ts';
 import { cut } from '../util/text.ts';
 import { decidePathUse, readWhole } from './file-access.ts';
+import { bitsOfFile, type FileOrigins } from './file-taint.ts';
 import { decodeText } from './file-text.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool, type ToolResult } from './tool.ts';
@@ -13,9 +14,11 @@ export interface ReadFileOptions {
   readonly guard: PathGuard;
   /** Characters of one page. */
   readonly pageChars: number;
+  /** @default nothing is known of strangers */
+  readonly origins?: FileOrigins | undefined;
 }
 
-export function readFileTool({ guard, pageChars }: ReadFileOptions): Tool {
+export function readFileTool({ guard, pageChars, origins }: ReadFileOptions): Tool {
   return defineTool({
     name: 'read_file',
     description: 'Read a text file with line numbers. Long files come in pages: continue at the offset it names.',
@@ -27,14 +30,16 @@ export function readFileTool({ guard, pageChars }: ReadFileOptions): Tool {
     effect: 'none',
     decide: ({ path }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
-      const { bytes } = await readWhole(guard, path, context);
+      const read = await readWhole(guard, path, context);
+      const { bytes } = read;
       const decoded = decodeText(bytes);
       if ('binary' in decoded) {
         return errorResult(`read ${path}`, 'This is a binary file, so it is not shown as text.', {
           size: bytes.length,
         });
       }
-      return page(path, decoded.text, { offset, limit, pageChars, size: bytes.length });
+      const bits = await bitsOfFile(origins, read);
+      return { ...page(path, decoded.text, { offset, limit, pageChars, size: bytes.length }), ...bits };
     },
   });
 }

@@ -8,6 +8,7 @@ import { refusalOf, type ToolPolicy } from './policy.ts';
 import { capOutput, errorResult, failureLine } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
+import { withTaint } from './tainted-call.ts';
 import type {
   ApprovalAnswer,
   ApprovalRequest,
@@ -131,8 +132,11 @@ export class ToolRegistry {
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
     const limited = refusedBySkills(ready.tool.name, ready.params, context.skills);
     if (limited !== null) return { decision: 'deny', reason: limited };
+    const { tool, params } = ready;
     try {
-      return (await ready.tool.decide?.(ready.params, context)) ?? { decision: 'allow' };
+      const decision = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
+      if (decision.decision === 'deny') return decision;
+      return withTaint(decision, (await tool.action?.(params, context)) ?? null, context.taint);
     } catch (error) {
       return { decision: 'deny', reason: failureLine(error) };
     }
@@ -140,7 +144,9 @@ export class ToolRegistry {
 
   /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
   async run(call: RequestedCall, context: ToolContext, options: RunOptions = {}): Promise<ToolResult> {
-    return this.#clean(await this.#run(call, context, options), context);
+    const result = await this.#run(call, context, options);
+    const isUntrusted = this.#find(call.name)?.untrusted === true;
+    return this.#clean(isUntrusted ? { ...result, untrusted: true } : result, context);
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Media, Origin, Role } from '../bus/messages.ts';
+import type { TaintAction, TaintBits } from '../security/taint.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;
@@ -8,10 +9,7 @@ import type { Media, Origin, Role } from '../bus/messages.ts';
 export type EffectClass = 'none' | 'idempotent' | 'effect';
 
 /** Marks a request's context: text from strangers, and private text of the owner. */
-export interface Taint {
-  readonly untrusted: boolean;
-  readonly private: boolean;
-}
+export type Taint = TaintBits;
 
 /** What a person is asked to allow: exactly what will run. */
 export interface ApprovalRequest {
@@ -54,6 +52,8 @@ export interface ToolContext {
   /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one. */
   readonly chatType?: 'direct' | 'group';
   readonly taint: Taint;
+  /** What people and others, not the model, said in this request: for `urlOrigin`. @default nothing */
+  readonly given?: () => readonly string[];
   /** @default none are active */
   readonly skills?: ActiveSkills;
   /** The `detail` of the request that a person allowed for this very call; undefined when none was needed. */
@@ -87,6 +87,11 @@ export type ToolDecision =
   | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
   | { readonly decision: 'deny'; readonly reason: string };
 
+/** What a call does that taint may forbid, and what a person is then asked. */
+export interface DeclaredAction extends Pick<ApprovalRequest, 'title' | 'detail'> {
+  readonly action: TaintAction;
+}
+
 export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
@@ -96,6 +101,10 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly role?: Role;
   /** @default 120_000 */
   readonly timeoutMs?: number;
+  /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
+  readonly untrusted?: boolean;
+  /** What a call does beyond this conversation; the registry asks a person where taint demands it. @default null */
+  action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
   /** Decides about these arguments without doing anything. @default allow */
   decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
   /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */

@@ -180,11 +180,28 @@ describe('what a message says', () => {
       externalId: 'm:9',
       senderName: 'Bot',
       text: 'first. second.',
+      author: 'assistant',
     });
     expect(draft({ text: 'why?', reply_to_message: answered, quote: { text: 'second.' } }).replyTo?.text).toBe(
       'second.',
     );
   });
+});
+
+test('a reply tells who wrote what it answers: a forward is nobody’s own', () => {
+  const by = (from: unknown, more = {}): unknown =>
+    draft({
+      text: 'why?',
+      reply_to_message: { message_id: 9, date: 1, chat: { id: 7, type: 'private' }, from, text: 'x', ...more },
+    }).replyTo?.author;
+  const me = { id: 7, is_bot: false };
+  expect([by(bot), by(me), by({ id: 8, is_bot: false }), by(undefined)]).toEqual([
+    'assistant',
+    'sender',
+    'other',
+    'other',
+  ]);
+  expect([by(bot, { forward_date: 1 }), by(me, { forward_origin: { type: 'user' } })]).toEqual(['other', 'other']);
 });
 
 describe('more of the same is likely after', () => {

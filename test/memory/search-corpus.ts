@@ -8,7 +8,7 @@ const WORDS =
   );
 
 /** Numbers that look random and are the same each time. */
-export function numbers(seed: number): (below: number) => number {
+function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

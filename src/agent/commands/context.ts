@@ -28,7 +28,7 @@ export const contextCommand = ({ prompt }: ContextPorts): Command => ({
 });
 
 /** One line for each thing in a request, in the order in which they are sent. */
-export function contextLines(report: PromptReport): readonly string[] {
+function contextLines(report: PromptReport): readonly string[] {
   const { tokens } = report;
   const rows = [
     ...report.layers.map(({ name, text }, index) =>

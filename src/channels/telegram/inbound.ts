@@ -50,7 +50,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   const edited = update.message === undefined;
   if (text === undefined || (edited && message.text === undefined && message.caption === undefined)) return nothing;
   const threadId = threadOf(message);
-  const replyTo = replyOf(message);
+  const replyTo = replyOf(message, me);
   return {
     type: 'message',
     draft: {
@@ -77,7 +77,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   };
 }
 
-function isForward(message: TelegramMessage): boolean {
+function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
 
@@ -163,7 +163,7 @@ function attachmentOf(message: TelegramContent): string | undefined {
   return kind === undefined ? undefined : `[${kind.replace('_', ' ')}: not supported yet]`;
 }
 
-function replyOf(message: TelegramMessage): ReplyReference | undefined {
+function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | undefined {
   const answered = message.reply_to_message;
   if (answered === undefined || answered.message_id === message.message_thread_id) return undefined;
   const senderName =
@@ -173,5 +173,17 @@ function replyOf(message: TelegramMessage): ReplyReference | undefined {
     externalId: `m:${answered.message_id}`,
     ...(senderName === undefined ? {} : { senderName }),
     ...(text === undefined ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
+    author: authorOf(answered, message, me),
   };
+}
+
+/** A forward is nobody's own words. */
+function authorOf(
+  answered: TelegramContent,
+  message: TelegramMessage,
+  me: BotAccount,
+): NonNullable<ReplyReference['author']> {
+  if (answered.from === undefined || isForward(answered)) return 'other';
+  if (answered.from.id === me.id) return 'assistant';
+  return answered.from.id === message.from?.id ? 'sender' : 'other';
 }

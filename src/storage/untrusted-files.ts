@@ -1,0 +1,210 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import * as z from 'zod';
+import type { Clock } from '../util/clock.ts';
+import { AppendFile } from './append-file.ts';
+import { sha256 } from './change-log.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from './files.ts';
+
+export interface UntrustedFilesOptions {
+  /** Where the marks are kept: lines that are only added to. */
+  readonly path: string;
+  /** Whatever lies in these folders was written by strangers. They need not exist. */
+  readonly folders: readonly string[];
+  /** The wall clock, by which the file system stamps changes too. */
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** A file that was read. */
+export interface ReadFile {
+  /** Real path. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly stat: { readonly ctimeMs: number };
+}
+
+/** The newest marks and spans are kept; the oldest are forgotten beyond these. */
+const MOST_MARKS = 20_000;
+const MOST_SPANS = 2_000;
+/** File systems stamp with a clock that is read less often. */
+const SLACK_MS = 50;
+
+const lineSchema = z.union([
+  /** Strangers had a part in this content: SHA-256 in hex, and the name of the file it was written to. */
+  z.object({ v: z.literal(1), hash: z.string(), name: z.string() }),
+  /** Whatever changed from then on may be strangers', until the line with the same id and `to`. */
+  z.object({ v: z.literal(1), span: z.string(), from: z.number() }),
+  z.object({ v: z.literal(1), span: z.string(), to: z.number() }),
+]);
+type Line = z.infer<typeof lineSchema>;
+
+/** Milliseconds since 1970; `to` infinite while it lasts. */
+interface Span {
+  readonly from: number;
+  to: number;
+}
+
+interface Known {
+  /** Names by hash. */
+  readonly marks: Map<string, string>;
+  readonly spans: Map<string, Span>;
+  /** Real paths. */
+  readonly folders: readonly string[];
+}
+
+/**
+ * Which files may hold words of strangers, beyond the conversation that brought them in. What file tools write is
+ * known by its content, wherever it is copied or moved to. What commands write can not be followed, so every file
+ * that changed while such a command ran counts, by its change time, which programs can not set. What commands copy
+ * later, outside such a span and with changes, is not known any more.
+ */
+export class UntrustedFiles {
+  readonly #options: UntrustedFilesOptions;
+  readonly #file: AppendFile;
+  #loaded: Promise<Known> | undefined;
+  #spanCount = 0;
+
+  constructor(options: UntrustedFilesOptions) {
+    this.#options = options;
+    this.#file = new AppendFile(options.path);
+  }
+
+  /** Remembers a content that strangers had a part in; durable when it resolves. Empty ones say nothing. */
+  async mark(name: string, bytes: Uint8Array): Promise<void> {
+    if (isBlank(bytes)) return;
+    const { marks } = await this.#load();
+    const hash = sha256(bytes);
+    if (marks.has(hash)) return;
+    await this.#append({ v: 1, hash, name: basename(name) });
+    remember(marks, hash, basename(name), MOST_MARKS);
+  }
+
+  /** Whether strangers may have had a part in a file. */
+  async holds({ path, bytes, stat }: ReadFile): Promise<boolean> {
+    const { marks, spans, folders } = await this.#load();
+    if (folders.some((folder) => isWithin(folder, path))) return true;
+    if (isBlank(bytes)) return false;
+    if (marks.has(sha256(bytes))) return true;
+    return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);
+  }
+
+  /** Whether a folder is one of those of strangers, or lies in one. `path` is real. */
+  async holdsFolder(path: string): Promise<boolean> {
+    return (await this.#load()).folders.some((folder) => isWithin(folder, path));
+  }
+
+  /** Whether one of these is the name of a file that strangers had a part in. */
+  async knowsName(names: readonly string[]): Promise<boolean> {
+    const known = new Set((await this.#load()).marks.values());
+    return names.some((name) => known.has(name));
+  }
+
+  /** Whether a command names a file or folder of strangers. It may reach one without naming it. */
+  async isNamedIn(command: string): Promise<boolean> {
+    const folders = [...this.#options.folders, ...(await this.#load()).folders];
+    if (folders.some((folder) => command.includes(folder) || command.includes(`${basename(folder)}/`))) return true;
+    return await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u));
+  }
+
+  /** Whatever changes on the disk while `work` runs counts as strangers', also when the process dies meanwhile. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const { spans } = await this.#load();
+    const { clock } = this.#options;
+    this.#spanCount += 1;
+    const from = clock.now();
+    const id = `${from}.${this.#spanCount}`;
+    const span: Span = { from, to: Number.POSITIVE_INFINITY };
+    await this.#append({ v: 1, span: id, from });
+    remember(spans, id, span, MOST_SPANS);
+    try {
+      return await work();
+    } finally {
+      span.to = clock.now();
+      await this.#append({ v: 1, span: id, to: span.to });
+    }
+  }
+
+  #load(): Promise<Known> {
+    this.#loaded ??= this.#read().catch((error: unknown) => {
+      this.#loaded = undefined;
+      throw error;
+    });
+    return this.#loaded;
+  }
+
+  async #read(): Promise<Known> {
+    const { path, clock } = this.#options;
+    const marks = new Map<string, string>();
+    const spans = new Map<string, Span>();
+    const text = (await readIfExists(path)) ?? '';
+    let lines = 0;
+    for (const line of text.split('\n').flatMap(parseLine)) {
+      lines += 1;
+      if ('hash' in line) remember(marks, line.hash, line.name, MOST_MARKS);
+      else if ('from' in line) remember(spans, line.span, { from: line.from, to: Infinity }, MOST_SPANS);
+      else {
+        const span = spans.get(line.span);
+        if (span !== undefined) span.to = line.to;
+      }
+    }
+    // A process that died in a span took its commands with it, at the latest by now.
+    for (const span of spans.values()) if (span.to === Infinity) span.to = clock.now();
+    await ensureDirectory(dirname(path));
+    if (lines > 2 * (MOST_MARKS + MOST_SPANS)) await replaceDurable(path, render(marks, spans));
+    const folders = await Promise.all(this.#options.folders.map(realFolder));
+    return { marks, spans, folders };
+  }
+
+  async #append(line: Line): Promise<void> {
+    await this.#file.append(Buffer.from(`${JSON.stringify(line)}\n`));
+    await this.#file.rest();
+  }
+}
+
+function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const [oldest] of map) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}
+
+function render(marks: ReadonlyMap<string, string>, spans: ReadonlyMap<string, Span>): string {
+  const lines: Line[] = [
+    ...[...marks].map(([hash, name]) => ({ v: 1 as const, hash, name })),
+    ...[...spans].flatMap(([span, { from, to }]): Line[] => [
+      { v: 1, span, from },
+      { v: 1, span, to },
+    ]),
+  ];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+function parseLine(line: string): readonly Line[] {
+  if (line === '') return [];
+  try {
+    const { data } = lineSchema.safeParse(JSON.parse(line));
+    return data === undefined ? [] : [data];
+  } catch {
+    return [];
+  }
+}
+
+/** The folder above it exists. */
+async function realFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const rest = relative(folder, path);
+  return rest === '' || (rest !== '..' && !rest.startsWith('../'));
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte <= 0x20);
+}

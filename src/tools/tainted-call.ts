@@ -1,0 +1,18 @@
+import { taintDecision } from '../security/taint.ts';
+import type { DeclaredAction, Taint, ToolDecision } from './tool.ts';
+
+/** A tool's own decision, which allows or asks, with what the request's taint demands: one question for both. */
+export function withTaint(
+  own: Exclude<ToolDecision, { decision: 'deny' }>,
+  declared: DeclaredAction | null,
+  taint: Taint,
+): ToolDecision {
+  if (declared === null) return own;
+  const { action, title, detail } = declared;
+  const decision = taintDecision({ taint, action });
+  if (decision.decision === 'allow') return own;
+  const { reason } = decision;
+  if (own.decision === 'allow') return { decision: 'ask', reason, request: { title, detail, reason } };
+  const both = `${own.reason.replace(/\.$/u, '')}; ${reason}`;
+  return { decision: 'ask', reason: both, request: { ...own.request, reason: both } };
+}

@@ -1,0 +1,115 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { taintDecision, type LastingTarget, type TaintAction } from '../../src/security/taint.ts';
+import { urlOrigin } from '../../src/security/url-origin.ts';
+
+const TARGETS = ['memory', 'bootstrap', 'skills', 'cron', 'mcp', 'config'] as const satisfies readonly LastingTarget[];
+
+const fetches = (composed: boolean, hostAllowed: boolean): TaintAction => ({
+  kind: 'fetch-url',
+  composed,
+  hostAllowed,
+});
+
+/** For each action: with nothing, private, untrusted, and both. */
+const TABLE: readonly [string, TaintAction, readonly ('allow' | 'ask')[]][] = [
+  ['a URL that was given', fetches(false, false), ['allow', 'allow', 'allow', 'allow']],
+  ['a URL that was given, of an open host', fetches(false, true), ['allow', 'allow', 'allow', 'allow']],
+  ['a composed URL', fetches(true, false), ['allow', 'allow', 'allow', 'ask']],
+  ['a composed URL of an open host', fetches(true, true), ['allow', 'allow', 'allow', 'allow']],
+  ['a message to another chat', { kind: 'message-other-chat' }, ['allow', 'allow', 'allow', 'ask']],
+  ['a command with network', { kind: 'networked-exec' }, ['allow', 'allow', 'allow', 'ask']],
+  ['anything else', { kind: 'other' }, ['allow', 'allow', 'allow', 'allow']],
+  ...TARGETS.map((target): [string, TaintAction, ('allow' | 'ask')[]] => [
+    `a lasting write to ${target}`,
+    { kind: 'lasting-write', target },
+    ['allow', 'allow', 'ask', 'ask'],
+  ]),
+];
+
+const BITS = [
+  { untrusted: false, private: false },
+  { untrusted: false, private: true },
+  { untrusted: true, private: false },
+  { untrusted: true, private: true },
+];
+
+describe.each(TABLE)('%s', (_name, action, expected) => {
+  test.each(BITS.map((taint, at) => [JSON.stringify(taint), taint, expected[at]] as const))(
+    'with %s',
+    (_, taint, is) => {
+      const decision = taintDecision({ taint, action });
+      expect(decision.decision).toBe(is);
+      if (decision.decision === 'ask')
+        expect(decision.reason).toMatch(/^this conversation holds text from strangers, .*\w$/u);
+    },
+  );
+});
+
+describe('where an address comes from', () => {
+  test.each([
+    ['https://a.example/b?c=1', 'look at https://a.example/b?c=1'],
+    ['https://a.example/b', 'It is https://a.example/b.'],
+    ['https://a.example/b', 'Really (https://a.example/b)?!'],
+    ['https://a.example/b', '[here](https://a.example/b), and <https://a.example/c>'],
+    ['https://a.example/b_(c)', 'see https://a.example/b_(c)'],
+    ['https://a.example/b', '"https://a.example/b"'],
+    ['https://a.example/b', '{"url":"https://a.example/b","n":1}'],
+    ['https://a.example/b', '**https://a.example/b**\n'],
+    ['https://a.example/b#part', 'https://a.example/b'],
+    ['https://a.example/b', 'https://a.example/b#part'],
+    ['https://a.example', 'https://a.example/'],
+    ['https://a.example/', 'https://a.example, please'],
+    ['https://a.example/b', 'read a.example/b for me'],
+    ['https://a.example/', 'what is on a.example?'],
+    ['https://a.example/b', '请看https://a.example/b。谢谢'],
+    [' https://a.example/b ', 'https://a.example/b'],
+  ])('%s is given in %j', (url, text) => {
+    expect(urlOrigin(url, ['nothing here', text])).toBe('given');
+  });
+
+  test.each([
+    ['nothing was said', 'https://a.example/b', ''],
+    ['it goes on', 'https://a.example/?q=secret', 'https://a.example/'],
+    ['it goes on', 'https://a.example/b/secret', 'https://a.example/b'],
+    ['it goes on', 'https://a.example.evil.example/', 'https://a.example'],
+    ['it stops before', 'https://a.example/b', 'https://a.example/bc'],
+    ['it stops before', 'https://a.example/b', 'https://a.example/b/c'],
+    ['it stops before', 'https://a.example/b', 'https://a.example/b?c=d'],
+    ['it stops before', 'https://a.example/b', 'https://a.example/b.html'],
+    ['it stops before', 'https://a.example/', 'https://a.example/b'],
+    ['it stops before', 'https://a.example/b', 'https://a.example/b%20c'],
+    ['other escapes', 'https://a.example/%62', 'https://a.example/b'],
+    ['other escapes', 'https://a.example/b%20c', 'https://a.example/b+c'],
+    ['another case', 'https://a.example/B', 'https://a.example/b'],
+    ['another scheme', 'http://a.example/b', 'https://a.example/b'],
+    ['another host before it', 'https://a.example/b', 'https://xa.example/b'],
+    ['a user before it', 'https://a.example/b', 'https://u@a.example/b'],
+    ['a user in it', 'https://secret@a.example/b', 'https://a.example/b'],
+    ['a part of a longer one', 'https://a.example/b', 'https://b.example/?to=https://a.example/bc'],
+    ['a word that is no host', 'https://hello/', 'hello'],
+    ['two pieces', 'https://a.example/b c', 'https://a.example/b c'],
+    ['another scheme', 'file:///etc/passwd', 'file:///etc/passwd'],
+    ['no address', 'a.example', 'a.example'],
+  ])('%s: %s is composed, with %j said', (_why, url, text) => {
+    expect(urlOrigin(url, [text])).toBe('composed');
+  });
+
+  test('pieces of several texts make no address', () => {
+    expect(urlOrigin('https://a.example/b', ['https://a.example/', 'b'])).toBe('composed');
+  });
+
+  test('whatever is added to a given address makes another one of it', () => {
+    const added = fc.stringMatching(/^[A-Za-z0-9/?&=%._~+-]{1,12}$/u);
+    fc.assert(
+      fc.property(added, added, (path, more) => {
+        const given = `https://a.example/x${path}x`;
+        const texts = [`see ${given} for more`];
+        expect(urlOrigin(given, texts)).toBe('given');
+        expect(urlOrigin(`${given}${more}`, texts)).toBe('composed');
+        expect(urlOrigin(`https://${more}a.example/x${path}x`, texts)).toBe('composed');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
+import { tempFolder } from '../support/temp.ts';
+
+interface Place extends AsyncDisposable {
+  readonly folder: string;
+  readonly path: string;
+  now: number;
+  open(): UntrustedFiles;
+}
+
+async function place(): Promise<Place> {
+  const { path: folder, [Symbol.asyncDispose]: dispose } = await tempFolder();
+  const path = join(folder, 'marks', 'untrusted.jsonl');
+  const made: Place = {
+    folder,
+    path,
+    now: 1_000_000,
+    open: () => new UntrustedFiles({ path, folders: [join(folder, 'media')], clock: { now: () => made.now } }),
+    [Symbol.asyncDispose]: dispose,
+  };
+  return made;
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const file = (text: string, { path = '/w/x.md', ctimeMs = 0 } = {}): Parameters<UntrustedFiles['holds']>[0] => ({
+  path,
+  bytes: bytes(text),
+  stat: { ctimeMs },
+});
+
+describe('what strangers had a part in', () => {
+  test('is known by its content under any name, also by a later process', async () => {
+    await using at = await place();
+    const files = at.open();
+    await files.mark('/w/page.md', bytes('evil page'));
+    expect(await files.holds(file('evil page'))).toBe(true);
+    expect(await files.holds(file('evil page!'))).toBe(false);
+    expect(await at.open().holds(file('evil page', { path: '/w/renamed.md' }))).toBe(true);
+  });
+
+  test('is known by the folder it lies in, whether or not the folder was there at first', async () => {
+    await using at = await place();
+    const files = at.open();
+    const media = join(at.folder, 'media');
+    expect(await files.holds(file('x', { path: join(media, 'a.pdf') }))).toBe(true);
+    await mkdir(media);
+    expect(await files.holds(file('x', { path: join(media, 'a.pdf') }))).toBe(true);
+    expect(await files.holds(file('x', { path: join(at.folder, 'mediation', 'a') }))).toBe(false);
+    expect([await files.holdsFolder(media), await files.holdsFolder(at.folder)]).toEqual([true, false]);
+  });
+
+  test('empty files say nothing', async () => {
+    await using at = await place();
+    const files = at.open();
+    await files.mark('/w/empty', bytes(' \n'));
+    expect(await files.holds(file(' \n'))).toBe(false);
+  });
+
+  test('is known by its name to a command and to a listing', async () => {
+    await using at = await place();
+    const files = at.open();
+    await files.mark('/w/notes/page.md', bytes('evil page'));
+    for (const command of ['cat page.md', 'cat<notes/page.md', 'grep x "page.md"|wc', `ls ${at.folder}/media/a`]) {
+      expect(await files.isNamedIn(command)).toBe(true);
+    }
+    for (const command of ['cat webpage.md', 'ls', 'cat other.md']) expect(await files.isNamedIn(command)).toBe(false);
+    expect(await files.knowsName(['a', 'page.md'])).toBe(true);
+    expect(await files.knowsName(['a', 'PAGE'])).toBe(false);
+  });
+});
+
+describe('what changes while a command runs', () => {
+  test('counts as strangers’ for that time and no other', async () => {
+    await using at = await place();
+    const files = at.open();
+    const done = await files.during(async () => {
+      at.now = 1_005_000;
+      expect(await files.holds(file('x', { ctimeMs: 1_999_999 }))).toBe(true);
+      return 'done';
+    });
+    expect(done).toBe('done');
+    for (const known of [files, at.open()]) {
+      expect(await known.holds(file('x', { ctimeMs: 999_000 }))).toBe(false);
+      expect(await known.holds(file('x', { ctimeMs: 1_000_000 }))).toBe(true);
+      expect(await known.holds(file('x', { ctimeMs: 1_005_000 }))).toBe(true);
+      expect(await known.holds(file('x', { ctimeMs: 1_006_000 }))).toBe(false);
+    }
+  });
+
+  test('ends with a command that fails, and with a process that dies at the latest when the next one looks', async () => {
+    await using at = await place();
+    const files = at.open();
+    await expect(files.during(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    at.now = 2_000_000;
+    void files.during(() => new Promise(() => {}));
+    await expect.poll(() => readFile(at.path, 'utf8')).toContain('2000000');
+    at.now = 2_010_000;
+    const next = at.open();
+    expect(await next.holds(file('x', { ctimeMs: 1_500_000 }))).toBe(false);
+    expect(await next.holds(file('x', { ctimeMs: 2_005_000 }))).toBe(true);
+    expect(await next.holds(file('x', { ctimeMs: 2_020_000 }))).toBe(false);
+  });
+
+  test('is judged by the time that the file system stamps', async () => {
+    await using at = await place();
+    const files = new UntrustedFiles({ path: at.path, folders: [], clock: { now: () => Date.now() } });
+    const written = join(at.folder, 'cloned.md');
+    await files.during(() => writeFile(written, 'from a stranger'));
+    const read = { path: written, bytes: bytes('from a stranger'), stat: await stat(written) };
+    expect(await files.holds(read)).toBe(true);
+  });
+});
+
+describe('the file of marks', () => {
+  test('a damaged line costs that line', async () => {
+    await using at = await place();
+    const files = at.open();
+    await files.mark('a', bytes('one'));
+    await files.mark('b', bytes('two'));
+    await truncate(at.path, (await readFile(at.path)).length - 5);
+    const again = at.open();
+    expect([await again.holds(file('one')), await again.holds(file('two'))]).toEqual([true, false]);
+    await again.mark('c', bytes('three'));
+    expect(await at.open().holds(file('three'))).toBe(true);
+  });
+
+  test('forgets the oldest beyond 20,000 and is written anew when it has grown', async () => {
+    await using at = await place();
+    await mkdir(join(at.folder, 'marks'));
+    const lines = Array.from({ length: 45_000 }, (_, n) => JSON.stringify({ v: 1, hash: `h${n}`, name: `n${n}` }));
+    await writeFile(at.path, `${lines.join('\n')}\n`);
+    const files = at.open();
+    expect(await files.knowsName(['n24999'])).toBe(false);
+    expect(await files.knowsName(['n25000'])).toBe(true);
+    expect((await readFile(at.path, 'utf8')).split('\n')).toHaveLength(20_001);
+    await files.mark('new', bytes('new'));
+    expect([await files.knowsName(['n25000']), await files.knowsName(['new'])]).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,161 @@
+import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
+import { builtinTools } from '../../src/tools/builtin.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { fileTools, type FileTools } from '../support/file-tools.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+const CLEAN = { untrusted: false, private: false };
+const STRANGERS = { untrusted: true, private: false };
+
+interface Taints extends AsyncDisposable {
+  readonly files: FileTools;
+  readonly origins: UntrustedFiles;
+  call(name: string, args: Record<string, unknown>, taint?: ToolContext['taint']): Promise<ToolResult>;
+}
+
+/** The built-in tools with exec in the mode `full`, and what is known of strangers. */
+async function taints(): Promise<Taints> {
+  const files = await fileTools();
+  const { home, workspace } = files;
+  const origins = new UntrustedFiles({
+    path: join(home, 'versions', 'untrusted.jsonl'),
+    folders: [join(home, 'media'), join(workspace, 'downloads')],
+    clock: systemClock,
+  });
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: [] },
+    clock: systemClock,
+    redact: (text) => text,
+    maxOutput: 16_000,
+  });
+  const tools = builtinTools({
+    guard: files.guard,
+    changes: files.changes,
+    origins,
+    maxOutput: 16_000,
+    clock: systemClock,
+    exec: {
+      mode: 'full',
+      timeoutSeconds: 20,
+      sandbox: null,
+      network: false,
+      maxConcurrent: 2,
+      workspace,
+      environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+    },
+    memory: { change: () => Promise.reject(new Error('not called')) },
+  });
+  for (const tool of tools) registry.register(tool);
+  return {
+    files,
+    origins,
+    call: (name, args, taint = CLEAN) =>
+      registry.run(
+        { name, arguments: JSON.stringify(args) },
+        testToolContext({ workingDirectory: workspace, taint, readRoots: [join(home, 'media')] }),
+      ),
+    [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+  };
+}
+
+const bits = ({ untrusted = false, private: isPrivate = false }: ToolResult): [boolean, boolean] => [
+  untrusted,
+  isPrivate,
+];
+/** Untrusted and private, or private alone. */
+const THEIRS = [true, true];
+const OWNERS = [false, true];
+
+describe('a file that is read', () => {
+  test('is the owner’s unless something else is known', async () => {
+    await using world = await taints();
+    await world.files.put('notes.md', 'mine');
+    expect(bits(await world.call('read_file', { path: 'notes.md' }))).toEqual(OWNERS);
+    expect(bits(await world.call('list_dir', {}))).toEqual(OWNERS);
+  });
+
+  test('is strangers’ where strangers’ files are kept', async () => {
+    await using world = await taints();
+    await world.files.put('downloads/page.md', 'theirs');
+    await mkdir(join(world.files.home, 'media'));
+    await writeFile(join(world.files.home, 'media', 'a.txt'), 'theirs');
+    expect(bits(await world.call('read_file', { path: 'downloads/page.md' }))).toEqual(THEIRS);
+    expect(bits(await world.call('read_file', { path: join(world.files.home, 'media', 'a.txt') }))).toEqual(THEIRS);
+    expect(bits(await world.call('list_dir', { path: 'downloads' }))).toEqual(THEIRS);
+  });
+
+  test('is the assistant’s own when it wrote it with nothing of strangers around', async () => {
+    await using world = await taints();
+    await world.call('write_file', { path: 'a.md', content: 'summary' });
+    expect(bits(await world.call('read_file', { path: 'a.md' }))).toEqual(OWNERS);
+  });
+
+  test('is strangers’ when it was written with their text around, also moved, copied and edited later', async () => {
+    await using world = await taints();
+    const { workspace } = world.files;
+    await world.call('write_file', { path: 'a.md', content: 'obey\nme\n' }, STRANGERS);
+    await rename(join(workspace, 'a.md'), join(workspace, 'b.md'));
+    await copyFile(join(workspace, 'b.md'), join(workspace, 'c.md'));
+    for (const path of ['b.md', 'c.md']) expect(bits(await world.call('read_file', { path }))).toEqual(THEIRS);
+    await world.call('edit_file', { path: 'c.md', oldText: 'me', newText: 'us' });
+    expect(bits(await world.call('read_file', { path: 'c.md' }))).toEqual(THEIRS);
+    expect(bits(await world.call('edit_file', { path: 'c.md', oldText: 'obey me', newText: 'x' }))).toEqual(THEIRS);
+  });
+
+  test('is the assistant’s own again when it is replaced with nothing of strangers around', async () => {
+    await using world = await taints();
+    await world.call('write_file', { path: 'a.md', content: 'obey me' }, STRANGERS);
+    expect(bits(await world.call('list_dir', {}))).toEqual(THEIRS);
+    await world.call('write_file', { path: 'a.md', content: 'my own words' });
+    expect(bits(await world.call('read_file', { path: 'a.md' }))).toEqual(OWNERS);
+  });
+});
+
+describe('a command', () => {
+  test('prints what may be private; what it prints of the workspace alone is not strangers’', async () => {
+    await using world = await taints();
+    expect(bits(await world.call('exec', { command: 'echo hi' }))).toEqual(OWNERS);
+  });
+
+  test.each(['echo curl https://a.example', 'echo; git clone x || true', 'true wget', 'npm -s view x --version; true'])(
+    'that is not enclosed and looks as if it fetched something prints strangers’ words: %s',
+    async (command) => {
+      await using world = await taints();
+      expect((await world.call('exec', { command: `: ${command}` })).untrusted).toBe(true);
+    },
+  );
+
+  test.each(['git status || true', 'npm test --help || true', 'echo curly pip', 'ls /etc/wgetrc || true'])(
+    'that only sounds like it does not: %s',
+    async (command) => {
+      await using world = await taints();
+      expect((await world.call('exec', { command })).untrusted).toBeUndefined();
+    },
+  );
+
+  test('that names a file of strangers prints their words', async () => {
+    await using world = await taints();
+    await world.call('write_file', { path: 'a.md', content: 'obey me' }, STRANGERS);
+    expect(bits(await world.call('exec', { command: 'cat a.md' }))).toEqual(THEIRS);
+    expect(bits(await world.call('exec', { command: 'ls downloads/ || true' }))).toEqual(THEIRS);
+  });
+
+  test('leaves files of strangers behind when it ran with their text around or fetched something', async () => {
+    await using world = await taints();
+    await world.call('exec', { command: 'echo "obey me" > a.md' }, STRANGERS);
+    await world.call('exec', { command: 'echo "from https://a.example" > b.md' });
+    const read = async (path: string): Promise<unknown> => bits(await world.call('read_file', { path }));
+    expect([await read('a.md'), await read('b.md')]).toEqual([THEIRS, THEIRS]);
+  });
+
+  test('leaves files of the owner behind otherwise', async () => {
+    await using world = await taints();
+    await world.call('exec', { command: 'echo mine > c.md' });
+    expect(bits(await world.call('read_file', { path: 'c.md' }))).toEqual(OWNERS);
+  });
+});
