@@ -71,7 +71,7 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     if (file !== undefined) recordRequest(file, dialect.api, body);
     const { headers } = request;
     const view = dialect.view(body);
-    const isAside = view.tools.includes('save_memory');
+    const isAside = view.system.startsWith('You keep the memory of a personal assistant');
     const list = isAside ? asides : requests;
     const seen: ModelApiRequest = {
       index: list.length,
