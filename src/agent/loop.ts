@@ -47,6 +47,10 @@ export class AgentLoop {
     this.#written = untilWritten(ports, this.#shutdown.signal);
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
     this.#holds = new Holds(ports.clock);
+    ports.journal.inbox.onAnswer((answered) => {
+      if (answered !== null) ports.approvals.answered(answered);
+      ports.bus.outboundWritten();
+    });
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       this.#commands.stop(stop.sessionKey);

@@ -59,7 +59,13 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { journal, sessions, media, spill } = stores;
   const { timezone } = config.agent;
   const { manager } = channels;
-  const approvals = new Approvals(clock);
+  const approvals = new Approvals({
+    ledger: journal.approvals,
+    newId,
+    clock,
+    written: () => bus.outboundWritten(),
+    reaches: (channel) => channel in manager.health() && channel !== channels.terminal.name,
+  });
   const catalog = openSkills(config, paths, base);
   const tools = createTools(base, stores);
   const { registry, sandbox } = tools;
@@ -75,7 +81,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const prompt = (sessionKey: string): Promise<PromptReport> =>
     prompts.report(sessionKey, { journal, sessions, registry, context, resolveModel: models.resolve });
-  const { archiving, commands } = createMemory(base, { ...parts, bounds, budget, context });
+  const { archiving, commands } = createMemory(base, { ...parts, approvals, bounds, budget, context });
   const resetSession = archiving.resetSession.bind(archiving);
   const tape = createTapeActions({
     openSession: (sessionKey) => sessions.open(sessionKey),

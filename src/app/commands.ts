@@ -109,7 +109,7 @@ async function ownersToolContext(
     chatType: message.chatType,
     origin: message.origin,
     taint: { untrusted: false, private: false },
-    approve: (request) => approvals.ask({ sessionKey, callId, signal }, request),
+    approve: (request) => approvals.ask({ sessionKey, callId, signal, target: message }, request),
     progress: () => {},
   };
 }

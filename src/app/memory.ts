@@ -1,3 +1,4 @@
+import type { Approvals } from '../agent/approvals.ts';
 import { Archiving } from '../agent/archiving.ts';
 import type { Budget } from '../agent/budget.ts';
 import type { CallBounds } from '../agent/call-bounds.ts';
@@ -10,6 +11,7 @@ import { OwnCalls } from '../agent/own-calls.ts';
 import { createSoulFile } from '../agent/soul-file.ts';
 import { ToolChoices } from '../agent/structured.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import { diffLines } from '../util/line-diff.ts';
 import type { Base } from './base.ts';
 import type { Models } from './models.ts';
 import type { Stores } from './stores.ts';
@@ -21,6 +23,7 @@ export interface MemoryParts {
   readonly bounds: CallBounds;
   readonly budget: Budget;
   readonly context: ContextWindow;
+  readonly approvals: Approvals;
   /** Aborts when the process ends. */
   readonly closing: AbortSignal;
 }
@@ -34,7 +37,7 @@ export interface Memory {
 /** What puts conversations into memory, and the model calls that belong to no turn. */
 export function createMemory(base: Base, parts: MemoryParts): Memory {
   const { config, paths, clock, log, newId } = base;
-  const { stores, models, bus, bounds, budget, context, closing } = parts;
+  const { stores, models, bus, bounds, budget, context, approvals, closing } = parts;
   const { journal, sessions, memory } = stores;
   const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
     models.resolve(journal.settings.model(sessionKey));
@@ -50,7 +53,21 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     newId,
     archives: journal.archives,
     choices: new ToolChoices(),
-    confirm: null,
+    confirm: async ({ id, session, why, before, after }, signal) => {
+      const target = journal.archives.lastMessage(session);
+      const answer = await approvals.ask(
+        { sessionKey: session, callId: id, signal, target },
+        {
+          title: 'Rewrite MEMORY.md',
+          detail: diffLines(before, after)
+            .map(({ sign, line }) => `${sign} ${line}`)
+            .join('\n'),
+          reason:
+            why === 'shrinks' ? 'It would lose more than half.' : 'It comes from a talk in which strangers had a say.',
+        },
+      );
+      return answer.approved;
+    },
     notify: async (sessionKey, { id, text }) => {
       const last = journal.archives.lastMessage(sessionKey);
       if (last !== undefined) await bus.publishOutbound(outboundTo(last, { id, kind: 'notice', text }, clock.now()));

@@ -143,7 +143,8 @@ async function giveUp({ message }: OutboundState, reason: string, ports: PartPor
   return finished;
 }
 
-function outgoing({ message }: OutboundState, part: Part, resend: boolean): OutgoingPart {
+function outgoing({ message, parts }: OutboundState, part: Part, resend: boolean): OutgoingPart {
+  const isLast = part.n === parts.at(-1)?.n;
   return {
     messageId: message.id,
     kind: message.kind,
@@ -154,7 +155,8 @@ function outgoing({ message }: OutboundState, part: Part, resend: boolean): Outg
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),
-    ...(message.buttons === undefined ? {} : { buttons: message.buttons }),
+    // Under the last part, where reading ends.
+    ...(message.buttons === undefined || !isLast ? {} : { buttons: message.buttons }),
   };
 }
 

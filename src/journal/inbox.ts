@@ -1,5 +1,6 @@
 import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
+import { answerQuestion, type Answered } from './approvals.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -17,6 +18,7 @@ const NOTICE_EVERY_MS = 600_000;
 export class Inbox implements InboxPort {
   readonly #ports: LedgerPorts & { readonly outbox: Outbox };
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
+  readonly #answerListeners = new Set<(answered: Answered | null) => void>();
 
   constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
     this.#ports = ports;
@@ -27,13 +29,20 @@ export class Inbox implements InboxPort {
     this.#stopListeners.add(listener);
   }
 
+  /** Told after the commit of a message that answered a question, or tried to. */
+  onAnswer(listener: (answered: Answered | null) => void): void {
+    this.#answerListeners.add(listener);
+  }
+
   async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
+    const answers: (Answered | null)[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
-      return messages.map((message) => this.#acceptOne(message, waiting, stops));
+      return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
+    for (const answered of answers) for (const listener of this.#answerListeners) listener(answered);
     return results;
   }
 
@@ -67,11 +76,17 @@ export class Inbox implements InboxPort {
     return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
   }
 
-  #acceptOne(message: InboundMessage, waiting: Map<string, number>, stops: Stopped[]): AcceptResult {
+  #acceptOne(
+    message: InboundMessage,
+    waiting: Map<string, number>,
+    { stops, answers }: { stops: Stopped[]; answers: (Answered | null)[] },
+  ): AcceptResult {
     const { db } = this.#ports;
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
-    const state = stop ? 'done' : full === null ? 'accepted' : 'refused';
+    if (!stop && this.#isKnown(message)) return 'duplicate';
+    const answer = stop ? null : answerQuestion(this.#ports, message);
+    const state = stop || answer !== null ? 'done' : full === null ? 'accepted' : 'refused';
     const inserted = db.run(
       `INSERT OR IGNORE INTO inbound
          (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
@@ -86,7 +101,7 @@ export class Inbox implements InboxPort {
       message.role,
       message.origin,
       state,
-      stop ? 'stop' : full,
+      stop ? 'stop' : answer !== null ? 'answer' : full,
       message.receivedAt,
       this.#ports.clock.now(),
     );
@@ -95,9 +110,24 @@ export class Inbox implements InboxPort {
       stops.push(stopSession(this.#ports, message));
       return 'accepted';
     }
+    if (answer !== null) {
+      answers.push(answer.answered);
+      return 'accepted';
+    }
     if (full === null) return 'accepted';
     this.#noticeOnce(message);
     return 'refused';
+  }
+
+  #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {
+    const found = this.#ports.db.get(
+      'SELECT 1 AS n FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
+      channel,
+      account,
+      chatId,
+      externalId,
+    );
+    return found !== undefined;
   }
 
   #overCap(message: InboundMessage, waiting: Map<string, number>): string | null {

@@ -1,6 +1,7 @@
 import { Database, openDatabase } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
 import { Archives } from './archives.ts';
+import { ApprovalLedger } from './approvals.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { journalMigrations } from './schema.ts';
@@ -15,6 +16,7 @@ export interface Journal extends Disposable {
   readonly outbox: Outbox;
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
+  readonly approvals: ApprovalLedger;
   readonly archives: Archives;
 }
 
@@ -37,6 +39,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
+    approvals: new ApprovalLedger({ ...shared, outbox }),
     archives: new Archives(shared),
     [Symbol.dispose]: () => db.close(),
   };

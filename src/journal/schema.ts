@@ -117,4 +117,22 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX archives_open ON archives (session, id) WHERE state IN ('pending', 'answered');
       CREATE INDEX archives_done ON archives (session, id) WHERE state = 'done';
     `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE approvals (
+        call_id     TEXT PRIMARY KEY,
+        code        TEXT NOT NULL UNIQUE,
+        session     TEXT NOT NULL,
+        channel     TEXT NOT NULL,
+        chat        TEXT NOT NULL,
+        thread      TEXT,
+        state       TEXT NOT NULL CHECK (state IN ('waiting', 'approved', 'denied', 'expired', 'cancelled')),
+        reason      TEXT,
+        answered_by TEXT,
+        deadline    INTEGER NOT NULL,
+        created_at  INTEGER NOT NULL,
+        updated_at  INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX approvals_waiting ON approvals (channel, chat) WHERE state = 'waiting';
+    `),
 ];

@@ -1,5 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
+import { cancelQuestions } from './approvals.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 
@@ -33,6 +34,7 @@ export interface Stopped extends Ended {
 export function stopSession(ports: StopPorts, stop: InboundMessage): Stopped {
   const turnIds = endTurns(ports, stop);
   const dropped = dropOlder(ports, stop, 'stopped');
+  cancelQuestions(ports, stop.sessionKey);
   const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
   const reply = stopReply(turnIds.length, dropped.length, unsent);
   ports.outbox.insert({

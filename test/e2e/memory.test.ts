@@ -224,6 +224,10 @@ describe('memory_write', () => {
     await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), `${lines}\n`);
     await say(world, 'hello');
     await say(world, '/new');
+    const code = (): string => /\/deny (\w+)/u.exec(chatOf(world).join('\n'))?.[1] ?? '';
+    await waitFor(() => code() !== '', { what: 'a question' });
+    expect(chatOf(world).join('\n')).toContain('− - Fact number 3.');
+    await say(world, `/deny ${code()}`);
     await waitFor(() => chatOf(world).some((text) => text.includes('restore')), { what: 'a notice' });
     expect(await note(world, 'MEMORY.md')).toBe(`${lines}\n`);
     expect((await world.assistant.request('memoryLog', {}))[0]).toMatchObject({ kind: 'proposed' });

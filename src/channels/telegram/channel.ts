@@ -19,6 +19,7 @@ import { Strangers } from './strangers.ts';
 import { openTransport, type Transport } from './transport.ts';
 import { botAccount, updateBody, type BotAccount } from './update.ts';
 
+const PRESS_DEADLINE_MS = 10_000;
 const HELLO_DEADLINE_MS = 20_000;
 
 type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
@@ -38,7 +39,7 @@ export class TelegramChannel implements Channel {
     maxLength: 4096,
     edit: false,
     typing: true,
-    buttons: false,
+    buttons: true,
     threads: true,
     media: false,
     reactions: false,
@@ -131,7 +132,10 @@ export class TelegramChannel implements Channel {
     const ended = await pollUpdates(
       {
         getUpdates: (query, cut) =>
-          api.raw.getUpdates({ ...query, allowed_updates: ['message', 'edited_message'] }, forGrammy(cut)),
+          api.raw.getUpdates(
+            { ...query, allowed_updates: ['message', 'edited_message', 'callback_query'] },
+            forGrammy(cut),
+          ),
         take: (updates) => this.#take(updates, me, context),
         report: (trouble) => {
           this.#health = this.#running(trouble);
@@ -152,6 +156,7 @@ export class TelegramChannel implements Channel {
     const { allowFrom, owners, groups } = this.#options;
     const reading = { channel: this.name, me, access: { allowFrom, owners, groups }, now };
     const drafts = [];
+    const pressed: string[] = [];
     for (const update of updates) {
       const parsed = updateBody.safeParse(update);
       if (!parsed.success) {
@@ -161,8 +166,20 @@ export class TelegramChannel implements Channel {
       const read = readUpdate(parsed.data, reading);
       if (read.type === 'stranger') this.#strangers.note(read.sender, now, log);
       if (read.type === 'message') drafts.push(read.draft);
+      if (parsed.data.callback_query !== undefined) pressed.push(parsed.data.callback_query.id);
     }
     if (drafts.length > 0) await context.accept(drafts);
+    for (const id of pressed) void this.#confirmPress(id, context);
+  }
+
+  /** Ends the waiting look of a pressed button; what came of it is told in the chat. */
+  async #confirmPress(id: string, { clock, log }: ChannelContext): Promise<void> {
+    using limit = deadline(clock, PRESS_DEADLINE_MS, 'Confirming a pressed button');
+    try {
+      await this.#connected().api.raw.answerCallbackQuery({ callback_query_id: id }, forGrammy(limit.signal));
+    } catch (error) {
+      log.debug('a pressed button could not be confirmed', { reason: callFailure(error).reason });
+    }
   }
 
   async #sendText(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<{ message_id: number }> {
@@ -174,6 +191,7 @@ export class TelegramChannel implements Channel {
         ? {}
         : { reply_parameters: { message_id: Number(part.replyTo), allow_sending_without_reply: true } }),
       ...(part.silent === true ? { disable_notification: true } : {}),
+      ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
     try {
       return await api.raw.sendMessage({ ...message, text: part.text, parse_mode: 'HTML' }, forGrammy(signal));
@@ -211,6 +229,12 @@ export class TelegramChannel implements Channel {
     if (names.length === 0) return undefined;
     return `channels.${this.name} lists ${names.join(', ')}: only numeric user ids let people in. Let them write to the bot once; the log then shows their id.`;
   }
+}
+
+function keyboardOf(buttons: NonNullable<OutgoingPart['buttons']>): {
+  inline_keyboard: { text: string; callback_data: string }[][];
+} {
+  return { inline_keyboard: buttons.map((row) => row.map(({ id, label }) => ({ text: label, callback_data: id }))) };
 }
 
 function threadOf({ threadId }: { readonly threadId?: string }): { message_thread_id?: number } {

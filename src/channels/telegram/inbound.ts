@@ -4,6 +4,7 @@ import { cut } from '../../util/text.ts';
 import type { TelegramOptions } from './options.ts';
 import type {
   BotAccount,
+  TelegramCallback,
   TelegramContent,
   TelegramEntity,
   TelegramMessage,
@@ -33,6 +34,7 @@ export interface ReadingContext {
 
 /** An update as a message for the assistant; who may not write is told apart before anything else is looked at. */
 export function readUpdate(update: TelegramUpdate, context: ReadingContext): Reading {
+  if (update.callback_query !== undefined) return readPress(update.callback_query, context);
   const message = update.message ?? update.edited_message;
   const from = message?.from;
   if (message === undefined || from === undefined || from.is_bot) return nothing;
@@ -77,6 +79,42 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   };
 }
 
+/** A button under one of the bot's own messages: whoever may press it, it says what they mean. */
+function readPress({ id, from, data, message }: TelegramCallback, context: ReadingContext): Reading {
+  if (message === undefined || data === undefined || from.is_bot) return nothing;
+  const { channel, me, access, now } = context;
+  const chatType = message.chat.type === 'private' ? 'direct' : 'group';
+  const chatId = String(message.chat.id);
+  const sender = senderOf(from);
+  const { allowFrom, owners, groups } = access;
+  const open = groups.policy === 'open' ? groups : undefined;
+  const decision = decideAccess({ senderId: sender.id, chatType, chatId, allowFrom, owners, groups: open });
+  if (!decision.allowed) return { type: 'stranger', sender };
+  const threadId = threadOf(message);
+  return {
+    type: 'message',
+    draft: {
+      channel,
+      account: String(me.id),
+      chatId,
+      ...(threadId === undefined ? {} : { threadId }),
+      chatType,
+      sender,
+      role: decision.role,
+      text: '',
+      media: [],
+      mentioned: true,
+      context: [],
+      receivedAt: now,
+      externalId: `b:${id}`,
+      origin: 'user',
+      untrusted: false,
+      action: { id: data, value: data },
+      metadata: {},
+    },
+  };
+}
+
 function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
@@ -103,7 +141,7 @@ function senderOf(from: TelegramUser): Sender {
   };
 }
 
-function threadOf(message: TelegramMessage): string | undefined {
+function threadOf(message: Pick<TelegramContent, 'message_thread_id' | 'is_topic_message'>): string | undefined {
   if (message.is_topic_message !== true || message.message_thread_id === undefined) return undefined;
   return String(message.message_thread_id);
 }

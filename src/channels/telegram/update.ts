@@ -59,10 +59,23 @@ const message = content.extend({
 /** Any update has an id; one whose message is not understood is skipped, not repeated for ever. */
 export const updateHead = z.object({ update_id: z.number().int() });
 
-export const updateBody = updateHead.extend({ message: message.optional(), edited_message: message.optional() });
+/** A pressed button; the message it stood under may be too old to be shown. */
+const callback = z.object({
+  id: z.string(),
+  from: user,
+  data: z.string().optional(),
+  message: content.pick({ message_id: true, chat: true, message_thread_id: true, is_topic_message: true }).optional(),
+});
+
+export const updateBody = updateHead.extend({
+  message: message.optional(),
+  edited_message: message.optional(),
+  callback_query: callback.optional(),
+});
 
 export type TelegramUpdate = z.output<typeof updateBody>;
 export type TelegramMessage = z.output<typeof message>;
+export type TelegramCallback = z.output<typeof callback>;
 export type TelegramContent = z.output<typeof content>;
 export type TelegramEntity = z.output<typeof entity>;
 export type TelegramUser = z.output<typeof user>;

@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+/** Every command asks. */
+const ASKING = { tools: { exec: { mode: 'ask', sandbox: 'off' } } };
+
+const touch = (name: string): object => ({ calls: [{ name: 'exec', arguments: { command: `touch ${name}` } }] });
+
+async function question(
+  world: World,
+  chat = OWNER,
+  nth = 0,
+): Promise<{ text: string; code: string; messageId: number }> {
+  const asked = (): readonly { visibleText: string; messageId: number }[] =>
+    world.telegram.sentMessages.filter((sent) => sent.chatId === chat && sent.visibleText.includes('/approve '));
+  await waitFor(() => asked().length > nth, { what: 'a question' });
+  const { visibleText: text, messageId } = asked()[nth] ?? { visibleText: '', messageId: 0 };
+  return { text, messageId, code: /\/approve (\w+)/u.exec(text)?.[1] ?? '' };
+}
+
+async function reply(world: World, part: string, chat = OWNER): Promise<void> {
+  await waitFor(() => chatOf(world, chat).some((text) => text.includes(part)), { what: `a reply with ${part}` });
+}
+
+const made = (world: World, name: string): boolean => existsSync(join(world.workspace, name));
+const lastBody = (world: World): string => JSON.stringify(world.model.requests.at(-1)?.body);
+
+describe('a command that needs a yes, in a chat', () => {
+  test('is shown whole with two buttons, and runs once when one is pressed', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const { text, code, messageId } = await question(world);
+    expect(text).toContain('Run a command?');
+    expect(text).toContain('touch a.txt');
+    expect(made(world, 'a.txt')).toBe(false);
+    const sent = world.telegram.calls.findLast(({ payload }) => payload['reply_markup'] !== undefined);
+    expect(sent?.payload['reply_markup']).toEqual({
+      inline_keyboard: [
+        [
+          { text: 'Allow once', callback_data: `approval:yes:${code}` },
+          { text: 'Deny', callback_data: `approval:no:${code}` },
+        ],
+      ],
+    });
+    world.telegram.userPresses(OWNER, messageId, `approval:yes:${code}`);
+    await reply(world, 'Done.');
+    expect(made(world, 'a.txt')).toBe(true);
+    expect(chatOf(world)).toContain('Allowed, once.');
+    await waitFor(() => world.telegram.calls.some(({ method }) => method === 'answerCallbackQuery'));
+    // A second press finds it closed.
+    world.telegram.userPresses(OWNER, messageId, `approval:yes:${code}`);
+    await reply(world, 'That question is closed already (approved).');
+    expect(world.model.requests).toHaveLength(2);
+  });
+
+  test('does not run when it is denied, by button or by text with a reason that the model reads', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'As you wish.', touch('b.txt'), 'All right.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const first = await question(world);
+    world.telegram.userPresses(OWNER, first.messageId, `approval:no:${first.code}`);
+    await reply(world, 'As you wish.');
+    expect(lastBody(world)).toContain('Not done: the owner said no');
+    world.telegram.userSays(OWNER, 'make another');
+    const second = await question(world, OWNER, 1);
+    world.telegram.userSays(OWNER, `/deny ${second.code} not on a Sunday`);
+    await reply(world, 'All right.');
+    expect(lastBody(world)).toContain('the owner said: not on a Sunday');
+    expect([made(world, 'a.txt'), made(world, 'b.txt')]).toEqual([false, false]);
+  });
+
+  test('is denied by whatever else the owner writes meanwhile; that is the reason, and no turn of its own', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'I will wait.');
+    world.telegram.userSays(OWNER, 'make a file');
+    await question(world);
+    world.telegram.userSays(OWNER, 'hold on, wrong folder');
+    await reply(world, 'I will wait.');
+    expect(lastBody(world)).toContain('the owner said: hold on, wrong folder');
+    expect(made(world, 'a.txt')).toBe(false);
+    expect(world.model.requests).toHaveLength(2);
+    expect(chatOf(world)).toContain('Not allowed.');
+  });
+
+  test('waits through a restart: the same question, not asked again, and its answer counts', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const { code } = await question(world);
+    await world.restart();
+    expect(made(world, 'a.txt')).toBe(false);
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await reply(world, 'Done.');
+    expect(made(world, 'a.txt')).toBe(true);
+    expect(chatOf(world).filter((text) => text.includes('touch a.txt'))).toHaveLength(1);
+  });
+
+  test('is answered by owners only: another person’s code and press are refused', async () => {
+    await using world = await startWorld({
+      config: { ...ASKING, channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
+    world.model.reply(touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const { code } = await question(world);
+    world.telegram.userSays(43, `/approve ${code}`);
+    await reply(world, 'Only the owner may answer this.', 43);
+    expect(made(world, 'a.txt')).toBe(false);
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await reply(world, 'Done.');
+    expect(made(world, 'a.txt')).toBe(true);
+  });
+
+  test('of a group is asked in the owner’s own chat', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply('Hello.', touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'hi');
+    await reply(world, 'Hello.');
+    const group = -100;
+    world.telegram.userSays(group, '@test_bot make a file', {
+      entities: [{ type: 'mention', offset: 0, length: 9 }],
+      from: { id: OWNER },
+    });
+    const { code, text } = await question(world);
+    expect(text).toContain('telegram:-100');
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await reply(world, 'Done.', group);
+    expect(made(world, 'a.txt')).toBe(true);
+  });
+
+  test('is given up by /stop within two seconds, and an answer after that does nothing', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'));
+    world.telegram.userSays(OWNER, 'make a file');
+    const { code } = await question(world);
+    const began = performance.now();
+    world.telegram.userSays(OWNER, '/stop');
+    await reply(world, 'Stopped.');
+    expect(performance.now() - began).toBeLessThan(2_000);
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await reply(world, 'That question is closed already (cancelled).');
+    expect(made(world, 'a.txt')).toBe(false);
+  });
+
+  test('shows characters that can not be seen, and a long command to its end', async () => {
+    await using world = await startWorld({ config: ASKING });
+    const words = Array.from({ length: 600 }, (_, n) => `word${n}`);
+    const long = `echo start; ${words.map((word) => `echo ${word};`).join(' ')} touch end.txt`;
+    world.model.reply(
+      { calls: [{ name: 'exec', arguments: { command: 'touch a\u200b.txt' } }] },
+      'No.',
+      { calls: [{ name: 'exec', arguments: { command: long } }] },
+      'No.',
+    );
+    world.telegram.userSays(OWNER, 'make a file');
+    const first = await question(world);
+    expect(first.text).toContain('touch a\\u{200b}.txt');
+    world.telegram.userSays(OWNER, `/deny ${first.code}`);
+    await reply(world, 'No.');
+    world.telegram.userSays(OWNER, 'make more');
+    const second = await question(world, OWNER, 1);
+    const shown = chatOf(world).join('\n');
+    expect(shown).toContain('touch end.txt');
+    expect(words.filter((word) => !shown.includes(word))).toEqual([]);
+    world.telegram.userSays(OWNER, `/deny ${second.code}`);
+    await waitFor(() => chatOf(world).filter((text) => text === 'No.').length === 2);
+  });
+
+  test('says so when there is nothing to answer', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.telegram.userSays(OWNER, '/approve');
+    await reply(world, 'There is no open question here.');
+    world.telegram.userSays(OWNER, '/deny abcdefgh');
+    await reply(world, 'There is no open question named abcdefgh.');
+    expect(world.model.requests).toHaveLength(0);
+  });
+});
