@@ -29,7 +29,6 @@ test('/restart begins the gateway anew in its own process, and what it said arri
     expect(gateway.exitCode).toBeNull();
     const { stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.pid });
-    expect(await say('/status')).toContain('up 0');
   } finally {
     const ended = new Promise((resolve) => gateway.once('exit', resolve));
     gateway.kill('SIGTERM');

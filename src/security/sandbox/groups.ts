@@ -1,5 +1,6 @@
 import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { sleep, systemClock } from '../../util/clock.ts';
 import { errorCode } from '../../util/errors.ts';
 import type { SandboxLimits } from './profile.ts';
 
@@ -21,6 +22,8 @@ export interface CgroupPlaces {
 export const CGROUP_PLACES: CgroupPlaces = { root: '/sys/fs/cgroup', own: '/proc/self/cgroup' };
 
 const PREFIX = 'assistant-sandbox-';
+const REMOVALS = 40;
+const REMOVAL_WAIT_MS = 25;
 
 type Settings = Readonly<Record<string, number>>;
 
@@ -62,7 +65,20 @@ export async function makeLimitGroups(
 
 /** Groups that still hold processes stay; a later start removes them. */
 export async function removeLimitGroups({ folders }: LimitGroups): Promise<void> {
-  for (const folder of folders) await rmdir(folder).catch(() => {});
+  for (const folder of folders) await removeGroup(folder);
+}
+
+/** A group can be removed once the last process in it has been taken away, which may be a moment after its end. */
+async function removeGroup(folder: string): Promise<void> {
+  for (let tries = 1; tries <= REMOVALS; tries += 1) {
+    try {
+      await rmdir(folder);
+      return;
+    } catch (error) {
+      if (errorCode(error) !== 'EBUSY' || tries === REMOVALS) return;
+      await sleep(systemClock, REMOVAL_WAIT_MS);
+    }
+  }
 }
 
 /** A service with `DelegateSubgroup=` lives in a leaf of its subtree, whose siblings are its own; slices never are. */
