@@ -3,9 +3,8 @@ import type { Role } from '../bus/messages.ts';
 import type { UsageLedger } from '../journal/usage.ts';
 import { ContextWindows, type ContextWindowsOptions } from '../providers/context-windows.ts';
 import { Pricing, type PricingOptions } from '../providers/pricing.ts';
-import type { ModelName, ModelRequest } from '../providers/provider.ts';
+import type { ModelName, ModelRequest, ToolSpec } from '../providers/provider.ts';
 import type { Session } from '../session/session.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { RecentMap } from '../util/recent-map.ts';
@@ -23,6 +22,7 @@ interface AskingTurn {
   readonly chosen: { readonly providerName: string; readonly model: string };
   readonly system: readonly string[];
   readonly files: readonly string[];
+  readonly tools: readonly ToolSpec[];
 }
 
 export interface CallBoundsOptions {
@@ -30,7 +30,6 @@ export interface CallBoundsOptions {
   readonly budget: Budget;
   readonly pricing: Pricing;
   readonly prefix: PrefixWatch;
-  readonly registry: Pick<ToolRegistry, 'specs'>;
 }
 
 /** What holds each model call of a turn to its bounds: money, the model's window, the cached prefix. */
@@ -91,8 +90,8 @@ export class CallBounds {
   }
 
   #outlineOf(turn: AskingTurn): Outline {
-    const { session, facts, system, role } = turn;
-    return { session, turnId: facts.turnId, model: nameOf(turn), system, tools: this.#options.registry.specs(role) };
+    const { session, facts, system, tools } = turn;
+    return { session, turnId: facts.turnId, model: nameOf(turn), system, tools };
   }
 }
 
@@ -122,17 +121,16 @@ export function createCallBounds(
     readonly askWindow: ContextWindowsOptions['ask'];
     readonly ledger: UsageLedger;
     readonly bus: MessageBus;
-    readonly registry: CallBoundsOptions['registry'];
     readonly clock: Clock;
     readonly log: Logger;
   },
 ): { readonly bounds: CallBounds; readonly context: ContextWindow; readonly budget: Budget } {
-  const { ledger, bus, registry, clock, log } = ports;
+  const { ledger, bus, clock, log } = ports;
   const pricing = new Pricing({ models, providers, log });
   const windows = new ContextWindows({ pricing, most: agent.contextWindow, ask: ports.askWindow, clock, log });
   const context = new ContextWindow({ windows, maxOutputTokens: agent.maxOutputTokens, log });
   const { budget: limits, timezone } = agent;
   const budget = new Budget({ limits, ledger, pricing, bus, clock, timezone, log });
-  const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log), registry });
+  const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log) });
   return { context, budget, bounds };
 }

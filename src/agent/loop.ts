@@ -2,6 +2,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import type { Ended } from '../journal/stop.ts';
+import { weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
@@ -194,7 +195,7 @@ export class AgentLoop {
 
   async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
     const { hooks, journal, newId } = this.#ports;
-    const { sessionKey, role } = first;
+    const { sessionKey } = first;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
       const decision = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
@@ -202,6 +203,7 @@ export class AgentLoop {
       else admitted.set(message, decision.value);
     }
     if (admitted.size === 0) return;
+    const role = weakest(first.role, ...[...admitted.values()].map((message) => message.role));
     const turn = { id: newId(), session: sessionKey, role, messages: [...admitted.keys()] };
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;

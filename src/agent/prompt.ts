@@ -36,6 +36,14 @@ export interface PromptLayer {
 /** In the order in which they stand in the prompt. */
 export const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
 
+/** About the owner, and so for nobody else's eyes. */
+const PRIVATE_FILE = 'USER.md' satisfies (typeof BOOTSTRAP_FILES)[number];
+
+/** The files that an audience may see. */
+export function bootstrapFiles({ ownersDirectChat }: { readonly ownersDirectChat: boolean }): readonly string[] {
+  return BOOTSTRAP_FILES.filter((name) => ownersDirectChat || name !== PRIVATE_FILE);
+}
+
 /** Characters. */
 const FILE_CAP = 20_000;
 const FILES_CAP = 60_000;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { readIfExists } from '../storage/files.ts';
 import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
-import { BOOTSTRAP_FILES, buildSystemPrompt, type BootstrapFile, type PromptLayer } from './prompt.ts';
+import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type BootstrapFile, type PromptLayer } from './prompt.ts';
 
 /** Whom a prompt is for. The same audience gets the same bytes as long as no file changes. */
 export interface Audience {
-  /** The owner, and nobody else, reads the answer: the long-term memory may be seen. */
+  /** The owner, and nobody else, reads the answer: the long-term memory and USER.md may be seen. */
   readonly ownersDirectChat: boolean;
   /** How the channel shows text, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
@@ -70,7 +70,7 @@ export class SystemPrompt {
   async #render({ ownersDirectChat, shows }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
     const { workspace } = this.#options;
     const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
-    const files = await Promise.all(BOOTSTRAP_FILES.map(read));
+    const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
     const layers = buildSystemPrompt({
       host: { os: `${type()} ${release()} (${arch()})`, runtime: `Node ${process.versions.node}`, workspace },
       shows,

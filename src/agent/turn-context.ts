@@ -1,7 +1,7 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { Provider, ToolSpec } from '../providers/provider.ts';
 import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
 import type { SpillStore } from '../storage/spill.ts';
@@ -44,6 +44,8 @@ export interface Turn {
   readonly files: readonly string[];
   /** The prompt holds the owner's memory, so the whole request is private. */
   readonly holdsMemory: boolean;
+  /** What the model is shown; what it may call is decided by the role, call by call. */
+  readonly tools: readonly ToolSpec[];
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
   readonly signal: AbortSignal;
   readonly live: Live;

@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
+import type { ToolSpec } from '../providers/provider.ts';
 import type { EntryOf } from '../session/entry.ts';
 import { atLeast } from '../security/access.ts';
 import { raceAbort } from '../util/clock.ts';
@@ -23,6 +24,8 @@ export interface RunnerPorts extends TurnPorts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
   /** The system prompt for a turn of this role that answers this message. */
   readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<RenderedPrompt>;
+  /** The tools that the model is shown in such a turn: the same in each turn of a session. */
+  readonly toolsFor: (target: InboundMessage, role: Role) => readonly ToolSpec[];
   /** Puts what leaves a conversation into memory. */
   readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
@@ -105,6 +108,7 @@ export class TurnRunner {
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
       holdsMemory: layers.some(({ name }) => name === 'memory'),
+      tools: this.#ports.toolsFor(newest, claimed.role),
       costUsd: () => this.#ports.bounds.costOf(turn),
       signal,
       live,
@@ -115,7 +119,7 @@ export class TurnRunner {
       session,
       model: { provider: turn.chosen.providerName, model: turn.chosen.model },
       system: turn.system,
-      tools: this.#ports.registry.specs(turn.role),
+      tools: turn.tools,
     });
     try {
       // A /stop does not wait for it; the turn ends where it stands.

@@ -169,8 +169,8 @@ function requestOf(
   { last, maxOutputTokens }: { readonly last: boolean; readonly maxOutputTokens: number },
 ): ModelRequest {
   const { settings } = ports;
+  const { tools } = turn;
   const entries = turn.session.turn(turn.facts.turnId);
-  const tools = ports.registry.specs(turn.role);
   return {
     model: turn.chosen.model,
     system: turn.system,

@@ -21,6 +21,7 @@ import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
+import { createPairing } from './pairing.ts';
 import { createPrompts } from './prompt.ts';
 import { createRequests } from './requests.ts';
 import { openSkills } from './skills.ts';
@@ -70,17 +71,16 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const tools = createTools(base, stores);
   const { registry, sandbox } = tools;
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({ config, workspace: paths.workspace, catalog });
+  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
     bus,
-    registry,
     clock,
     log,
   });
   const prompt = (sessionKey: string): Promise<PromptReport> =>
-    prompts.report(sessionKey, { journal, sessions, registry, context, resolveModel: models.resolve });
+    prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
   const { archiving, commands } = createMemory(base, { ...parts, approvals, bounds, budget, context });
   const resetSession = archiving.resetSession.bind(archiving);
   const tape = createTapeActions({
@@ -93,6 +93,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(tapeTool(tape));
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
+  const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
     journal,
@@ -119,6 +120,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     settings: { ...config.agent, workspace: paths.workspace },
     resolveModel: models.resolve,
     systemPrompt: (target, role) => prompts.of(target, role),
+    toolsFor: (target, role) => prompts.tools(target, role),
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
@@ -127,6 +129,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
     },
     commands: createCommands(base, {
+      pairing,
       stores,
       models,
       prompt,
@@ -148,7 +151,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ prompt, memory: stores.memory }),
+    requests: createRequests({ prompt, memory: stores.memory, pairing }),
     sandbox,
     archiving,
     warm: (model) => Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),

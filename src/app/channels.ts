@@ -1,6 +1,6 @@
 import type { MessageBus } from '../bus/bus.ts';
 import { Delivery } from '../channels/delivery.ts';
-import { ChannelManager } from '../channels/manager.ts';
+import { ChannelManager, type ChannelPeople } from '../channels/manager.ts';
 import { channelSource } from '../channels/registry.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
 import { startTyping } from '../channels/typing.ts';
@@ -24,10 +24,19 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
       { name: terminal.name, kind: terminal.kind, open: async () => terminal },
       ...enabled.map(([name, channel]) => channelSource(name, channel, { random })),
     ],
-    { bus, clock, random, log },
+    { bus, people: peopleOf(bus, journal), clock, random, log },
   );
   const delivery = new Delivery({ bus, outbox: journal.outbox, outlets: manager, clock, random, log });
   return { terminal, manager, delivery };
+}
+
+function peopleOf(bus: MessageBus, { people, pairing }: Journal): ChannelPeople {
+  return {
+    isPaired: (channel, id) => people.isPaired(channel, id),
+    knock: async (knock) => {
+      if (await pairing.knock(knock)) bus.outboundWritten();
+    },
+  };
 }
 
 /** Shows that something is going on in the chats where it is. */

@@ -6,6 +6,7 @@ import { contextCommand, type PromptReport } from '../agent/commands/context.ts'
 import { helpCommand } from '../agent/commands/help.ts';
 import { modelCommand } from '../agent/commands/model.ts';
 import { newCommand } from '../agent/commands/new.ts';
+import { pairCommand, type PairingDesk } from '../agent/commands/pair.ts';
 import { restartCommand } from '../agent/commands/restart.ts';
 import { retryCommand } from '../agent/commands/retry.ts';
 import { skillsCommand } from '../agent/commands/skills.ts';
@@ -35,6 +36,7 @@ export interface CommandParts {
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly approvals: Approvals;
+  readonly pairing: PairingDesk;
   /** /mem and /soul. */
   readonly memory: readonly Command[];
   /** Undefined where nothing would begin anew. */
@@ -78,6 +80,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
         tool: (name) => registry.named(name),
       }),
       skillsCommand({ skills: () => parts.catalog.read() }),
+      pairCommand({ desk: parts.pairing, timezone }),
       restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
     ],
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),

@@ -7,66 +7,79 @@ import type { InboundMessage, Role } from '../bus/messages.ts';
 import { howItShows } from '../channels/registry.ts';
 import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
-import { asRole } from '../security/access.ts';
+import { asRole, seesPrivate, strongestRole } from '../security/access.ts';
+import type { ToolSpec } from '../providers/provider.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { skillLayers } from './skills.ts';
 
+/** The channel of whoever sits at the machine. */
+const TERMINAL = 'terminal';
+
 export interface PromptParts {
   readonly config: Config;
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
+  readonly registry: Pick<ToolRegistry, 'specs'>;
 }
 
-/** The system prompt for a turn, and what the next request of a session is made of. */
+/** The system prompt and the tools of a turn, and what the next request of a session is made of. */
 export interface Prompts {
   /** For a turn of this role that answers this message. */
   of(target: InboundMessage, role: Role): Promise<RenderedPrompt>;
+  /**
+   * What a model is shown in such a turn. In a group it is what its most powerful speaker may call, whoever speaks: the
+   * list stays the same from turn to turn, and a call beyond the rights of its turn is refused.
+   */
+  tools(target: InboundMessage, role: Role): readonly ToolSpec[];
   report(sessionKey: string, parts: ReportParts): Promise<PromptReport>;
 }
 
 interface ReportParts {
   readonly journal: Journal;
   readonly sessions: Sessions;
-  readonly registry: ToolRegistry;
   readonly context: ContextWindow;
   readonly resolveModel: (ref: string | null) => ChosenModel;
 }
 
-export function createPrompts({ config, workspace, catalog }: PromptParts): Prompts {
+export function createPrompts({ config, workspace, catalog, registry }: PromptParts): Prompts {
   const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
   const audience = (target: InboundMessage, role: Role): Audience => ({
-    ownersDirectChat: role === 'owner' && target.chatType === 'direct',
+    ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
   });
+  const tools: Prompts['tools'] = (target, role) =>
+    registry.specs(target.chatType === 'group' ? strongestRole(config.channels[target.channel]) : role);
   return {
+    tools,
     of: (target, role) => prompt.read(audience(target, role)),
-    report: async (sessionKey, { journal, sessions, registry, context, resolveModel }) => {
+    report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
       const last = journal.turns.last(sessionKey);
       const target = last?.messages.at(-1);
-      const role = last === undefined ? 'owner' : asRole(last.role);
+      const isOwners = sessionKey === UNIFIED_SESSION || channelOf(sessionKey) === TERMINAL;
+      const role = last === undefined ? (isOwners ? 'owner' : 'guest') : asRole(last.role);
       const { layers, texts } =
         target === undefined
           ? await prompt.read({
-              ownersDirectChat: role === 'owner',
+              ownersDirectChat: isOwners && role === 'owner',
               shows: howItShows(kindOf(config, channelOf(sessionKey))),
             })
           : await prompt.read(audience(target, role));
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
-      const tools = registry.specs(role);
+      const shown = target === undefined ? registry.specs(role) : tools(target, role);
       return {
         session: sessionKey,
         model: `${chosen.providerName}/${chosen.model}`,
         layers,
-        toolCount: tools.length,
+        toolCount: shown.length,
         messageCount: session.history().messages.length,
         tokens: await context.report({
           session,
           model: { provider: chosen.providerName, model: chosen.model },
           system: texts,
-          tools,
+          tools: shown,
         }),
       };
     },

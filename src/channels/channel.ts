@@ -32,12 +32,23 @@ export interface OutgoingPart {
   readonly silent?: boolean;
 }
 
+/** An unknown person who wrote in a direct chat. What they wrote is nobody's business. */
+export interface Stranger {
+  readonly senderId: string;
+  readonly name?: string | undefined;
+  readonly chatId: string;
+}
+
 export interface ChannelContext {
   /**
    * Writes messages down, all in one transaction; resolves after the commit. Only then may the platform be told.
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
   accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
+  /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
+  isPaired(senderId: string): boolean;
+  /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
+  knock(stranger: Stranger): Promise<void>;
   /** This chat can be reached now: what waits for it is tried at once. */
   wake(chatId: string): void;
   /** The running channel can not go on by itself: it is disposed and, unless the error says otherwise, started again. */

@@ -4,12 +4,16 @@ import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 import { backoffMs } from '../util/backoff.ts';
-import { ChannelError, type Channel, type ChannelContext, type ChannelHealth } from './channel.ts';
+import { withoutInvisible } from '../security/invisible.ts';
+import { oneLine } from '../util/text.ts';
+import { ChannelError, type Channel, type ChannelContext, type ChannelHealth, type Stranger } from './channel.ts';
 import type { Outlets } from './delivery-part.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
+/** Characters of what a stranger calls themselves. */
+const LONGEST_NAME = 60;
 /** A channel that ran this long begins its backoff anew. */
 const STEADY_MS = 60_000;
 
@@ -30,8 +34,15 @@ interface Supervised {
   fail: (error: ChannelError) => void;
 }
 
+/** Who is let in beside those whom the configuration lists. */
+export interface ChannelPeople {
+  isPaired(channel: string, id: string): boolean;
+  knock(knock: Stranger & { readonly channel: string }): Promise<void>;
+}
+
 export interface ManagerPorts {
   readonly bus: Pick<MessageBus, 'publishInbound'>;
+  readonly people: ChannelPeople;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -163,13 +174,22 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus } = this.#ports;
+    const { clock, bus, people } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
     entry.channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
       accept: (drafts) => bus.publishInbound(...drafts),
+      isPaired: (id) => people.isPaired(source.name, id),
+      knock: async (stranger) => {
+        try {
+          const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);
+          await people.knock({ ...stranger, name: name === '' ? undefined : name, channel: source.name });
+        } catch (error) {
+          log.error('a stranger could not be given a pairing code', { reason: errorMessage(error) });
+        }
+      },
       wake: (chatId) => this.#tell(source.name, chatId),
       fail: (error) => {
         if (!life.signal.aborted) entry.fail(error);

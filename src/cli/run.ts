@@ -143,6 +143,24 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<version>', 'from the log')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./memory.ts')).memoryRestoreCommand));
+  const pair = program.command('pair').description('who may write to it beside those whom the configuration lists');
+  pair
+    .command('list', { isDefault: true })
+    .description('list who was let in by a code, and who waits for it')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./pair.ts')).pairListCommand));
+  pair
+    .command('approve')
+    .description('let in whom it gave this code to')
+    .argument('<code>', 'the code that the person told you')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./pair.ts')).pairApproveCommand));
+  pair
+    .command('remove')
+    .description('shut somebody out again')
+    .argument('<person>', 'channel and id, such as telegram:123456789')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./pair.ts')).pairRemoveCommand));
   const skills = program.command('skills').description('what it has learned to do');
   skills
     .command('list', { isDefault: true })

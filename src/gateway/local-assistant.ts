@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import { localRole } from '../security/access.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
@@ -130,7 +131,7 @@ export class LocalAssistant implements AssistantPort {
       chatId: input.session,
       chatType: 'direct',
       sender: this.#sender,
-      role: 'owner',
+      role: localRole('terminal'),
       text: input.text,
       media: (input.images ?? []).map((path) => ({ kind: 'image', mediaType: 'image/*', path, name: basename(path) })),
       mentioned: true,

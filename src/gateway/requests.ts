@@ -10,6 +10,12 @@ export const requestParams = {
   memoryShow: z.object({ id: z.string().exactOptional() }),
   /** Makes a version the present text, which is kept as a version before; `memory-version` as above. */
   memoryRestore: z.object({ id: z.string() }),
+  /** Who was let in by a code, and who waits for it. */
+  pairList: z.object({}),
+  /** Lets in whom the code was given to; `pairing-code` when none like it waits, `pairing-locked` after wrong ones. */
+  pairApprove: z.object({ code: z.string() }),
+  /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
+  pairRemove: z.object({ person: z.string() }),
 } satisfies Record<string, z.ZodObject>;
 
 /** What each request answers with. */
@@ -18,6 +24,9 @@ interface RequestResults {
   readonly memoryLog: readonly MemoryVersion[];
   readonly memoryShow: { /** Null: the present text. */ readonly version: MemoryVersion | null; readonly text: string };
   readonly memoryRestore: MemoryVersion;
+  readonly pairList: PairingInfo;
+  readonly pairApprove: PairedPerson;
+  readonly pairRemove: PairedPerson;
 }
 
 export interface PromptInfo {
@@ -46,11 +55,37 @@ export interface MemoryVersion {
   readonly kind: 'kept' | 'proposed';
 }
 
+/** Times are milliseconds since 1970. */
+interface PairedPerson {
+  readonly channel: string;
+  readonly id: string;
+  /** As they call themselves. */
+  readonly name: string | null;
+  readonly addedAt: number;
+  readonly addedBy: string;
+}
+
+interface PairingInfo {
+  readonly people: readonly PairedPerson[];
+  readonly pending: readonly {
+    readonly channel: string;
+    readonly id: string;
+    readonly name: string | null;
+    readonly code: string;
+    readonly expiresAt: number;
+  }[];
+  /** Until when no code is taken. */
+  readonly lockedUntil: number | null;
+}
+
 export const REQUEST_NAMES = [
   'prompt',
   'memoryLog',
   'memoryShow',
   'memoryRestore',
+  'pairList',
+  'pairApprove',
+  'pairRemove',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 
 export type RequestName = keyof typeof requestParams;

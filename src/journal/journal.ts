@@ -1,9 +1,12 @@
 import { Database, openDatabase } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
+import { systemRandom, type Random } from '../util/random.ts';
 import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
+import { Pairing } from './pairing.ts';
+import { People } from './people.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
 import { Turns } from './turns.ts';
@@ -18,6 +21,8 @@ export interface Journal extends Disposable {
   readonly settings: SessionSettings;
   readonly approvals: ApprovalLedger;
   readonly archives: Archives;
+  readonly people: People;
+  readonly pairing: Pairing;
 }
 
 export interface JournalOptions {
@@ -25,6 +30,8 @@ export interface JournalOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** For pairing codes. @default the system's */
+  readonly random?: Random;
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
@@ -33,6 +40,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   );
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
+  const people = new People(shared);
   return {
     outbox,
     inbox: new Inbox({ ...shared, outbox }),
@@ -41,6 +49,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     settings: new SessionSettings(shared),
     approvals: new ApprovalLedger({ ...shared, outbox }),
     archives: new Archives(shared),
+    people,
+    pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),
   };
 }

@@ -135,4 +135,34 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX approvals_waiting ON approvals (channel, chat) WHERE state = 'waiting';
     `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE people (
+        channel  TEXT NOT NULL,
+        user_id  TEXT NOT NULL,
+        role     TEXT NOT NULL CHECK (role = 'trusted'),
+        name     TEXT,
+        added_at INTEGER NOT NULL,
+        added_by TEXT NOT NULL,
+        PRIMARY KEY (channel, user_id)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE pairing (
+        channel    TEXT NOT NULL,
+        user_id    TEXT NOT NULL,
+        chat       TEXT NOT NULL,
+        name       TEXT,
+        code       TEXT NOT NULL UNIQUE,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        PRIMARY KEY (channel, user_id)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE pairing_tries (
+        one          INTEGER PRIMARY KEY CHECK (one = 1),
+        wrong        INTEGER NOT NULL,
+        since        INTEGER NOT NULL,
+        locked_until INTEGER NOT NULL
+      ) STRICT;
+    `),
 ];

@@ -1,12 +1,14 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { AppError, errorCode } from '../util/errors.ts';
 
 const LINUX = process.platform === 'linux';
 /** Linux: a descriptor that only names a file: opening it never blocks and never touches a device. */
 const O_PATH = 0o10000000;
 const TRIES = 5;
+/** What Linux puts behind a name that was taken away. */
+const GONE = ' (deleted)';
 
 /** Something that was opened by a path and can not be swapped any more. Disposing closes it. */
 export interface Pinned extends AsyncDisposable {
@@ -28,10 +30,10 @@ export interface Pinned extends AsyncDisposable {
 export async function pin(path: string, options: { noFollow?: boolean } = {}): Promise<Pinned> {
   for (let tries = 1; ; tries += 1) {
     const pinned = LINUX ? await pinByDescriptor(path, options) : await pinByName(path, options);
-    // A file that was replaced just now has no name any more, so nothing can be said about where it lies: look again.
-    if (pinned.stat.nlink > 0 || !pinned.path.endsWith(' (deleted)')) return pinned;
+    // The name it was opened by is gone. It may have others, anywhere, so nothing can be said about where it lies.
+    if (!pinned.path.endsWith(GONE)) return pinned;
     await pinned[Symbol.asyncDispose]();
-    if (tries === TRIES) throw new AppError('path-refused', `${path} keeps changing; try again.`);
+    if (tries === TRIES) throw new AppError('path-refused', `${path} keeps changing, or is named "…${GONE}".`);
   }
 }
 
@@ -39,8 +41,12 @@ async function pinByDescriptor(path: string, { noFollow }: { noFollow?: boolean 
   const handle = await open(path, O_PATH | (noFollow === true ? constants.O_NOFOLLOW : 0));
   return await describe(handle, async () => {
     const self = `/proc/self/fd/${handle.fd}`;
+    // In this order: while the name is there afterwards, it was one of those that were counted.
     const stat = await handle.stat();
-    return { path: await readlink(self), stat, self, at: (name) => `${self}/${name}` };
+    const real = await readlink(self);
+    // What has no place (an anonymous pipe, something outside this root) can not be judged by it.
+    if (!isAbsolute(real)) throw new AppError('path-refused', `${path} is nothing that lies in a folder.`);
+    return { path: real, stat, self, at: (name) => `${self}/${name}` };
   });
 }
 
@@ -59,7 +65,7 @@ async function pinByName(path: string, { noFollow }: { noFollow?: boolean }): Pr
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   return await describe(handle, async () => {
     const stat = await handle.stat();
-    if (stat.ino !== before.ino || stat.dev !== before.dev) {
+    if (stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== before.nlink) {
       throw new AppError('path-refused', `${path} changed while it was being opened; try again.`);
     }
     return { path: real, stat, self: real, at: (name) => join(real, name) };

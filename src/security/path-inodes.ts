@@ -1,11 +1,11 @@
-import { constants, type Stats } from 'node:fs';
-import { lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { constants, lstatSync, realpathSync, type Stats } from 'node:fs';
+import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AppError } from '../util/errors.ts';
 import { systemRandom } from '../util/random.ts';
 import type { Pinned } from './descriptors.ts';
 import { refused } from './path-errors.ts';
-import { statePaths } from './path-rules.ts';
+import { PRIVATE_NAMES, WORKSPACE_NAMES } from './path-names.ts';
+import { homeNames, isState, statePaths, type PathCaller, type PathRoots, type PlaceLink } from './path-rules.ts';
 
 /** Puts the bytes under `name` in one step, on disk before it returns; a link of that name is replaced, not followed. */
 export async function replaceIn(parent: Pinned, name: string, bytes: Uint8Array, mode: number): Promise<void> {
@@ -40,23 +40,51 @@ async function syncPinned(folder: Pinned): Promise<void> {
   await directory.sync().finally(() => directory.close());
 }
 
-/** A hard link in the workspace must not open what the name in the home keeps closed. */
-export async function refuseState(found: Stats, home: string): Promise<void> {
-  for (const path of statePaths(home)) {
-    const info = await lstat(path).catch(() => undefined);
-    if (info === undefined) continue;
-    if (info.isFile() && sameInode(info, found)) throw stateRefusal();
-    if (!info.isDirectory()) continue;
-    for await (const entry of await opendir(path, { recursive: true })) {
-      if (!entry.isFile()) continue;
-      const inner = await stat(join(entry.parentPath, entry.name)).catch(() => undefined);
-      if (inner !== undefined && sameInode(inner, found)) throw stateRefusal();
-    }
+/**
+ * Throws when a file with several names (hard links) has one of them where the caller may not read: in the home beside
+ * what is opened of it, and for others than the owner in the owner's memory.
+ */
+export async function refuseClosed(found: Stats, caller: PathCaller, roots: PathRoots): Promise<void> {
+  if (!found.isFile() || found.nlink < 2) return;
+  const { home, workspace, readRoots, links = [] } = roots;
+  const opened = new Set([workspace, ...readRoots]);
+  const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
+  for (const place of [...(home === workspace ? statePaths(home) : [home]), ...elsewhere]) {
+    if (!(await holds(place, found, opened))) continue;
+    throw refused("This file is part of the assistant's own configuration or state under another name.");
+  }
+  if (caller.role === 'owner') return;
+  for (const name of PRIVATE_NAMES) {
+    if (await holds(join(workspace, name), found))
+      throw refused('This file is private to the owner under another name.');
   }
 }
 
-function stateRefusal(): AppError {
-  return refused("This file is part of the assistant's own configuration or state under another name.");
+/** Whether a file is, or lies in, a place; links are not followed. */
+async function holds(place: string, file: Stats, except: ReadonlySet<string> = new Set()): Promise<boolean> {
+  const info = await lstat(place).catch(() => undefined);
+  if (info === undefined || except.has(place)) return false;
+  if (!info.isDirectory()) return sameInode(info, file);
+  const entries = await readdir(place);
+  for (const name of entries) if (await holds(join(place, name), file, except)) return true;
+  return false;
+}
+
+/** Of two places with a meaning, what those are that are links: where they are, and where they lead. */
+export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace'>): readonly PlaceLink[] {
+  const places = [
+    ...homeNames().map((name) => join(home, name)),
+    ...WORKSPACE_NAMES.map((name) => join(workspace, name)),
+  ];
+  return places.flatMap((place) => {
+    try {
+      const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+      return isLink ? [{ place, real: realpathSync.native(place) }] : [];
+    } catch {
+      // It leads nowhere.
+      return [];
+    }
+  });
 }
 
 function sameInode(a: Stats, b: Stats): boolean {

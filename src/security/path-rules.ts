@@ -1,10 +1,14 @@
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import type { Role } from '../bus/messages.ts';
-import { taintDecision, type LastingTarget } from './taint.ts';
+import { seesPrivate } from './access.ts';
+import { folded, protectedAs, secretKind, shellStartKind, startKind } from './path-names.ts';
+import { taintDecision } from './taint.ts';
 
 /** On whose behalf a path is touched. */
 export interface PathCaller {
   readonly role: Role;
+  /** Where: what is the owner's alone is closed outside their direct chats, and where it is not known. */
+  readonly chatType?: 'direct' | 'group';
   /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
   readonly readRoots?: readonly string[];
   readonly taint: { readonly untrusted: boolean };
@@ -24,6 +28,14 @@ export interface PathRoots {
   readonly home: string;
   readonly readRoots: readonly string[];
   readonly restrictToWorkspace: boolean;
+  /** Places with a meaning whose name is a link. @default none */
+  readonly links?: readonly PlaceLink[];
+}
+
+/** What lies at `real` counts as lying at `place` too. */
+export interface PlaceLink {
+  readonly place: string;
+  readonly real: string;
 }
 
 /** What in the assistant's home belongs to no tool, whatever else is allowed. */
@@ -44,55 +56,34 @@ const STATE = new Set([
   'sandbox',
 ]);
 const STATE_DATABASE = /^(?:state|search)\.db/;
+/** Shared by all sessions: only a folder in them can be somebody's own. */
+const SESSION_FOLDERS = new Set(['spill', 'media']);
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
 
-const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
-
-const SECRET_FOLDERS = new Set(['.ssh', '.aws', '.gnupg', '.kube']);
-const SECRET_FILES = new Set(['.netrc', '.npmrc', '.pypirc', '.pgpass', '.git-credentials', '.htpasswd']);
-const KEY_FILE = /^id_(?:rsa|dsa|ecdsa|ecdsa_sk|ed25519|ed25519_sk)$|\.(?:pem|key|p12|pfx)$/;
-const START_FILES = new Set([
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.bash_aliases',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.zlogout',
-  '.kshrc',
-  '.cshrc',
-  '.tcshrc',
-  '.login',
-  'config.fish',
-]);
-
-/** Decides about a real path; touches nothing. Names are compared without case, as some file systems do. */
+/** Decides about a real path; touches nothing. Names are compared as the most forgiving file systems do. */
 export function decidePath(path: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision {
   if (KERNEL_ROOTS.some((root) => within(root, path))) {
     return deny(`${path} belongs to the system (/proc, /sys, /dev) and is not open to tools.`);
   }
-  if (isState(path, roots)) {
+  const places = [path, ...otherPlaces(path, roots)];
+  if (places.some((place) => isState(place, caller, roots))) {
     return deny(`${path} is part of the assistant's own configuration or state, which no tool may touch.`);
   }
-  const inWorkspace = within(roots.workspace, path);
   const readRoot = roots.readRoots.find((root) => within(root, path));
-  if (roots.restrictToWorkspace && !inWorkspace && (access === 'write' || readRoot === undefined)) {
+  if (roots.restrictToWorkspace && !within(roots.workspace, path) && (access === 'write' || readRoot === undefined)) {
     const readable = readRoot === undefined ? '' : ' for writing';
     return deny(`${path} is outside the workspace ${roots.workspace}, which is not allowed${readable}.`);
   }
-  const root = inWorkspace ? roots.workspace : readRoot;
-  const parts = (root === undefined ? path : relative(root, path)).toLowerCase().split(sep).filter(Boolean);
-  if (inWorkspace) {
-    const decision = decideInWorkspace(path, parts, access, caller);
-    if (decision !== undefined) return decision;
-  }
-  const secret = secretKind(parts);
-  if (secret !== undefined) return { decision: 'ask', path, reason: `${basename(path)} ${secret}` };
-  return { decision: 'allow', path };
+  const decisions = places.map((place) => decidePlace(place, path, access, caller, roots));
+  return (
+    decisions.find(({ decision }) => decision === 'deny') ??
+    decisions.find(({ decision }) => decision === 'ask') ?? { decision: 'allow', path }
+  );
+}
+
+/** Where a path lies as well, because a link there leads to it. */
+export function otherPlaces(path: string, { links = [] }: Pick<PathRoots, 'links'>): string[] {
+  return links.filter(({ real }) => within(real, path)).map(({ place, real }) => join(place, relative(real, path)));
 }
 
 /** Whether `path` is `root` or lies below it. */
@@ -107,12 +98,50 @@ export function statePaths(home: string): string[] {
   return [...STATE, ...databases].map((name) => join(home, name));
 }
 
-function isState(path: string, { home, workspace, readRoots }: PathRoots): boolean {
-  if (!within(home, path)) return false;
-  const [first = ''] = relative(home, path).toLowerCase().split(sep);
+/** Folders and files of the home whose names the rules know. */
+export function homeNames(): readonly string[] {
+  return [...STATE, ...SESSION_FOLDERS];
+}
+
+/** Whether a path is closed in every case, whoever asks. */
+export function isState(path: string, caller: PathCaller, { home, workspace, readRoots }: PathRoots): boolean {
+  const inside = namesBelow(home, path);
+  if (inside === undefined) return false;
+  const [first = ''] = inside;
   if (STATE.has(first) || STATE_DATABASE.test(first)) return true;
-  const opened = [workspace, ...readRoots].some((root) => within(home, root) && within(root, path));
-  return !opened;
+  const own = SESSION_FOLDERS.has(first) && !seesPrivate(caller) ? join(home, first) : home;
+  if (own === home && within(home, workspace) && within(workspace, path)) return false;
+  return !readRoots.some((root) => root !== own && within(own, root) && within(root, path));
+}
+
+/** The folded names below a root, whatever the case of the root itself is; undefined outside. */
+function namesBelow(root: string, path: string): readonly string[] | undefined {
+  const above = partsOf(root);
+  const parts = partsOf(path);
+  return above.every((part, i) => parts[i] === part) ? parts.slice(above.length) : undefined;
+}
+
+function partsOf(path: string): readonly string[] {
+  return path.split(sep).filter(Boolean).map(folded);
+}
+
+function decidePlace(
+  place: string,
+  path: string,
+  access: PathAccess,
+  caller: PathCaller,
+  { workspace, readRoots }: PathRoots,
+): PathDecision {
+  const inWorkspace = within(workspace, place);
+  const readRoot = access === 'read' ? readRoots.find((readRoot) => within(readRoot, place)) : undefined;
+  const root = inWorkspace ? workspace : readRoot;
+  const parts = root === undefined ? ['', ...partsOf(place)] : partsOf(relative(root, place));
+  const decision = inWorkspace ? decideInWorkspace(path, parts, access, caller) : undefined;
+  if (decision !== undefined) return decision;
+  const kind = secretKind(parts) ?? (access === 'read' ? shellStartKind(parts) : startKind(parts));
+  return kind === undefined
+    ? { decision: 'allow', path }
+    : { decision: 'ask', path, reason: `${basename(path)} ${kind}` };
 }
 
 function decideInWorkspace(
@@ -122,7 +151,7 @@ function decideInWorkspace(
   caller: PathCaller,
 ): PathDecision | undefined {
   const [first = '', second = ''] = parts;
-  if (caller.role !== 'owner' && (first === 'memory' || (first === 'user.md' && parts.length === 1))) {
+  if (!seesPrivate(caller) && (first === 'memory' || (first === 'user.md' && parts.length === 1))) {
     return deny(`${basename(path)} is private to the owner.`);
   }
   if (access === 'read') return undefined;
@@ -138,24 +167,6 @@ function decideInWorkspace(
   const taint = { untrusted: caller.taint.untrusted, private: true };
   const decision = taintDecision({ taint, action: { kind: 'lasting-write', target } });
   return decision.decision === 'allow' ? undefined : { ...decision, path };
-}
-
-/** What a protected place in the workspace is; undefined for any other. */
-function protectedAs(parts: readonly string[]): LastingTarget | undefined {
-  const [first = ''] = parts;
-  if (parts.length === 1 && PROTECTED_FILES.has(first)) return 'bootstrap';
-  if (first === 'memory' || first === 'skills') return first;
-  const isGits = parts.some((part, i) => part === '.git' && (parts[i + 1] === 'hooks' || parts[i + 1] === 'config'));
-  return isGits ? 'bootstrap' : undefined;
-}
-
-function secretKind(parts: readonly string[]): string | undefined {
-  const name = parts.at(-1) ?? '';
-  if (parts.some((part) => SECRET_FOLDERS.has(part)) || SECRET_FILES.has(name)) return 'is a place for credentials';
-  if (name.startsWith('.env') && name !== '.env.example') return 'usually holds secrets';
-  if (KEY_FILE.test(name)) return 'looks like a private key';
-  if (START_FILES.has(name)) return 'is run whenever a shell starts';
-  return undefined;
 }
 
 function deny(reason: string): PathDecision {

@@ -1,13 +1,22 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, mkdir, open, opendir, realpath, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, opendir, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 import { pin, type Pinned } from './descriptors.ts';
+import {
+  realPlace,
+  requireDirectory,
+  requireFile,
+  requireNoLink,
+  requireOneName,
+  requireUsable,
+} from './path-checks.ts';
 import { readable, refused } from './path-errors.ts';
-import { refuseState, removeIn, replaceIn, sameFile } from './path-inodes.ts';
+import { linksOf, refuseClosed, removeIn, replaceIn, sameFile } from './path-inodes.ts';
 import {
   decidePath,
+  otherPlaces,
   within,
   type PathAccess,
   type PathCaller,
@@ -77,7 +86,13 @@ export class PathGuard {
       const absolute = this.resolve(path);
       const refusal = this.#refuseOutside(absolute, access, caller, roots);
       if (refusal !== undefined) return refusal;
-      return decidePath(await realPlace(absolute), access, caller, roots);
+      const real = await realPlace(absolute);
+      const decision = decidePath(real, access, caller, roots);
+      if (decision.decision === 'deny') return decision;
+      const stat = await lstat(real).catch(() => undefined);
+      if (stat !== undefined) await requireUsable(stat, { path, access }, caller, roots);
+      else if (access === 'write') await requireNoLink(absolute, path);
+      return decision;
     } catch (error) {
       return { decision: 'deny', reason: readable(error, path).message };
     }
@@ -169,12 +184,11 @@ export class PathGuard {
     try {
       await using pinned = await this.#pin(absolute, 'write', use, roots);
       requireFile(pinned, path);
-      if (pinned.stat.nlink > 1) throw refused(`${path} has other names (hard links), so it is not written.`);
+      requireOneName(pinned, path);
       return { path: pinned.path, stat: pinned.stat };
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') throw error;
-      const link = await lstat(absolute).catch(() => undefined);
-      if (link !== undefined) throw refused(`${path} is a link that leads nowhere, so it is not written.`);
+      await requireNoLink(absolute, path);
       return undefined;
     }
   }
@@ -227,7 +241,7 @@ export class PathGuard {
     });
     try {
       allowOrThrow(decidePath(pinned.path, access, use, roots), use);
-      if (pinned.stat.isFile() && pinned.stat.nlink > 1) await refuseState(pinned.stat, roots.home);
+      await refuseClosed(pinned.stat, use, roots);
       return pinned;
     } catch (error) {
       await pinned[Symbol.asyncDispose]();
@@ -247,22 +261,15 @@ export class PathGuard {
 
   async #roots(own: readonly string[] = []): Promise<PathRoots> {
     const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
+    const places = { workspace: await realPlace(resolve(workspace)), home: await realPlace(resolve(home)) };
+    const links = linksOf(places);
+    const opened = await Promise.all([...readRoots, ...own].map((root) => realPlace(resolve(root))));
     return {
-      workspace: await realPlace(resolve(workspace)),
-      home: await realPlace(resolve(home)),
-      readRoots: await Promise.all([...readRoots, ...own].map((root) => realPlace(resolve(root)))),
+      ...places,
+      readRoots: [...opened, ...opened.flatMap((root) => otherPlaces(root, { links }))],
       restrictToWorkspace,
+      links,
     };
-  }
-}
-
-/** The real path of what is there, or would be there: existing parents with their links followed. */
-async function realPlace(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
-    return join(await realPlace(dirname(path)), basename(path));
   }
 }
 
@@ -270,19 +277,6 @@ function kindOf(info: Stats): ListedEntry['kind'] {
   if (info.isFile()) return 'file';
   if (info.isDirectory()) return 'directory';
   return info.isSymbolicLink() ? 'link' : 'other';
-}
-
-function requireFile({ stat }: Pinned, path: string): void {
-  if (stat.isFile()) return;
-  throw refused(
-    stat.isDirectory()
-      ? `${path} is a directory; a file was expected.`
-      : `${path} is not a regular file (a device, pipe or socket), so it is not opened.`,
-  );
-}
-
-function requireDirectory({ stat }: Pinned, path: string): void {
-  if (!stat.isDirectory()) throw refused(`${path} is not a directory.`);
 }
 
 function allowOrThrow(decision: PathDecision, use: PathUse): void {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureDirectory, replaceDurable } from './files.ts';
+import { sessionFolder } from './session-folder.ts';
 
 /** Images kept in memory for the next fold. */
 const CACHED = 16;
@@ -14,6 +15,14 @@ export class MediaStore {
 
   constructor(folder: string) {
     this.#folder = folder;
+  }
+
+  /**
+   * Where the attachments of one session lie, by their names, for its tools to read; the folder need not exist. What
+   * lies beside these folders by its hash belongs to all transcripts, and is open to no tool.
+   */
+  folder(sessionKey: string): string {
+    return sessionFolder(this.#folder, sessionKey);
   }
 
   /** Stores durably; returns the SHA-256 in hex. */

@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { ensureDirectory, replaceDurable } from './files.ts';
-
-/** Longest readable part of a folder's name. */
-const LONGEST = 60;
+import { fileName, sessionFolder } from './session-folder.ts';
 
 /** Results that are too long for the model, each a file of its session that can be read in pages. */
 export class SpillStore {
@@ -15,8 +12,7 @@ export class SpillStore {
 
   /** Where a session's results lie; the folder need not exist. No two sessions share one. */
   folder(sessionKey: string): string {
-    const hash = createHash('sha256').update(Buffer.from(sessionKey, 'utf16le')).digest('hex').slice(0, 16);
-    return join(this.#root, `${fileName(sessionKey)}-${hash}`);
+    return sessionFolder(this.#root, sessionKey);
   }
 
   /** Keeps a text durably, mode 0600; returns its absolute path. The same call id replaces what it kept before. */
@@ -27,14 +23,4 @@ export class SpillStore {
     await replaceDurable(path, text);
     return path;
   }
-}
-
-function fileName(text: string): string {
-  return (
-    text
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9._-]/gu, '_')
-      .replace(/^\.+/u, '_')
-      .slice(0, LONGEST) || '_'
-  );
 }

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { seesPrivate, weakest } from '../security/access.ts';
 import { guardCommand } from '../security/commands.ts';
 import { within } from '../security/path-rules.ts';
 import type { Sandbox } from '../security/sandbox.ts';
@@ -96,7 +97,8 @@ export function createExecTool(options: ExecOptions): Tool {
     const wrapped = await sandbox.wrap({
       command: ['/bin/bash', '-c', params.command],
       cwd: folder,
-      role: context.role,
+      // Where others read along nothing shows what is the owner's alone.
+      role: seesPrivate(context) ? 'owner' : weakest(context.role, 'trusted'),
       network: options.network || params.network === true,
       readRoots: context.readRoots ?? [],
       environment: { ...env, PATH: INSIDE_PATH, HOME: workspace },

@@ -23,9 +23,10 @@ export interface FileAccess {
 export const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit_file', 'apply_patch']);
 
 /** On whose behalf a tool touches a path; an approval covers exactly the path that was shown. */
-export function useOf({ role, taint, approved, readRoots }: ToolContext): PathUse {
+export function useOf({ role, chatType, taint, approved, readRoots }: ToolContext): PathUse {
   return {
     role,
+    ...(chatType === undefined ? {} : { chatType }),
     taint,
     ...(readRoots === undefined ? {} : { readRoots }),
     ...(approved === undefined ? {} : { approved: (path: string) => path === approved }),

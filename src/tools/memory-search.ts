@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { seesPrivate } from '../security/access.ts';
 import { localMinute } from '../util/local-time.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -72,8 +73,8 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   });
 }
 
-function scopeOf({ role, chatType, sessionKey }: ToolContext): 'all' | readonly string[] {
-  return role === 'owner' && chatType === 'direct' ? 'all' : [sessionKey];
+function scopeOf(context: ToolContext): 'all' | readonly string[] {
+  return seesPrivate(context) ? 'all' : [context.sessionKey];
 }
 
 function lineOf({ source, session, at, role, snippet }: FoundMemory, timezone: string | null): string {

@@ -20,7 +20,12 @@ interface RestorePorts {
 }
 
 /** The owner asks for it, and for nothing but what was there before: files that are asked about need no second yes. */
-const OWNER: PathUse = { role: 'owner', taint: { untrusted: false }, approved: () => true };
+const OWNER: PathUse = {
+  role: 'owner',
+  chatType: 'direct',
+  taint: { untrusted: false },
+  approved: () => true,
+};
 
 /**
  * Puts back what changes replaced, oldest first as they were recorded: each file gets what it held before the first of

@@ -1,3 +1,4 @@
+import { localRole } from '../security/access.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { ToolContext, ToolResult } from './tool.ts';
@@ -31,7 +32,7 @@ export async function runToolOnce(
     messageId: id,
     workingDirectory: options.workspace,
     signal: new AbortController().signal,
-    role: 'owner',
+    role: localRole('control-socket'),
     origin: 'user',
     chatType: 'direct',
     taint: { untrusted: false, private: false },

@@ -16,7 +16,8 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
       : channel,
   );
   const bus = { publishInbound: async () => ['accepted' as const] };
-  const manager = new ChannelManager(sources, { bus, clock, random: steadyRandom, log });
+  const people = { isPaired: () => false, knock: async () => {} };
+  const manager = new ChannelManager(sources, { bus, people, clock, random: steadyRandom, log });
   return { clock, log, manager };
 }
 

@@ -17,7 +17,13 @@ function read(message: Fields, access: Partial<ReadingContext['access']> = {}, k
   const context: ReadingContext = {
     channel: 'telegram',
     me: { id: 99, username: 'test_bot' },
-    access: { allowFrom: ['7', '8'], owners: ['7'], groups: { policy: 'mention', allow: [] }, ...access },
+    access: {
+      allowFrom: ['7', '8'],
+      owners: ['7'],
+      groups: { policy: 'mention', allow: [], allowBots: [] },
+      ...access,
+    },
+    isPaired: (id) => id === '555',
     now: NOW,
   };
   return readUpdate(updateBody.parse(update), context);
@@ -55,8 +61,28 @@ test('a direct message becomes a draft with everything the assistant needs', () 
 describe('who may write', () => {
   test('somebody who is not listed is a stranger, wherever they write', () => {
     const from = { ...person, id: 666 };
-    expect(read({ from, text: 'hi', chat: { id: 666, type: 'private' } }).type).toBe('stranger');
-    expect(read({ from, chat: group, ...mention }).type).toBe('stranger');
+    const sender = { id: '666', name: 'Ada L', username: 'ada', isBot: false };
+    const type = 'stranger';
+    expect(read({ from, text: 'hi', chat: { id: 666, type: 'private' } })).toEqual({
+      type,
+      sender,
+      chatId: '666',
+      where: 'direct',
+    });
+    expect(read({ from, chat: group, ...mention })).toEqual({ type, sender, chatId: '-100', where: 'group' });
+    expect(read({ from, chat: group, text: 'to the others' }).type).toBe('nothing');
+  });
+
+  test('somebody who was paired is trusted', () => {
+    expect(draft({ from: { ...person, id: 555 }, text: 'hi' }).role).toBe('trusted');
+  });
+
+  test('a bot that is named is heard in groups as a guest, and never in a direct chat', () => {
+    const groups = { policy: 'mention' as const, allow: [], allowBots: ['98'] };
+    const from = { ...bot, id: 98 };
+    expect(draft({ from, chat: group, ...mention }, { groups })).toMatchObject({ role: 'guest', chatType: 'group' });
+    expect(read({ from, text: 'hi' }, { groups }).type).toBe('nothing');
+    expect(read({ from: { ...bot, id: 97 }, chat: group, ...mention }, { groups }).type).toBe('nothing');
   });
 
   test('a listed person is trusted, an owner is an owner', () => {
@@ -118,17 +144,19 @@ describe('groups', () => {
   });
 
   test('with the policy off no group is heard', () => {
-    expect(read({ chat: group, ...mention }, { groups: { policy: 'off', allow: [] } }).type).toBe('nothing');
+    expect(read({ chat: group, ...mention }, { groups: { policy: 'off', allow: [], allowBots: [] } }).type).toBe(
+      'nothing',
+    );
   });
 
   test('a list of groups is a limit, and lets nobody in unless the policy is open', () => {
-    const elsewhere = { policy: 'mention' as const, allow: ['-200'] };
+    const elsewhere = { policy: 'mention' as const, allow: ['-200'], allowBots: [] };
     expect(read({ chat: group, ...mention }, { groups: elsewhere }).type).toBe('nothing');
     const from = { ...person, id: 666 };
     const stranger = { chat: group, from, ...mention };
-    expect(read(stranger, { groups: { policy: 'mention', allow: ['-100'] } }).type).toBe('stranger');
-    expect(draft(stranger, { groups: { policy: 'open', allow: ['-100'] } }).role).toBe('guest');
-    expect(read(stranger, { groups: { policy: 'open', allow: [] } }).type).toBe('stranger');
+    expect(read(stranger, { groups: { policy: 'mention', allow: ['-100'], allowBots: [] } }).type).toBe('stranger');
+    expect(draft(stranger, { groups: { policy: 'open', allow: ['-100'], allowBots: [] } }).role).toBe('guest');
+    expect(read(stranger, { groups: { policy: 'open', allow: [], allowBots: [] } }).type).toBe('stranger');
   });
 
   test('a topic is a thread of its own, a reply chain in an ordinary group is not', () => {

@@ -91,7 +91,7 @@ describe('receiving', () => {
 });
 
 describe('strangers', () => {
-  test('they are ignored without an answer, and told of once an hour with the way to let them in', async () => {
+  test('they are not heard, may knock, and are told of once an hour with the way to let them in', async () => {
     await using world = await TelegramWorld.open();
     world.server.userSays(666, 'let me in');
     world.server.userSays(666, 'please');
@@ -101,12 +101,40 @@ describe('strangers', () => {
     expect(told).toHaveLength(1);
     expect(told[0]?.fields).toMatchObject({
       senderId: '666',
-      hint: 'To let them in, add "666" to channels.telegram.allowFrom and start again.',
+      hint: 'To let them in, approve the code they were sent (assistant pair list), or add "666" to channels.telegram.allowFrom and start again.',
     });
     expect(new Set(world.server.calls.map(({ method }) => method))).toEqual(new Set(['getMe', 'getUpdates']));
+    const knock = { channel: 'telegram', senderId: '666', chatId: '666', name: 'Person' };
+    await waitFor(() => world.knocks.length > 0);
+    for (const one of world.knocks) expect(one).toEqual(knock);
     await world.clock.advance(3_600_000);
     world.server.userSays(666, 'still here');
     await waitFor(() => world.log.lines.filter(({ message }) => message.startsWith('ignored a message')).length === 2);
+  });
+
+  test('they may not knock in groups, with a button, or as programs', async () => {
+    await using world = await TelegramWorld.open();
+    const mention = { entities: [{ type: 'mention', offset: 0, length: 9 }] };
+    world.server.userSays(-100, '@test_bot let me in', { from: { id: 666 }, ...mention });
+    world.server.userSays(667, 'beep', { from: { is_bot: true } });
+    const { messageId } = world.server.userSays(668, 'x', { from: world.server.bot });
+    world.server.userPresses(669, messageId, 'approve');
+    world.server.userSays(PERSON, 'hello');
+    await waitFor(() => world.accepted.length === 1);
+    await waitFor(() => world.server.unconfirmed.length === 0);
+    expect(world.knocks).toEqual([]);
+  });
+
+  test('who were let in since are heard from their next message on', async () => {
+    await using world = await TelegramWorld.open();
+    world.paired.add('666');
+    world.server.userSays(666, 'hello');
+    await waitFor(() => world.accepted.length === 1);
+    expect(world.accepted[0]).toMatchObject({ role: 'trusted', sender: { id: '666' } });
+    world.paired.delete('666');
+    world.server.userSays(666, 'still there?');
+    await waitFor(() => world.knocks.length === 1);
+    expect(world.accepted).toHaveLength(1);
   });
 
   test('a name in allowFrom lets nobody in and says how to find the number', async () => {

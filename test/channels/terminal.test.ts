@@ -8,6 +8,8 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   world.outlets.channels.set('terminal', terminal);
   await terminal.start({
     accept: async () => [],
+    isPaired: () => false,
+    knock: async () => {},
     wake: (chatId) => world.outlets.tell('terminal', chatId),
     fail: () => {},
     clock: world.clock,
@@ -64,6 +66,8 @@ test('somebody attached before the channel runs is reached when it does', async 
   world.outlets.channels.set('terminal', late);
   await late.start({
     accept: async () => [],
+    isPaired: () => false,
+    knock: async () => {},
     wake: (chatId) => world.outlets.tell('terminal', chatId),
     fail: () => {},
     clock: world.clock,

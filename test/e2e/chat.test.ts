@@ -8,14 +8,17 @@ const said = (world: Parameters<typeof chatOf>[0], count: number): Promise<unkno
   waitFor(() => chatOf(world).length >= count, { what: `${count} replies` });
 
 describe('the chat', () => {
-  test('strangers are not answered and their text never reaches the model', async () => {
+  test('strangers get no answer, only a code for the owner, and their text never reaches the model', async () => {
     await using world = await startWorld();
     world.model.reply('hi owner');
     world.telegram.userSays(999, 'let me in');
     world.telegram.userSays(OWNER, 'hello');
     await said(world, 1);
     expect(world.model.requests).toHaveLength(1);
-    expect(chatOf(world, 999)).toEqual([]);
+    await waitFor(() => chatOf(world, 999).length > 0);
+    expect(chatOf(world, 999)).toEqual([
+      expect.stringMatching(/^I do not know you, so I can not read what you write\./u),
+    ]);
   });
 
   test('an update that the platform repeats gets no second turn, also across a restart', async () => {

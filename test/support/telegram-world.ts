@@ -1,5 +1,5 @@
 import { SendError, type OutgoingPart } from '../../src/channels/channel.ts';
-import { ChannelManager } from '../../src/channels/manager.ts';
+import { ChannelManager, type ChannelPeople } from '../../src/channels/manager.ts';
 import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
@@ -15,6 +15,9 @@ export class TelegramWorld implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly log = recordingLog();
   readonly accepted: InboundDraft[] = [];
+  /** Who was let in by pairing. */
+  readonly paired = new Set<string>();
+  readonly knocks: Parameters<ChannelPeople['knock']>[0][] = [];
   /** Each call of accept: the texts of its batch. */
   readonly batches: (readonly string[])[] = [];
   readonly manager: ChannelManager;
@@ -32,6 +35,10 @@ export class TelegramWorld implements AsyncDisposable {
     };
     this.manager = new ChannelManager([channelSource('telegram', full, { random: steadyRandom })], {
       bus: { publishInbound },
+      people: {
+        isPaired: (_channel, id) => this.paired.has(id),
+        knock: async (knock) => void this.knocks.push(knock),
+      },
       clock: this.clock,
       random: steadyRandom,
       log: this.log,

@@ -1,6 +1,6 @@
 import type { ToolContext } from '../../src/tools/tool.ts';
 
-/** The context of a call by the owner, whom nobody can ask; a test names what is different. */
+/** The context of a call by the owner in a direct chat, whom nobody can ask; a test names what is different. */
 export function testToolContext(overrides: Partial<ToolContext> = {}): ToolContext {
   return {
     sessionKey: 'terminal:test',
@@ -11,6 +11,7 @@ export function testToolContext(overrides: Partial<ToolContext> = {}): ToolConte
     signal: new AbortController().signal,
     role: 'owner',
     origin: 'user',
+    chatType: 'direct',
     taint: { untrusted: false, private: false },
     approve: async () => ({ approved: false, reason: 'nobody is there' }),
     progress: () => {},

@@ -168,7 +168,7 @@ describe('empty oldText', () => {
     await using files = await fileTools();
     await mkdir(join(files.workspace, 'sub'));
     const answer = await files.call('edit_file', { path: 'sub', oldText: '', newText: 'x' });
-    expect(answer.output).toBe('sub is a directory; a file was expected.');
+    expect(answer.output).toBe('Refused: sub is a directory; a file was expected.');
   });
 });
 

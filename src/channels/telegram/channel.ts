@@ -8,6 +8,7 @@ import {
   type ChannelContext,
   type ChannelHealth,
   type OutgoingPart,
+  type Stranger,
 } from '../channel.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
@@ -154,8 +155,10 @@ export class TelegramChannel implements Channel {
     const { clock, log } = context;
     const now = clock.now();
     const { allowFrom, owners, groups } = this.#options;
-    const reading = { channel: this.name, me, access: { allowFrom, owners, groups }, now };
+    const isPaired = (id: string): boolean => context.isPaired(id);
+    const reading = { channel: this.name, me, access: { allowFrom, owners, groups }, isPaired, now };
     const drafts = [];
+    const strangers = new Map<string, Stranger>();
     const pressed: string[] = [];
     for (const update of updates) {
       const parsed = updateBody.safeParse(update);
@@ -164,11 +167,16 @@ export class TelegramChannel implements Channel {
         continue;
       }
       const read = readUpdate(parsed.data, reading);
-      if (read.type === 'stranger') this.#strangers.note(read.sender, now, log);
+      if (read.type === 'stranger') {
+        const { sender, chatId, where } = read;
+        this.#strangers.note(sender, now, log);
+        if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
+      }
       if (read.type === 'message') drafts.push(read.draft);
       if (parsed.data.callback_query !== undefined) pressed.push(parsed.data.callback_query.id);
     }
     if (drafts.length > 0) await context.accept(drafts);
+    await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
     for (const id of pressed) void this.#confirmPress(id, context);
   }
 

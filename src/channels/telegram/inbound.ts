@@ -1,5 +1,5 @@
 import type { InboundDraft, ReplyReference, Sender } from '../../bus/messages.ts';
-import { decideAccess } from '../../security/access.ts';
+import { decideAccess, type AccessDecision } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import type { TelegramOptions } from './options.ts';
 import type {
@@ -16,10 +16,11 @@ const REPLY_TEXT_LIMIT = 1_000;
 /** A text this long was probably cut at the limit of 4096 units. */
 const SPLIT_LENGTH = 3_890;
 
-/** What an update is to the assistant. `nothing`: no message from a person, or not meant for the bot. */
+/** What an update is to the assistant. `nothing`: no message that may be heard, or not meant for the bot. */
 export type Reading =
   | { readonly type: 'message'; readonly draft: InboundDraft }
-  | { readonly type: 'stranger'; readonly sender: Sender }
+  /** An unknown person means the bot. */
+  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
   | { readonly type: 'nothing' };
 
 const nothing: Reading = { type: 'nothing' };
@@ -28,6 +29,7 @@ export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
   readonly access: Pick<TelegramOptions, 'allowFrom' | 'owners' | 'groups'>;
+  readonly isPaired: (senderId: string) => boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -37,17 +39,12 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   if (update.callback_query !== undefined) return readPress(update.callback_query, context);
   const message = update.message ?? update.edited_message;
   const from = message?.from;
-  if (message === undefined || from === undefined || from.is_bot) return nothing;
-  const { channel, me, access, now } = context;
-  const chatType = message.chat.type === 'private' ? 'direct' : 'group';
-  const chatId = String(message.chat.id);
-  if (chatType === 'group' && !isGroupHeard(message, access.groups)) return nothing;
-  const sender = senderOf(from);
-  const { allowFrom, owners, groups } = access;
-  const open = groups.policy === 'open' ? groups : undefined;
-  const decision = decideAccess({ senderId: sender.id, chatType, chatId, allowFrom, owners, groups: open });
-  if (!decision.allowed) return { type: 'stranger', sender };
+  if (message === undefined || from === undefined || message.chat.type === 'channel') return nothing;
+  const { channel, me, now } = context;
+  const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
+  if (!decision.allowed && decision.stranger === null) return nothing;
   if (chatType === 'group' && !isAddressed(message, me)) return nothing;
+  if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };
   const text = textOf(message, me);
   const edited = update.message === undefined;
   if (text === undefined || (edited && message.text === undefined && message.caption === undefined)) return nothing;
@@ -82,14 +79,9 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
 /** A button under one of the bot's own messages: whoever may press it, it says what they mean. */
 function readPress({ id, from, data, message }: TelegramCallback, context: ReadingContext): Reading {
   if (message === undefined || data === undefined || from.is_bot) return nothing;
-  const { channel, me, access, now } = context;
-  const chatType = message.chat.type === 'private' ? 'direct' : 'group';
-  const chatId = String(message.chat.id);
-  const sender = senderOf(from);
-  const { allowFrom, owners, groups } = access;
-  const open = groups.policy === 'open' ? groups : undefined;
-  const decision = decideAccess({ senderId: sender.id, chatType, chatId, allowFrom, owners, groups: open });
-  if (!decision.allowed) return { type: 'stranger', sender };
+  const { channel, me, now } = context;
+  const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
+  if (!decision.allowed) return nothing;
   const threadId = threadOf(message);
   return {
     type: 'message',
@@ -115,6 +107,20 @@ function readPress({ id, from, data, message }: TelegramCallback, context: Readi
   };
 }
 
+/** Who writes or presses, where, and whether they may. */
+function speakerOf(
+  from: TelegramUser,
+  chat: TelegramMessage['chat'],
+  { me, access, isPaired }: ReadingContext,
+): Pick<InboundDraft, 'chatType' | 'chatId' | 'sender'> & { readonly decision: AccessDecision } {
+  const chatType = chat.type === 'private' ? 'direct' : 'group';
+  const chatId = String(chat.id);
+  const sender = senderOf(from);
+  const who = { id: sender.id, isBot: sender.isBot, isSelf: from.id === me.id };
+  const decision = decideAccess({ via: 'channel', settings: access, isPaired, chatType, chatId, sender: who });
+  return { chatType, chatId, sender, decision };
+}
+
 function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
@@ -124,11 +130,6 @@ function burstOf(message: TelegramMessage): { readonly burst?: 'album' | 'forwar
   if (message.media_group_id !== undefined) return { burst: 'album' };
   if (isForward(message)) return { burst: 'forward' };
   return (message.text?.length ?? 0) >= SPLIT_LENGTH ? { burst: 'split' } : {};
-}
-
-function isGroupHeard({ chat }: TelegramMessage, { policy, allow }: TelegramOptions['groups']): boolean {
-  if (policy === 'off' || chat.type === 'channel') return false;
-  return allow.length === 0 || allow.includes('*') || allow.includes(String(chat.id));
 }
 
 function senderOf(from: TelegramUser): Sender {

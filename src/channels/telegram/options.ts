@@ -18,8 +18,10 @@ export const telegramOptions = z.object({
   groups: z
     .object({
       policy: z.enum(['mention', 'open', 'off']).default('mention'),
-      /** Ids of the groups it answers in; empty is every group. With the policy `open` their members are guests. */
+      /** Ids of the groups it takes part in; empty is every group. With the policy `open` members of those are guests. */
       allow: z.array(z.coerce.string()).default([]),
+      /** Ids of other bots that it listens to. */
+      allowBots: z.array(z.coerce.string()).default([]),
     })
     .prefault({}),
 });

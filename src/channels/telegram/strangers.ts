@@ -24,7 +24,7 @@ export class Strangers {
       senderId: id,
       ...(name === undefined ? {} : { name }),
       ...(username === undefined ? {} : { username }),
-      hint: `To let them in, add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
+      hint: `To let them in, approve the code they were sent (assistant pair list), or add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
     });
   }
 }

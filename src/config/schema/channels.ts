@@ -7,11 +7,13 @@ const groups = z
       .enum(['mention', 'open', 'off'])
       .default('mention')
       .describe('When it answers in groups: when mentioned, always when it has something to say, never.'),
-    allow: ids('Ids of the groups it answers in; empty: all groups it was invited to.'),
+    allow: ids(
+      'Ids of the groups it takes part in; empty: every group it was added to. With the policy `open` the members of those named here may speak, as guests.',
+    ),
     followUpSeconds: count(60, 0, 'So long after an answer its sender may go on without a mention.'),
     debounceMs: count(1000, 0, 'How long a group message waits for more, in milliseconds.'),
     contextMinutes: count(60, 0, 'How old the talk before a mention may be to be read along.'),
-    allowBots: ids('Ids of other bots it listens to.'),
+    allowBots: ids('Ids of other bots it listens to in groups, as guests.'),
     botTurnsPerHour: count(10, 0, 'Most turns an hour that other bots may start.'),
   })
   .prefault({})
@@ -20,7 +22,9 @@ const groups = z
 const base = {
   kind: text().optional().describe('`telegram`, `discord`, `slack` or a plugin’s; left out: the entry’s own name.'),
   enabled: flag(true, 'Whether it is connected.'),
-  allowFrom: ids('Ids of the people it listens to: none when empty, everybody (as guests) with `"*"`.'),
+  allowFrom: ids(
+    'Ids of the people it listens to, beside those who were paired: none when empty, everybody (as guests) with `"*"`.',
+  ),
   owners: ids('Ids of its owners; empty: the only one in `allowFrom`, if it is one.'),
   stream: flag(true, 'Whether an answer is shown while it is written.'),
   groups,

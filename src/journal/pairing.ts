@@ -1,0 +1,223 @@
+import type { Row } from '../storage/database.ts';
+import { AppError } from '../util/errors.ts';
+import type { Random } from '../util/random.ts';
+import { cut, plural } from '../util/text.ts';
+import type { Outbox } from './outbox.ts';
+import type { People, Person } from './people.ts';
+import type { LedgerPorts } from './rows.ts';
+
+/** Somebody who was given a code that may still be approved. */
+export interface PairingRequest {
+  readonly channel: string;
+  readonly id: string;
+  readonly name: string | null;
+  readonly code: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** An unknown person wrote in a direct chat. What they wrote is not told. */
+export interface Knock {
+  readonly channel: string;
+  readonly senderId: string;
+  readonly name?: string | undefined;
+  readonly chatId: string;
+}
+
+type PairingPorts = LedgerPorts & { readonly outbox: Outbox; readonly people: People; readonly random: Random };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** 32 signs that look unlike each other, so that 5 bits give each the same chance. */
+const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
+const CODE_LENGTH = 8;
+const CODE_MS = 10 * MINUTE_MS;
+/** A sender gets a code at most this often. */
+const EVERY_MS = HOUR_MS;
+/** Codes of a channel that wait for approval. */
+const MOST_PENDING = 3;
+/** Codes that a channel sends in an hour, whoever asks. */
+const MOST_HOURLY = 10;
+const LONGEST_NAME = 60;
+
+/** Wrong codes, in an hour, after which none is taken for a while. */
+const MOST_WRONG = 5;
+const LOCK_MS = 15 * MINUTE_MS;
+
+/** Codes by which strangers are let in. Nothing that they write is kept but their name. */
+export class Pairing {
+  readonly #ports: PairingPorts;
+
+  constructor(ports: PairingPorts) {
+    this.#ports = ports;
+  }
+
+  /** Gives an unknown person a code, if the rules allow it; true when it is on disk, waiting to be sent. */
+  async knock(knock: Knock): Promise<boolean> {
+    if (!this.#mayHaveCode(knock)) return false;
+    return await this.#ports.db.write(() => this.#mayHaveCode(knock) && this.#giveCode(knock));
+  }
+
+  /** Codes that may be approved, oldest first. */
+  pending(): readonly PairingRequest[] {
+    const { db, clock } = this.#ports;
+    return db
+      .all('SELECT * FROM pairing WHERE expires_at > ? ORDER BY created_at, channel, user_id', clock.now())
+      .map((row) => ({
+        channel: row.text('channel'),
+        id: row.text('user_id'),
+        name: row.textOrNull('name'),
+        code: row.text('code'),
+        expiresAt: row.number('expires_at'),
+      }));
+  }
+
+  /** Until when no code is taken, milliseconds since 1970; null: codes are taken. */
+  lockedUntil(): number | null {
+    const { db, clock } = this.#ports;
+    const until = db.get('SELECT locked_until FROM pairing_tries')?.number('locked_until') ?? 0;
+    const now = clock.now();
+    // A clock that was set back must not lock for longer.
+    return until > now && until <= now + LOCK_MS ? until : null;
+  }
+
+  /**
+   * Lets in whom a code was given to, who is told once. Throws an `AppError`: `pairing-code` when no such code waits,
+   * `pairing-locked` when too many were wrong.
+   */
+  async approve(code: string, by: string): Promise<Person> {
+    const { db } = this.#ports;
+    const outcome = await db.write(() => {
+      if (this.lockedUntil() !== null) return 'locked';
+      const row = this.#waiting(code);
+      return row === undefined ? this.#wrong() : this.#letIn(row, by);
+    });
+    if (typeof outcome === 'object') return outcome;
+    if (outcome === 'locked') throw this.#locked();
+    const left = plural(outcome, 'wrong try', 'wrong tries');
+    throw new AppError(
+      'pairing-code',
+      `No code like that waits for approval. Codes are valid for ${CODE_MS / MINUTE_MS} minutes; after ${left} more none is taken for ${LOCK_MS / MINUTE_MS} minutes.`,
+    );
+  }
+
+  #mayHaveCode({ channel, senderId }: Knock): boolean {
+    const { db, clock } = this.#ports;
+    const now = clock.now();
+    const recent = db.all(
+      'SELECT user_id, expires_at FROM pairing WHERE channel = ? AND created_at > ? AND created_at <= ?',
+      channel,
+      now - EVERY_MS,
+      now,
+    );
+    if (recent.length >= MOST_HOURLY || recent.some((row) => row.text('user_id') === senderId)) return false;
+    return recent.filter((row) => row.number('expires_at') > now).length < MOST_PENDING;
+  }
+
+  #giveCode({ channel, senderId, name, chatId }: Knock): true {
+    const { db, clock, outbox, newId } = this.#ports;
+    const now = clock.now();
+    const code = this.#newCode();
+    db.run('DELETE FROM pairing WHERE created_at <= ? OR created_at > ?', now - EVERY_MS, now);
+    db.run(
+      'INSERT OR REPLACE INTO pairing (channel, user_id, chat, name, code, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      channel,
+      senderId,
+      chatId,
+      name === undefined ? null : cut(name, LONGEST_NAME),
+      code,
+      now,
+      now + CODE_MS,
+    );
+    outbox.insert(
+      notice({
+        id: `pairing:${newId()}`,
+        channel,
+        chatId,
+        text: `I do not know you, so I can not read what you write. If my owner is to let you in, give them this code: \`${code}\`. It is valid for ${CODE_MS / MINUTE_MS} minutes.`,
+        expiresAt: now + CODE_MS,
+      }),
+    );
+    return true;
+  }
+
+  #newCode(): string {
+    const bytes = this.#ports.random.bytes(CODE_LENGTH);
+    return [...bytes].map((byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
+  }
+
+  /** However it was typed: in small letters, with spaces or dashes. */
+  #waiting(code: string): Row | undefined {
+    const { db, clock } = this.#ports;
+    const typed = code.toUpperCase().replace(/[\s-]/gu, '');
+    return db.get('SELECT * FROM pairing WHERE code = ? AND expires_at > ?', typed, clock.now());
+  }
+
+  #letIn(row: Row, by: string): Person {
+    const { db, clock, outbox, people, newId } = this.#ports;
+    const now = clock.now();
+    const channel = row.text('channel');
+    const person: Person = {
+      channel,
+      id: row.text('user_id'),
+      name: row.textOrNull('name'),
+      role: 'trusted',
+      addedAt: now,
+      addedBy: by,
+    };
+    people.insert(person);
+    db.run('DELETE FROM pairing WHERE channel = ? AND user_id = ?', channel, person.id);
+    db.run('DELETE FROM pairing_tries');
+    outbox.insert(
+      notice({
+        id: `paired:${newId()}`,
+        channel,
+        chatId: row.text('chat'),
+        text: 'You may write to me now. What you wrote before did not reach me.',
+        expiresAt: now + DAY_MS,
+      }),
+    );
+    return person;
+  }
+
+  /** Counts a wrong code; returns how many more are borne. */
+  #wrong(): number | 'locked' {
+    const { db, clock } = this.#ports;
+    const now = clock.now();
+    const row = db.get('SELECT wrong, since FROM pairing_tries');
+    const since = row?.number('since') ?? now;
+    const isRecent = since <= now && now - since < HOUR_MS;
+    const wrong = (isRecent ? (row?.number('wrong') ?? 0) : 0) + 1;
+    const isLocked = wrong >= MOST_WRONG;
+    db.run(
+      'INSERT OR REPLACE INTO pairing_tries (one, wrong, since, locked_until) VALUES (1, ?, ?, ?)',
+      isLocked ? 0 : wrong,
+      isRecent ? since : now,
+      isLocked ? now + LOCK_MS : 0,
+    );
+    return isLocked ? 'locked' : MOST_WRONG - wrong;
+  }
+
+  #locked(): AppError {
+    const leftMs = (this.lockedUntil() ?? 0) - this.#ports.clock.now();
+    const minutes = plural(Math.max(1, Math.ceil(leftMs / MINUTE_MS)), 'minute');
+    return new AppError(
+      'pairing-locked',
+      `${MOST_WRONG} codes were wrong, so none is taken for ${minutes}, not even a right one.`,
+    );
+  }
+}
+
+function notice({ id, channel, chatId, text, expiresAt }: Notice): Parameters<Outbox['insert']>[0] {
+  return { message: { id, channel, chatId, kind: 'notice', text, media: [], expiresAt, metadata: {} }, parts: [] };
+}
+
+interface Notice {
+  readonly id: string;
+  readonly channel: string;
+  readonly chatId: string;
+  readonly text: string;
+  readonly expiresAt: number;
+}

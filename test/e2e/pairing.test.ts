@@ -1,0 +1,170 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+const STRANGER = 77;
+const SECRET_TEXT = 'xylophone-in-the-cellar';
+
+const codesTo = (world: World, chat: number): readonly string[] =>
+  chatOf(world, chat).flatMap((text) => /this code: (?<code>\S{8})\./u.exec(text)?.groups?.['code'] ?? []);
+
+/** Somebody who is not known writes; resolves with the code that they are sent. */
+async function knock(world: World, chat = STRANGER, text = SECRET_TEXT): Promise<string> {
+  world.telegram.userSays(chat, text);
+  return waitFor(() => codesTo(world, chat)[0], { what: 'a code' });
+}
+
+async function say(world: World, text: string, chat = OWNER): Promise<string> {
+  const before = chatOf(world, chat).length;
+  world.telegram.userSays(chat, text);
+  await waitFor(() => chatOf(world, chat).length > before, { what: `a reply to ${text}` });
+  return chatOf(world, chat)[before] ?? '';
+}
+
+/** Everything that came before is dealt with: the bot fetched it, and the owner had an answer after it. */
+async function settled(world: World): Promise<void> {
+  await say(world, '/usage');
+}
+
+/** All that is on disk in the home, as text. */
+async function onDisk(world: World): Promise<string> {
+  const names = await readdir(world.home, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile());
+  const texts = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  return texts.join('\n');
+}
+
+describe('a stranger in a direct chat', () => {
+  test('is sent a code once and otherwise met with silence; nothing of what they write is read or kept', async () => {
+    await using world = await startWorld();
+    await knock(world);
+    for (const text of ['/status', '/stop', '/help', '/pair list', ',exec command=id', `${SECRET_TEXT} again`]) {
+      world.telegram.userSays(STRANGER, text);
+    }
+    const { messageId } = world.telegram.userSays(STRANGER, 'helo', { photo: [{ file_id: 'p', file_unique_id: 'p' }] });
+    world.telegram.userEdits(STRANGER, messageId, SECRET_TEXT);
+    await settled(world);
+    expect(chatOf(world, STRANGER)).toHaveLength(1);
+    const toThem = world.telegram.calls.filter(({ payload }) => String(payload['chat_id']) === String(STRANGER));
+    expect(toThem.map(({ method }) => method)).toEqual(['sendMessage']);
+    expect(world.telegram.calls.filter(({ method }) => method === 'getFile')).toEqual([]);
+    expect(world.model.requests).toEqual([]);
+    await world.restart();
+    world.telegram.userSays(STRANGER, 'now?');
+    await settled(world);
+    expect(chatOf(world, STRANGER)).toHaveLength(1);
+    expect(await onDisk(world)).not.toContain(SECRET_TEXT);
+  });
+
+  test('can not let themselves in, nor read who is', async () => {
+    await using world = await startWorld();
+    const code = await knock(world);
+    world.telegram.userSays(STRANGER, `/pair ${code}`);
+    await settled(world);
+    expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [], pending: [{ code }] });
+  });
+
+  test('can not flood: four accounts at once get three codes', async () => {
+    await using world = await startWorld();
+    for (const chat of [71, 72, 73, 74]) world.telegram.userSays(chat, 'hi');
+    await settled(world);
+    await waitFor(() => [71, 72, 73].every((chat) => chatOf(world, chat).length === 1));
+    expect(chatOf(world, 74)).toEqual([]);
+  });
+});
+
+describe('in a group', () => {
+  test('a stranger is met with silence, and gets no code', async () => {
+    await using world = await startWorld();
+    const mention = { entities: [{ type: 'mention', offset: 0, length: 9 }] };
+    world.telegram.userSays(-100, `@test_bot ${SECRET_TEXT}`, { ...mention, from: { id: STRANGER } });
+    world.telegram.userSays(-100, SECRET_TEXT, { from: { id: STRANGER } });
+    await settled(world);
+    expect([chatOf(world, -100), chatOf(world, STRANGER)]).toEqual([[], []]);
+    expect(await world.assistant.request('pairList', {})).toMatchObject({ pending: [] });
+    expect(world.model.requests).toEqual([]);
+    expect(await onDisk(world)).not.toContain(SECRET_TEXT);
+  });
+});
+
+describe('the owner', () => {
+  test('lets somebody in with /pair CODE; they are told once and heard from their next message on', async () => {
+    await using world = await startWorld();
+    const code = await knock(world);
+    expect(await say(world, '/pair')).toMatch(
+      new RegExp(`^.*telegram:77 Person waits with the code ${code}, until `, 'u'),
+    );
+    expect(await say(world, `/pair ${code}`)).toBe('telegram:77 Person may write to me now.');
+    await waitFor(() => chatOf(world, STRANGER).length === 2);
+    expect(chatOf(world, STRANGER)[1]).toMatch(/^You may write to me now\./u);
+    expect(world.model.requests).toEqual([]);
+
+    world.model.setHandler(() => 'Welcome.');
+    expect(await say(world, 'hello', STRANGER)).toBe('Welcome.');
+    expect(world.model.requests[0]?.view.tools).not.toContain('exec');
+    expect(JSON.stringify(world.model.requests[0]?.body)).toContain('Person (trusted)');
+    expect(JSON.stringify(world.model.requests[0]?.body)).not.toContain(SECRET_TEXT);
+    expect(await say(world, '/pair', STRANGER)).toBe('/pair is for the owner only.');
+    // The owner is who they were before there was anybody else.
+    expect(await say(world, '/pair')).toMatch(/telegram:77 Person, since .*, by telegram:42$/u);
+    await world.restart();
+    expect(await say(world, 'still here', STRANGER)).toBe('Welcome.');
+  });
+
+  test('shuts them out again with /pair remove, without a restart', async () => {
+    await using world = await startWorld();
+    await say(world, `/pair ${await knock(world)}`);
+    expect(await say(world, '/pair remove telegram:77')).toBe('telegram:77 Person may not write to me any more.');
+    expect(await say(world, '/pair remove telegram:77')).toMatch(/was not let in by a code/u);
+    expect(await say(world, '/pair remove telegram:42')).toMatch(/let in by the configuration/u);
+    await waitFor(() => chatOf(world, STRANGER).length === 2);
+    world.telegram.userSays(STRANGER, SECRET_TEXT);
+    await waitFor(() => codesTo(world, STRANGER).length === 2);
+    expect(world.model.requests).toEqual([]);
+  });
+
+  test('is told when codes were wrong, and after five of them that none is taken for 15 minutes', async () => {
+    await using world = await startWorld();
+    const code = await knock(world);
+    expect(await say(world, '/pair WRONGWRO')).toMatch(/^No code like that waits.*4 wrong tries/su);
+    for (let n = 0; n < 3; n += 1) await say(world, '/pair WRONGWRO');
+    expect(await say(world, '/pair WRONGWRO')).toMatch(/^5 codes were wrong, so none is taken for 15 minutes/u);
+    expect(await say(world, `/pair ${code}`)).toMatch(/none is taken for 15 minutes/u);
+    expect(await say(world, '/pair')).toContain('Too many codes were wrong: none is taken until');
+    expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [] });
+  });
+
+  test('does not do it in a group, where others read along', async () => {
+    await using world = await startWorld({ config: { channels: { telegram: { groups: { debounceMs: 0 } } } } });
+    await knock(world);
+    const command = { entities: [{ type: 'bot_command', offset: 0, length: 14 }], from: { id: OWNER } };
+    world.telegram.userSays(-100, '/pair@test_bot', command);
+    await waitFor(() => chatOf(world, -100).length === 1);
+    expect(chatOf(world, -100)).toEqual(['Others read along here: write /pair in our direct chat.']);
+  });
+
+  test('sees the name of a stranger as a name, whatever it looks like', async () => {
+    await using world = await startWorld();
+    const from = { first_name: '[free `money`](https://evil.example)\u202E\u0007', last_name: 'x'.repeat(300) };
+    world.telegram.userSays(STRANGER, 'hi', { from });
+    await waitFor(() => codesTo(world, STRANGER)[0]);
+    await say(world, '/pair');
+    const html = String(world.telegram.calls.findLast(({ method }) => method === 'sendMessage')?.payload['text']);
+    expect(html).not.toContain('<a ');
+    expect(html).toContain("[free 'money'](https://evil.example)");
+    expect(html).not.toContain('\u202E');
+    expect(html.length).toBeLessThan(250);
+  });
+});
+
+test('somebody let in on one bot is a stranger to another', async () => {
+  await using world = await startWorld();
+  await world.assistant.request('pairApprove', { code: await knock(world) });
+  const list = await world.assistant.request('pairList', {});
+  expect(list.people).toMatchObject([{ channel: 'telegram', id: '77', name: 'Person', addedBy: 'terminal' }]);
+  await expect(world.assistant.request('pairRemove', { person: 'telegram2:77' })).rejects.toMatchObject({
+    code: 'pairing-person',
+  });
+});

@@ -1,0 +1,298 @@
+import { execFileSync } from 'node:child_process';
+import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MediaStore } from '../../src/storage/media.ts';
+import { SpillStore } from '../../src/storage/spill.ts';
+import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED } from '../support/path-world.ts';
+
+describe('other spellings of the same place', () => {
+  const spellings: readonly ((home: string) => string)[] = [
+    (home) => `${home}/config.json`,
+    (home) => `/${home}/config.json`,
+    (home) => `${home}//config.json`,
+    (home) => `${home}/./config.json`,
+    (home) => `${home}/config.json/`,
+    (home) => `${home}/config.json/.`,
+    (home) => `${home}/workspace/../config.json`,
+    (home) => `${home}/sessions/../config.json`,
+    () => '../config.json',
+    () => './/..//config.json',
+    () => 'notes/../../config.json',
+    () => '~/assistant/config.json',
+    () => '~//assistant/./config.json',
+    (home) => `${home}/CONFIG.JSON`,
+    (home) => `${home}/Config.Json`,
+    (home) => `${home.toUpperCase()}/config.json`,
+    (home) => `${home}/con\u200Cfig.json`,
+    (home) => `${home}/ｃｏｎｆｉｇ.json`,
+    (home) => `${home}/SE\u017F\u017FIONS/one.jsonl`,
+    (home) => `/proc/self/root${home}/config.json`,
+    (home) => `/proc/self/cwd/../..${home}/config.json`,
+  ];
+
+  test.each(spellings.map((spelling) => [spelling('HOME'), spelling] as const))(
+    '%s is closed, with and without the restriction',
+    async (_, spelling) => {
+      await using world = await pathWorld();
+      await symlink(world.home, join(world.root, 'user', 'assistant'));
+      const path = spelling(world.home);
+      for (const restrictToWorkspace of [true, false]) {
+        const guard = world.guard({ restrictToWorkspace });
+        for (const access of ['read', 'write'] as const) {
+          expect(await guard.check(path, access, OWNER)).toMatchObject({ decision: 'deny' });
+        }
+        await expect(readThrough(guard, path)).rejects.toThrow(/state|outside|system/u);
+        await expect(guard.writeFile(path, Buffer.from('x'), OWNER)).rejects.toThrow(/state|outside|system/u);
+        await expect(guard.list(path, OWNER)).rejects.toThrow(/state|outside|system/u);
+      }
+      expect(await readFile(join(world.home, 'config.json'), 'utf8')).toBe('CONFIG');
+    },
+  );
+
+  test.each(['memory/x', 'MEMORY/x', 'Memory//x', 'mem\u200Bory/x', './notes/../memory/x', 'user.md', 'USER.MD'])(
+    '%s is as private as its usual name',
+    async (path) => {
+      await using world = await pathWorld();
+      expect(await world.guard().check(path, 'read', GUEST)).toMatchObject({ decision: 'deny', reason: /private/u });
+    },
+  );
+
+  test.each([
+    '.Git/Hooks/pre-commit',
+    'sKILLS/x/SKILL.md',
+    'ſoul.md',
+    'agent\u017F.md',
+    'ＳＯＵＬ.md',
+    'repo/.git/config',
+  ])('%s is as protected as its usual name', async (path) => {
+    await using world = await pathWorld();
+    expect(await world.guard().check(path, 'write', TAINTED)).toMatchObject({ decision: 'ask' });
+  });
+
+  test.each(['cron/jobs.json', 'Cron/Jobs.JSON', './cron//jobs.json', 'cron/x/../jobs.json'])(
+    '%s is never written',
+    async (path) => {
+      await using world = await pathWorld();
+      expect(await world.guard().check(path, 'write', OWNER)).toMatchObject({ decision: 'deny', reason: /cron tool/u });
+      await expect(world.guard().writeFile(path, Buffer.from('[]'), OWNER)).rejects.toThrow(/cron tool/u);
+    },
+  );
+});
+
+describe('state that lies elsewhere', () => {
+  test('is closed where a link in the home leads to it', async () => {
+    await using world = await pathWorld();
+    const { home, root, workspace } = world;
+    await rename(join(home, 'sessions'), join(root, 'outside', 'tapes'));
+    await symlink(join(root, 'outside', 'tapes'), join(home, 'sessions'));
+    await rename(join(home, 'config.json'), join(workspace, 'notes', 'settings.json'));
+    await symlink(join(workspace, 'notes', 'settings.json'), join(home, 'config.json'));
+    const guard = world.guard({ restrictToWorkspace: false });
+    for (const path of [join(root, 'outside', 'tapes', 'one.jsonl'), join(home, 'sessions', 'one.jsonl')]) {
+      await expect(readThrough(guard, path)).rejects.toThrow(/configuration or state/u);
+    }
+    await expect(readThrough(guard, 'notes/settings.json')).rejects.toThrow(/configuration or state/u);
+    expect((await guard.list('notes', OWNER)).entries).toEqual([]);
+    expect(await readThrough(guard, join(root, 'outside', 'secret.txt'))).toBe('OUTSIDE');
+  });
+
+  test('protected places of the workspace are protected where links lead', async () => {
+    await using world = await pathWorld();
+    const { workspace } = world;
+    await mkdir(join(workspace, 'vault'));
+    await writeFile(join(workspace, 'vault', 'soul.txt'), 'soul');
+    await symlink('vault/soul.txt', join(workspace, 'SOUL.md'));
+    await mkdir(join(workspace, 'brain'));
+    await writeFile(join(workspace, 'brain', 'MEMORY.md'), 'private');
+    await symlink('brain', join(workspace, 'memory'));
+    const guard = world.guard();
+    expect(await guard.check('vault/soul.txt', 'write', TAINTED)).toMatchObject({ decision: 'ask' });
+    expect(await guard.check('SOUL.md', 'write', TAINTED)).toMatchObject({ decision: 'ask' });
+    await expect(readThrough(guard, 'brain/MEMORY.md', GUEST)).rejects.toThrow(/private/u);
+    expect((await guard.list('.', GUEST)).entries.map(({ name }) => name)).not.toContain('brain');
+    expect(await readThrough(guard, 'brain/MEMORY.md')).toBe('private');
+  });
+});
+
+describe('links that lead to nothing', () => {
+  test('do not tell whether there is something outside', async () => {
+    await using world = await pathWorld();
+    const { root, workspace } = world;
+    await symlink(join(root, 'outside', 'missing.txt'), join(workspace, 'far'));
+    await symlink('far', join(workspace, 'farther'));
+    await symlink('missing.txt', join(workspace, 'near'));
+    const guard = world.guard();
+    for (const path of ['far', 'farther', 'far/x']) {
+      expect(await guard.check(path, 'read', OWNER)).toMatchObject({ decision: 'deny', reason: /outside/u });
+      await expect(readThrough(guard, path)).rejects.toThrow(/outside the workspace/u);
+    }
+    await expect(readThrough(guard, 'near')).rejects.toThrow('near does not exist.');
+    expect(await guard.check('near', 'write', OWNER)).toMatchObject({ decision: 'deny', reason: /leads nowhere/u });
+    await expect(guard.writeFile('near', Buffer.from('x'), OWNER)).rejects.toThrow(/leads nowhere/u);
+  });
+});
+
+describe('hard links', () => {
+  test.each(['config.json', 'sessions/one.jsonl', 'a-token', 'versions/undo/x', 'media/other/photo'])(
+    'to %s in the home are not read, and the decision says so beforehand',
+    async (name) => {
+      await using world = await pathWorld();
+      await mkdir(join(world.home, name, '..'), { recursive: true });
+      await writeFile(join(world.home, name), 'STATE');
+      await link(join(world.home, name), join(world.workspace, 'plain.txt'));
+      const guard = world.guard();
+      expect(await guard.check('plain.txt', 'read', OWNER)).toMatchObject({
+        decision: 'deny',
+        reason: /another name/u,
+      });
+      await expect(readThrough(guard, 'plain.txt')).rejects.toThrow(/another name/u);
+    },
+  );
+
+  test('to state are not read either when the home is the workspace', async () => {
+    await using world = await pathWorld();
+    await link(join(world.home, 'config.json'), join(world.home, 'plain.txt'));
+    await expect(readThrough(world.guard({ workspace: world.home }), 'plain.txt')).rejects.toThrow(/another name/u);
+  });
+
+  test("to the owner's memory are read by the owner alone", async () => {
+    await using world = await pathWorld();
+    await mkdir(join(world.workspace, 'memory'));
+    await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), 'private');
+    await link(join(world.workspace, 'memory', 'MEMORY.md'), join(world.workspace, 'plain.txt'));
+    const guard = world.guard();
+    await expect(readThrough(guard, 'plain.txt', TRUSTED)).rejects.toThrow(/private to the owner/u);
+    expect(await readThrough(guard, 'plain.txt')).toBe('private');
+  });
+
+  test('among other files are read and not written, and the decision says so beforehand', async () => {
+    await using world = await pathWorld();
+    await link(join(world.workspace, 'a.txt'), join(world.workspace, 'b.txt'));
+    const guard = world.guard();
+    expect(await readThrough(guard, 'b.txt')).toBe('inside');
+    expect(await guard.check('b.txt', 'write', OWNER)).toMatchObject({ decision: 'deny', reason: /hard links/u });
+  });
+});
+
+describe('what is no file', () => {
+  test('is denied before it is opened, and nothing waits for it', async () => {
+    await using world = await pathWorld();
+    execFileSync('sh', ['-c', 'mkfifo pipe; mkdir folder'], { cwd: world.workspace });
+    await symlink('pipe', join(world.workspace, 'to-pipe'));
+    const guard = world.guard();
+    for (const access of ['read', 'write'] as const) {
+      for (const path of ['pipe', 'to-pipe']) {
+        expect(await guard.check(path, access, OWNER)).toMatchObject({
+          decision: 'deny',
+          reason: /not a regular file/u,
+        });
+      }
+    }
+    expect(await guard.check('folder', 'write', OWNER)).toMatchObject({ decision: 'deny', reason: /a directory/u });
+    expect(await guard.check('folder', 'read', OWNER)).toMatchObject({ decision: 'allow' });
+    await expect(guard.list('pipe', OWNER)).rejects.toThrow(/not a directory/u);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('a device in the workspace is refused', async () => {
+    await using world = await pathWorld();
+    execFileSync('mknod', [join(world.workspace, 'zero'), 'c', '1', '5']);
+    await expect(readThrough(world.guard(), 'zero')).rejects.toThrow(/a device, pipe or socket/u);
+    await expect(world.guard().writeFile('zero', Buffer.from('x'), OWNER)).rejects.toThrow(/a device, pipe or socket/u);
+  });
+});
+
+describe('the folders of a session', () => {
+  test('its own spill and attachments are read, those of others and the shared ones are not', async () => {
+    await using world = await pathWorld();
+    const spill = new SpillStore(join(world.home, 'spill'));
+    const media = new MediaStore(join(world.home, 'media'));
+    const shared = join(world.home, 'media', await media.put(Buffer.from('image')));
+    const files: Record<'own' | 'other', readonly string[]> = { own: [], other: [] };
+    for (const who of ['own', 'other'] as const) {
+      const photo = join(media.folder(who), 'photo.jpg');
+      await mkdir(media.folder(who), { recursive: true });
+      await writeFile(photo, 'text of own');
+      files[who] = [photo, await spill.put(who, 'call', 'text of own')];
+    }
+    const readRoots = [spill.folder('own'), media.folder('own')];
+    // Also where the owner opened the parents for themselves.
+    for (const guard of [world.guard(), world.guard({ readRoots: [join(world.home, 'media'), world.home] })]) {
+      for (const role of ['guest', 'trusted'] as const) {
+        const use = { ...GUEST, role, readRoots };
+        for (const path of files.own) expect(await readThrough(guard, path, use)).toBe('text of own');
+        for (const path of [...files.other, shared]) {
+          await expect(readThrough(guard, path, use)).rejects.toThrow(/configuration or state/u);
+        }
+        await expect(guard.list(join(world.home, 'media'), use)).rejects.toThrow(/configuration or state/u);
+        await expect(guard.writeFile(join(spill.folder('own'), 'x'), Buffer.from('x'), use)).rejects.toThrow(
+          /configuration or state/u,
+        );
+      }
+    }
+  });
+
+  test('they may lie on another disk', async () => {
+    await using world = await pathWorld();
+    await mkdir(join(world.root, 'disk'));
+    await symlink(join(world.root, 'disk'), join(world.home, 'spill'));
+    const spill = new SpillStore(join(world.home, 'spill'));
+    const [own, other] = [await spill.put('own', 'call', 'mine'), await spill.put('other', 'call', 'theirs')];
+    const use = { ...GUEST, readRoots: [spill.folder('own')] };
+    const guard = world.guard({ restrictToWorkspace: false });
+    expect(await readThrough(guard, own, use)).toBe('mine');
+    await expect(readThrough(guard, other, use)).rejects.toThrow(/configuration or state/u);
+    await expect(
+      readThrough(guard, other.replace(join(world.home, 'spill'), join(world.root, 'disk')), use),
+    ).rejects.toThrow(/configuration or state/u);
+  });
+});
+
+describe('without the restriction', () => {
+  test.each([
+    '/etc/cron.d/x',
+    '/etc/systemd/system/x.service',
+    '/etc/ld.so.preload',
+    '/var/spool/cron/crontabs/root',
+    '/usr/local/bin/x',
+    '~/.bashrc',
+    '~/.ssh/authorized_keys',
+    '~/.config/systemd/user/x.service',
+    '~/.config/autostart/x.desktop',
+    '~/.gitconfig',
+    '~/.config/fish/conf.d/x.fish',
+  ])('%s is not written without a yes', async (path) => {
+    await using world = await pathWorld();
+    expect(await world.guard({ restrictToWorkspace: false }).check(path, 'write', OWNER)).toMatchObject({
+      decision: 'ask',
+    });
+  });
+
+  test.each(['/etc/shadow', '/run/secrets/token', '~/.docker/config.json', '~/.config/gh/hosts.yml', '~/.profile'])(
+    '%s is not read without a yes',
+    async (path) => {
+      await using world = await pathWorld();
+      expect(await world.guard({ restrictToWorkspace: false }).check(path, 'read', OWNER)).toMatchObject({
+        decision: 'ask',
+      });
+    },
+  );
+
+  test.each(['/etc/hostname', '~/.gitconfig', '/usr/share/doc', '/etc/passwd'])('%s is read', async (path) => {
+    await using world = await pathWorld();
+    expect(await world.guard({ restrictToWorkspace: false }).check(path, 'read', OWNER)).toMatchObject({
+      decision: 'allow',
+    });
+  });
+
+  test.each(['/tmp/no-such-file/x', '~/notes.md', '~/project/etc/cron.d/x', '~/project/.github/config'])(
+    '%s is written',
+    async (path) => {
+      await using world = await pathWorld();
+      expect(await world.guard({ restrictToWorkspace: false }).check(path, 'write', OWNER)).toMatchObject({
+        decision: 'allow',
+      });
+      expect(await readdir(world.workspace)).toEqual(['a.txt', 'notes']);
+    },
+  );
+});
