@@ -40,15 +40,20 @@ export function readTapeFrom(
     if (open?.turn !== entry.turn) open = { turn: entry.turn, offset, entries: [] };
     open.entries.push(entry);
     if (entry.kind !== 'turn-end') continue;
-    for (const said of open.entries) documents.push(...documentsOf(said, key));
+    // What was said after strangers' words came in may repeat them.
+    let untrusted = false;
+    for (const said of open.entries) {
+      untrusted ||= said.untrusted === true;
+      documents.push(...documentsOf(said, key, untrusted));
+    }
     open = undefined;
   }
   return { session: key, documents, retracted, offset: open?.offset ?? end };
 }
 
-function documentsOf(entry: TapeEntry, session: string | null): readonly SearchDocument[] {
+function documentsOf(entry: TapeEntry, session: string | null, untrusted: boolean): readonly SearchDocument[] {
   if (entry.kind !== 'message' || entry.role === 'tool') return [];
-  const { id, turn, at, role, untrusted = false } = entry;
+  const { id, turn, at, role } = entry;
   return [{ key: id, source: 'session', session, turn, at, role, untrusted, text: saidIn(entry) }];
 }
 

@@ -175,8 +175,11 @@ describe('who asks', () => {
 
   test('is told what somebody else than the owner wrote', async () => {
     await using memory = await world();
-    await memory.tape('telegram:42', [{ turn: 't', user: 'a forwarded zeppelin', assistant: 'x', untrusted: true }]);
+    await memory.tape('telegram:42', [
+      { turn: 't', user: 'a forwarded zeppelin', assistant: 'it is echoed', untrusted: true },
+    ]);
     expect((await memory.find('zeppelin'))[0]).toMatchObject({ untrusted: true });
+    expect((await memory.find('echoed'))[0]).toMatchObject({ role: 'assistant', untrusted: true });
   });
 });
 
