@@ -154,6 +154,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     requests: createRequests({ prompt, memory: stores.memory, pairing }),
     sandbox,
     archiving,
-    warm: (model) => Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
+    warm: (model) =>
+      Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
 }
