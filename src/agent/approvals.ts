@@ -1,20 +1,31 @@
-import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
-import { BUTTONS, type Answered, type ApprovalLedger, type ApprovalRow } from '../journal/approvals.ts';
+import type { InboundMessage } from '../bus/messages.ts';
+import type { Allowances } from '../journal/allowances.ts';
+import type { Answered } from '../journal/approval-answers.ts';
+import type { ApprovalLedger, ApprovalRow, AskedRequest } from '../journal/approvals.ts';
+import { approvalHash } from '../security/approval-hash.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../tools/tool.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
-import type { IdFactory } from '../util/ids.ts';
+import type { Random } from '../util/random.ts';
+import { questionTo } from './approval-question.ts';
 
 /** Silence for so long is a no. */
 const WAIT_MS = 600_000;
+/** Signs that look unlike each other; 32, so that each byte gives each the same chance. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CODE_LENGTH = 8;
 
+/** What a person at a terminal says: yes, no, yes from now on, or no and why. */
+export type Reply = boolean | 'always' | { readonly reason: string };
+
 /** Somebody who can be asked right now: a person at a terminal. */
-export type Approver = (request: ApprovalRequest & { readonly id: string }, signal: AbortSignal) => Promise<boolean>;
+export type Approver = (request: AskedRequest & { readonly id: string }, signal: AbortSignal) => Promise<Reply>;
 
 /** Which call is asked about, and on whose behalf it would run. */
 export interface AskedCall {
   readonly sessionKey: string;
   readonly callId: string;
+  /** The turn that ends with the question. @default none */
+  readonly turnId?: string;
   readonly signal: AbortSignal;
   /** The message that the turn answers. */
   readonly target?: InboundMessage | undefined;
@@ -22,10 +33,15 @@ export interface AskedCall {
 
 export interface ApprovalsPorts {
   readonly ledger: ApprovalLedger;
-  readonly newId: IdFactory;
+  readonly allowances: Pick<Allowances, 'remember'>;
   readonly clock: Clock;
+  readonly random: Random;
+  /** Takes secrets out of what is shown. */
+  readonly redact: (text: string) => string;
   /** Something was put into the outbox. */
   readonly written: () => void;
+  /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
+  readonly closed: (callId: string, words: string) => void;
   /** Where this is not a channel that is open, nobody reads questions there. */
   readonly reaches: (channel: string) => boolean;
 }
@@ -37,15 +53,24 @@ const NOBODY: ApprovalAnswer = {
 };
 const SILENCE: ApprovalAnswer = { approved: false, reason: 'the owner did not answer within 10 minutes' };
 const CANCELLED: ApprovalAnswer = { approved: false, reason: 'the question was cancelled' };
+const CHANGED: ApprovalAnswer = {
+  approved: false,
+  reason: 'it, or a file that it names, changed since the owner was asked',
+};
 
 /**
  * Finds the person who may allow a call, and waits for the answer: whoever sits at a terminal of the session, else the
- * owner in their chat, whose answer also counts after a restart. Where nobody can be asked the answer is no.
+ * owner in a chat, whose answer also counts after a restart. A terminal ends with the process that asked it, so its
+ * question leaves no row: after a kill the call is asked anew, wherever somebody can be asked then. Where nobody can be
+ * asked the answer is no.
  */
 export class Approvals {
   readonly #ports: ApprovalsPorts;
   readonly #approvers = new Map<string, Approver[]>();
-  readonly #waiting = new Map<string, (answer: ApprovalAnswer) => void>();
+  readonly #waiting = new Map<
+    string,
+    { readonly session: string; readonly answer: (answer: ApprovalAnswer) => void }
+  >();
 
   constructor(ports: ApprovalsPorts) {
     this.#ports = ports;
@@ -66,43 +91,78 @@ export class Approvals {
 
   /** Told after the commit of a message that answers a question. */
   answered({ callId, approved, reason }: Answered): void {
-    this.#waiting.get(callId)?.(approved ? { approved } : { approved, reason });
+    this.#waiting.get(callId)?.answer(approved ? { approved } : { approved, reason });
+    this.#ports.closed(callId, approved ? 'Allowed.' : 'Not allowed.');
   }
 
-  async ask(call: AskedCall, request: ApprovalRequest): Promise<ApprovalAnswer> {
-    const asked = this.#ports.ledger.get(call.callId);
-    if (asked !== undefined) return await this.#wait(call, asked);
-    const approver = this.#approvers.get(call.sessionKey)?.at(-1);
-    if (approver !== undefined) return await this.#askTerminal(approver, call, request);
-    const chat = this.#chatFor(call.target);
-    if (chat === undefined) return NOBODY;
-    const { ledger, newId, clock, written } = this.#ports;
-    const code = newId().slice(-CODE_LENGTH).toLowerCase();
-    const until = clock.now() + WAIT_MS;
-    const question = questionTo(chat, { call, request, code, until });
-    await ledger.ask({ callId: call.callId, code, session: call.sessionKey, deadline: until, question });
-    written();
-    const row = ledger.get(call.callId);
-    return row === undefined ? NOBODY : await this.#wait(call, row);
-  }
-
-  async #askTerminal(approver: Approver, call: AskedCall, request: ApprovalRequest): Promise<ApprovalAnswer> {
-    using waiting = deadline(this.#ports.clock, WAIT_MS, 'the question');
-    const signal = AbortSignal.any([call.signal, waiting.signal]);
-    try {
-      const approved = await raceAbort(approver({ ...request, id: call.callId }, signal), signal);
-      return approved ? { approved } : { approved, reason: 'the owner said no' };
-    } catch {
-      return waiting.signal.aborted ? SILENCE : CANCELLED;
+  /** Told after the commit of what ended a session's questions. */
+  cancelled(sessionKey: string): void {
+    for (const [callId, { session, answer }] of this.#waiting) {
+      if (session !== sessionKey) continue;
+      answer(CANCELLED);
+      this.#ports.closed(callId, 'Cancelled.');
     }
   }
 
-  /** Waits for the answer to a question that was asked, perhaps by an earlier process. */
-  async #wait({ callId, signal }: AskedCall, row: ApprovalRow): Promise<ApprovalAnswer> {
+  async ask(call: AskedCall, asked: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { ledger, redact } = this.#ports;
+    const { title, detail, reason, always, hash = approvalHash({ title, detail }) } = asked;
+    const earlier = ledger.get(call.callId);
+    if (earlier !== undefined) return await this.#goOn(call, earlier, hash);
+    const request = { title: redact(title), detail: redact(detail), reason: redact(reason), always };
+    const approver = this.#approvers.get(call.sessionKey)?.at(-1);
+    if (approver !== undefined) return await this.#askTerminal(approver, call, request);
+    const chat = this.#chatFor(call.target);
+    return chat === undefined ? NOBODY : await this.#askChat(chat, call, { request, hash });
+  }
+
+  async #askChat(
+    chat: InboundMessage,
+    call: AskedCall,
+    { request, hash }: { readonly request: AskedRequest; readonly hash: string },
+  ): Promise<ApprovalAnswer> {
+    const { ledger, clock, random, written } = this.#ports;
+    const { callId, sessionKey, target, turnId } = call;
+    const code = Array.from(random.bytes(CODE_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+    const until = clock.now() + WAIT_MS;
+    const question = questionTo(chat, { callId, sessionKey, target, request, code, until });
+    const turn = turnId ?? null;
+    await ledger.ask({ callId, code, session: sessionKey, turn, deadline: until, hash, request, question });
+    written();
+    const row = ledger.get(callId);
+    return row === undefined ? NOBODY : await this.#wait(call, row);
+  }
+
+  async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer> {
+    using waiting = deadline(this.#ports.clock, WAIT_MS, 'the question');
+    const signal = AbortSignal.any([call.signal, waiting.signal]);
+    let reply: Reply;
+    try {
+      reply = await raceAbort(approver({ ...request, id: call.callId }, signal), signal);
+    } catch {
+      return waiting.signal.aborted ? SILENCE : CANCELLED;
+    }
+    if (reply === true) return { approved: true };
+    if (reply === 'always' && request.always !== undefined) {
+      await this.#ports.allowances.remember({ ...request.always, createdBy: 'terminal:owner' });
+      return { approved: true };
+    }
+    const why = typeof reply === 'object' ? `the owner said: ${reply.reason}` : 'the owner said no';
+    return { approved: false, reason: why };
+  }
+
+  /** A question that was asked before, perhaps by an earlier process. */
+  async #goOn(call: AskedCall, row: ApprovalRow, hash: string): Promise<ApprovalAnswer> {
+    if (row.hash === hash || (row.state !== 'waiting' && row.state !== 'approved')) return await this.#wait(call, row);
+    await this.#ports.ledger.end(call.callId, 'cancelled');
+    return CHANGED;
+  }
+
+  async #wait({ callId, sessionKey, signal }: AskedCall, row: ApprovalRow): Promise<ApprovalAnswer> {
     if (row.state !== 'waiting') return answerOf(row);
     const { clock, ledger } = this.#ports;
     const answer = Promise.withResolvers<ApprovalAnswer>();
-    this.#waiting.set(callId, answer.resolve);
+    this.#waiting.set(callId, { session: sessionKey, answer: answer.resolve });
     using limit = deadline(clock, Math.max(0, row.deadline - clock.now()), 'the question');
     try {
       // It may have been answered between reading the row and listening.
@@ -111,18 +171,22 @@ export class Approvals {
       return await raceAbort(answer.promise, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       if (signal.aborted) throw error;
-      await ledger.expire(callId);
-      return SILENCE;
+      await ledger.end(callId, 'expired');
+      this.#ports.closed(callId, 'Nobody answered in time.');
+      const now = ledger.get(callId);
+      return now === undefined ? SILENCE : answerOf(now);
     } finally {
       this.#waiting.delete(callId);
     }
   }
 
-  /** The owner's chat that the turn is in, else the one in which the owner last wrote alone. */
+  /** The owner's own chat or a group they wrote in, if the turn is there; else the one in which they last wrote alone. */
   #chatFor(target: InboundMessage | undefined): InboundMessage | undefined {
     const { reaches, ledger } = this.#ports;
-    const here = target?.role === 'owner' && target.chatType === 'direct' && target.origin === 'user';
-    if (here && reaches(target.channel)) return target;
+    if (target !== undefined && target.origin === 'user' && reaches(target.channel)) {
+      const isHere = target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target);
+      if (isHere) return target;
+    }
     const chat = ledger.ownersChat();
     return chat !== undefined && reaches(chat.channel) ? chat : undefined;
   }
@@ -140,37 +204,4 @@ function answerOf({ state, reason }: ApprovalRow): ApprovalAnswer {
     case 'waiting':
       return { approved: false, reason: reason ?? 'the owner said no' };
   }
-}
-
-function questionTo(
-  chat: InboundMessage,
-  { call, request, code, until }: { call: AskedCall; request: ApprovalRequest; code: string; until: number },
-): OutboundMessage {
-  const { target } = call;
-  const elsewhere = target === undefined || target.chatId !== chat.chatId || target.channel !== chat.channel;
-  const who = target?.sender.name ?? target?.sender.username ?? target?.sender.id ?? 'I';
-  const where = elsewhere ? ` (for ${who} in ${call.sessionKey})` : '';
-  const fence = '`'.repeat(1 + Math.max(2, ...[...request.detail.matchAll(/`+/gu)].map(([run]) => run.length)));
-  const text = [
-    `**${request.title}?**${where} ${request.reason}`,
-    `${fence}\n${request.detail}\n${fence}`,
-    `/approve ${code} or /deny ${code}, within 10 minutes. Anything else you write is a no.`,
-  ].join('\n');
-  return {
-    id: `${call.callId}:question`,
-    channel: chat.channel,
-    chatId: chat.chatId,
-    ...(chat.threadId === undefined ? {} : { threadId: chat.threadId }),
-    kind: 'approval',
-    text,
-    media: [],
-    buttons: [
-      [
-        { id: `${BUTTONS.approve}${code}`, label: 'Allow once' },
-        { id: `${BUTTONS.deny}${code}`, label: 'Deny' },
-      ],
-    ],
-    expiresAt: until,
-    metadata: {},
-  };
 }

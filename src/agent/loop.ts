@@ -48,13 +48,15 @@ export class AgentLoop {
     this.#written = untilWritten(ports, this.#shutdown.signal);
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
     this.#holds = new Holds(ports.clock);
-    ports.journal.inbox.onAnswer((answered) => {
+    ports.journal.inbox.onAnswer(({ message, answered, reply }) => {
       if (answered !== null) ports.approvals.answered(answered);
       ports.bus.outboundWritten();
+      this.#commands.tell(message.id, message, 'command', reply);
     });
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       this.#commands.stop(stop.sessionKey);
+      ports.approvals.cancelled(stop.sessionKey);
       ports.bus.outboundWritten();
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
@@ -141,6 +143,7 @@ export class AgentLoop {
   async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
     const ended = await this.#written(() => this.#ports.journal.turns.interrupt(message, options));
     for (const id of ended.turnIds) this.#runner.stop(id);
+    this.#ports.approvals.cancelled(message.sessionKey);
     this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
     return ended;
   }

@@ -223,7 +223,8 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     given: () => givenTexts(session),
     approve: async (request) => {
       using _paused = turn.pauseDeadline();
-      return await ports.approvals.ask({ sessionKey: facts.sessionKey, callId, signal: turn.signal, target }, request);
+      const { sessionKey, turnId } = facts;
+      return await ports.approvals.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, request);
     },
     progress: (text) => live({ type: 'status', text }),
   });

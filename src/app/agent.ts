@@ -23,6 +23,7 @@ import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
 import { createPairing } from './pairing.ts';
 import { createPrompts } from './prompt.ts';
+import { questionCloser } from './question-closer.ts';
 import { createRequests } from './requests.ts';
 import { openSkills } from './skills.ts';
 import { statusOf } from './status.ts';
@@ -55,16 +56,19 @@ export interface Agent {
 }
 
 export function createAgent(base: Base, parts: AgentParts): Agent {
-  const { config, paths, clock, log, newId, redact } = base;
+  const { config, paths, clock, random, log, newId, redact } = base;
   const { stores, bus, channels, models } = parts;
   const { journal, sessions, media, spill } = stores;
   const { timezone } = config.agent;
   const { manager } = channels;
   const approvals = new Approvals({
     ledger: journal.approvals,
-    newId,
+    allowances: journal.allowances,
     clock,
+    random,
+    redact,
     written: () => bus.outboundWritten(),
+    closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
     reaches: (channel) => channel in manager.health() && channel !== channels.terminal.name,
   });
   const catalog = openSkills(config, paths, base);
@@ -151,7 +155,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ prompt, memory: stores.memory, pairing }),
+    requests: createRequests({ prompt, memory: stores.memory, pairing, journal }),
     sandbox,
     archiving,
     warm: (model) =>

@@ -1,7 +1,9 @@
+import { basename, isAbsolute } from 'node:path';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
@@ -35,6 +37,18 @@ export function standingWarnings({ config, warnings }: LoadedConfig, userId: num
     ...(config.tools.exec.mode === 'full'
       ? ['tools.exec.mode is "full": commands run without a sandbox and without a question.']
       : []),
+    ...config.tools.exec.allowCommands
+      .filter((command) => !isExact(command))
+      .map(
+        (command) =>
+          `tools.exec.allowCommands: ${JSON.stringify(command)} is not an exact command with an absolute path, or it is a shell, wrapper or interpreter, so it still asks.`,
+      ),
     ...(userId === 0 ? ['The assistant runs as root. Give it a user of its own.'] : []),
   ];
+}
+
+/** What `tools.exec.allowCommands` can mean. */
+function isExact(command: string): boolean {
+  const [program = '', ...args] = exactWords(command.trim()) ?? [];
+  return isAbsolute(program) && !runsOthers(basename(program), args);
 }

@@ -1,5 +1,6 @@
 import type { TurnSkills } from '../agent/active-skills.ts';
 import type { Approvals } from '../agent/approvals.ts';
+import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
 import type { Command, CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
 import { contextCommand, type PromptReport } from '../agent/commands/context.ts';
@@ -80,6 +81,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
         tool: (name) => registry.named(name),
       }),
       skillsCommand({ skills: () => parts.catalog.read() }),
+      ...answerCommands,
       pairCommand({ desk: parts.pairing, timezone }),
       restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
     ],
@@ -112,7 +114,7 @@ async function ownersToolContext(
     chatType: message.chatType,
     origin: message.origin,
     taint: { untrusted: false, private: false },
-    approve: (request) => approvals.ask({ sessionKey, callId, signal, target: message }, request),
+    approve: (request) => approvals.ask({ sessionKey, callId, turnId, signal, target: message }, request),
     progress: () => {},
   };
 }

@@ -1,16 +1,19 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingDesk } from '../agent/commands/pair.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/store.ts';
+import { AppError } from '../util/errors.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
+  readonly journal: Pick<Journal, 'approvals' | 'allowances'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
-export function createRequests({ prompt, memory, pairing }: RequestParts): RequestHandlers {
+export function createRequests({ prompt, memory, pairing, journal }: RequestParts): RequestHandlers {
   return {
     prompt: async ({ session }) => {
       const { layers, tokens, toolCount, messageCount, model } = await prompt(session);
@@ -30,5 +33,25 @@ export function createRequests({ prompt, memory, pairing }: RequestParts): Reque
     pairList: async () => pairing.list(),
     pairApprove: ({ code }) => pairing.approve(code, 'terminal'),
     pairRemove: ({ person }) => pairing.remove(person),
+    approvalsList: async () => ({
+      remembered: journal.allowances.list(),
+      waiting: journal.approvals.waiting().map(({ code, session, deadline, request: { title, detail, reason } }) => ({
+        code,
+        session,
+        title,
+        detail,
+        reason,
+        deadline,
+      })),
+    }),
+    approvalsForget: async ({ id }) => {
+      const forgotten = await journal.allowances.forget(id);
+      if (forgotten !== undefined) return forgotten;
+      const given = JSON.stringify(id.slice(0, 40));
+      throw new AppError(
+        'approval-unknown',
+        `Nothing is remembered under ${given}: assistant approvals lists what is.`,
+      );
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { execEnvironment } from '../config/environment.ts';
+import { createGuardedFetch } from '../security/fetch.ts';
 import { PathGuard } from '../security/paths.ts';
 import { createSandbox, type Sandbox } from '../security/sandbox.ts';
 import { builtinTools } from '../tools/builtin.ts';
@@ -14,7 +15,7 @@ export interface Tools {
 }
 
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(base: Base, { spill, changes, memory, origins }: Stores): Tools {
+export function createTools(base: Base, { journal, spill, changes, memory, origins }: Stores): Tools {
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
@@ -43,7 +44,22 @@ export function createTools(base: Base, { spill, changes, memory, origins }: Sto
           clock,
           random,
         });
-  const exec = { ...tools.exec, sandbox, workspace: paths.workspace, environment };
-  for (const tool of builtinTools({ guard, changes, origins, maxOutput, clock, exec, memory })) registry.register(tool);
+  const { allowHosts } = tools.web;
+  const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
+  const commands = { ...tools.exec, isRemembered };
+  const exec = { ...commands, sandbox, workspace: paths.workspace, home: paths.home, environment, allowHosts };
+  const { web } = tools;
+  const fetch = createGuardedFetch({ ...web, clock });
+  // Only the search reaches the host that the person set for it, which may be private.
+  const searched = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
+  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searched], clock });
+  const search = { ...web, fetch: searchFetch };
+  const builtin = builtinTools({ guard, changes, origins, maxOutput, clock, exec, memory, fetch, search });
+  for (const tool of builtin) registry.register(tool);
   return { registry, guard, sandbox };
+}
+
+function hostAndPort(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }

@@ -161,6 +161,20 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<person>', 'channel and id, such as telegram:123456789')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairRemoveCommand));
+  const approvals = program
+    .command('approvals')
+    .description('commands that an owner allowed for good, and open questions');
+  approvals
+    .command('list', { isDefault: true })
+    .description('list what runs without a question, and which questions wait for an answer')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./approvals.ts')).approvalsListCommand));
+  approvals
+    .command('forget')
+    .description('ask again for a command that was allowed for good')
+    .argument('<id>', 'from the list')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./approvals.ts')).approvalsForgetCommand));
   const skills = program.command('skills').description('what it has learned to do');
   skills
     .command('list', { isDefault: true })

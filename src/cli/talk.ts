@@ -1,6 +1,6 @@
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { wantsColor } from '../config/environment.ts';
-import type { ApprovalQuestion, AssistantPort } from '../gateway/assistant-port.ts';
+import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { indented, printable, visible } from './printable.ts';
@@ -8,6 +8,7 @@ import { Screen } from './screen.ts';
 
 const PROMPT = 'you › ';
 const QUESTION_PROMPT = 'Allow it? [y/N] ';
+const ALWAYS_PROMPT = 'Allow it? [y/N/always] ';
 
 export interface TalkOptions {
   readonly assistant: AssistantPort;
@@ -27,7 +28,7 @@ export async function talk(context: CliContext, options: TalkOptions): Promise<n
 
 interface OpenQuestion {
   readonly question: ApprovalQuestion;
-  readonly answer: (approved: boolean) => void;
+  readonly answer: (reply: ApprovalReply) => void;
 }
 
 class Conversation {
@@ -78,7 +79,7 @@ class Conversation {
   #line(line: string): void {
     const open = this.#questions[0];
     if (open !== undefined) {
-      open.answer(/^\s*y(?:es)?\s*$/iu.test(line));
+      open.answer(replyIn(line, open.question));
       return;
     }
     const text = line.trim();
@@ -122,12 +123,12 @@ class Conversation {
     this.#lines.close();
   }
 
-  #ask(question: ApprovalQuestion, signal: AbortSignal): Promise<boolean> {
+  #ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply> {
     return new Promise((resolve) => {
-      const settle = (approved: boolean): void => {
+      const settle = (reply: ApprovalReply): void => {
         signal.removeEventListener('abort', onAbort);
         this.#questions = this.#questions.filter((other) => other !== open);
-        resolve(approved);
+        resolve(reply);
         if (this.#questions.length > 0) this.#showQuestion();
       };
       const onAbort = (): void => {
@@ -181,7 +182,17 @@ class Conversation {
 
   #prompt(): void {
     if (this.#isClosed) return;
-    this.#lines.setPrompt(this.#questions.length > 0 ? QUESTION_PROMPT : PROMPT);
+    const open = this.#questions[0];
+    const asking = open?.question.always === undefined ? QUESTION_PROMPT : ALWAYS_PROMPT;
+    this.#lines.setPrompt(open === undefined ? PROMPT : asking);
     this.#lines.prompt(true);
   }
+}
+
+/** Anything but a yes is a no; words that are no answer say why. */
+function replyIn(line: string, { always }: ApprovalQuestion): ApprovalReply {
+  const text = line.trim();
+  if (/^y(?:es)?$/iu.test(text)) return true;
+  if (always !== undefined && /^a(?:lways)?$/iu.test(text)) return 'always';
+  return /^(?:no?)?$/iu.test(text) ? false : { reason: text };
 }

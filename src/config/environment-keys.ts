@@ -40,11 +40,24 @@ const ENTRIES: readonly {
   },
 ];
 
+/** The variables of web searches, in the order in which `auto` takes the first that is set. */
+const SEARCHES: readonly {
+  readonly name: string;
+  readonly variable: string;
+  readonly key: 'searchApiKey' | 'searchUrl';
+}[] = [
+  { name: 'brave', variable: 'BRAVE_API_KEY', key: 'searchApiKey' },
+  { name: 'tavily', variable: 'TAVILY_API_KEY', key: 'searchApiKey' },
+  { name: 'serper', variable: 'SERPER_API_KEY', key: 'searchApiKey' },
+  { name: 'exa', variable: 'EXA_API_KEY', key: 'searchApiKey' },
+  { name: 'searxng', variable: 'SEARXNG_URL', key: 'searchUrl' },
+];
+
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * The settings with what the environment adds: a key in the environment enables its provider or channel without an
- * entry. What the file says wins.
+ * The settings with what the environment adds: a key in the environment enables its provider, channel or web search
+ * without an entry. What the file says wins.
  */
 export function withEnvironment(raw: Settings, env: Environment): Settings {
   let settings = raw;
@@ -64,7 +77,25 @@ export function withEnvironment(raw: Settings, env: Environment): Settings {
     if (entry !== undefined && added.length === 0) continue;
     settings = { ...settings, [section]: { ...entries, [name]: { ...entry, ...Object.fromEntries(added) } } };
   }
-  return settings;
+  return withSearch(settings, env);
+}
+
+/** The key or address of the web search that is wanted, or of the first that has one where any will do. */
+function withSearch(settings: Settings, env: Environment): Settings {
+  const tools = settings['tools'] ?? {};
+  const web = isSettings(tools) ? (tools['web'] ?? {}) : undefined;
+  if (!isSettings(tools) || !isSettings(web)) return settings;
+  const wanted = web['searchProvider'] ?? 'auto';
+  // Who wrote a key or an address meant that one.
+  if (wanted === 'auto' && ((web['searchApiKey'] ?? null) !== null || (web['searchUrl'] ?? null) !== null)) {
+    return settings;
+  }
+  const search = SEARCHES.find(
+    ({ name, variable }) => (wanted === 'auto' || wanted === name) && (env[variable] ?? '') !== '',
+  );
+  if (search === undefined || (web[search.key] ?? null) !== null) return settings;
+  const added = { searchProvider: search.name, [search.key]: env[search.variable] };
+  return { ...settings, tools: { ...tools, web: { ...web, ...added } } };
 }
 
 /** `over` wins; objects are merged key by key. */

@@ -40,7 +40,12 @@ export interface ApprovalQuestion {
   readonly detail: string;
   /** Why it is asked. */
   readonly reason: string;
+  /** The program and its arguments that may be allowed for good; without it only this call can be. */
+  readonly always?: { readonly program: readonly string[] } | undefined;
 }
+
+/** Yes, no, yes from now on (where the question says `always`), or no and why. */
+export type ApprovalReply = boolean | 'always' | { readonly reason: string };
 
 export interface SendOptions {
   /** Aborting it stops the turn. */
@@ -48,7 +53,7 @@ export interface SendOptions {
   /** Live events: text is cumulative, and older ones may be left out. */
   readonly onEvent?: (event: OutboundEvent) => void;
   /** Answers questions; without it nobody can be asked. The signal aborts when no answer is needed any more. */
-  readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>;
+  readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>;
 }
 
 /** A durable message to a terminal session. */

@@ -3,6 +3,7 @@ import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import type {
   ApprovalQuestion,
+  ApprovalReply,
   AssistantInfo,
   AssistantPort,
   AttachedMessage,
@@ -26,6 +27,7 @@ const sendParams = z.object({
   /** Somebody at the other end answers questions. */
   asks: z.boolean(),
 });
+const reply = z.union([z.boolean(), z.literal('always'), z.object({ reason: z.string().max(4_000) })]);
 const attachParams = z.object({ session: z.string().min(1).max(200) });
 const requestFrame = z.object({ name: z.enum(REQUEST_NAMES), params: z.unknown() });
 const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
@@ -39,6 +41,11 @@ export function startControlServer(options: {
 }): Promise<AsyncDisposable> {
   const { path, version, assistant, log } = options;
   return serveControl({ path, version, handlers: assistantHandlers(assistant), log });
+}
+
+/** What can not be understood is a no. */
+function replyOf(given: unknown): ApprovalReply {
+  return reply.safeParse(given).data ?? false;
 }
 
 /** One method each. */
@@ -56,7 +63,7 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
       return assistant.send(input, {
         signal,
         onEvent: (event) => emit(event, liveKey(event)),
-        ...(asks ? { onApproval: async (question, stop) => (await ask(question, stop)) === true } : {}),
+        ...(asks ? { onApproval: async (question, stop) => replyOf(await ask(question, stop)) } : {}),
       });
     },
     attach: async (params, { signal, emit }) => {

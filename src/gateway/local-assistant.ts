@@ -8,6 +8,7 @@ import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
 import type {
   ApprovalQuestion,
+  ApprovalReply,
   AssistantInfo,
   AssistantPort,
   SendInput,
@@ -27,7 +28,7 @@ export interface LocalAssistantPorts {
   readonly approvals: {
     attach(
       sessionKey: string,
-      approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<boolean>,
+      approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>,
     ): Disposable;
   };
   readonly info: () => AssistantInfo;

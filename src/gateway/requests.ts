@@ -16,6 +16,10 @@ export const requestParams = {
   pairApprove: z.object({ code: z.string() }),
   /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
   pairRemove: z.object({ person: z.string() }),
+  /** What an owner allowed for good, and which questions wait for an answer. */
+  approvalsList: z.object({}),
+  /** Asks again for what was allowed for good; `approval-unknown` when there is nothing with this id. */
+  approvalsForget: z.object({ id: z.string() }),
 } satisfies Record<string, z.ZodObject>;
 
 /** What each request answers with. */
@@ -27,6 +31,8 @@ interface RequestResults {
   readonly pairList: PairingInfo;
   readonly pairApprove: PairedPerson;
   readonly pairRemove: PairedPerson;
+  readonly approvalsList: ApprovalsInfo;
+  readonly approvalsForget: RememberedCommand;
 }
 
 export interface PromptInfo {
@@ -78,6 +84,29 @@ interface PairingInfo {
   readonly lockedUntil: number | null;
 }
 
+/** Times are milliseconds since 1970. */
+interface RememberedCommand {
+  readonly id: string;
+  /** The absolute path of the program, then its arguments. */
+  readonly program: readonly string[];
+  readonly folder: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+interface ApprovalsInfo {
+  readonly remembered: readonly RememberedCommand[];
+  readonly waiting: readonly {
+    readonly code: string;
+    readonly session: string;
+    readonly title: string;
+    readonly detail: string;
+    readonly reason: string;
+    /** When silence becomes a no. */
+    readonly deadline: number;
+  }[];
+}
+
 export const REQUEST_NAMES = [
   'prompt',
   'memoryLog',
@@ -86,6 +115,8 @@ export const REQUEST_NAMES = [
   'pairList',
   'pairApprove',
   'pairRemove',
+  'approvalsList',
+  'approvalsForget',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 
 export type RequestName = keyof typeof requestParams;

@@ -1,35 +1,48 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import type { Row } from '../storage/database.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 
 export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'expired' | 'cancelled';
 
+/** What a person is asked, as it was shown to them. */
+export interface AskedRequest {
+  readonly title: string;
+  readonly detail: string;
+  readonly reason: string;
+  /** What "always" would remember; without it only this call can be allowed. */
+  readonly always?: { readonly program: readonly string[]; readonly folder: string; readonly hash: string } | undefined;
+}
+
 /** A question to the owner, whether one call may run. It outlives the process. */
 export interface ApprovalRow {
   readonly callId: string;
-  /** How people name it. */
+  /** How people name it. Nobody can guess it. */
   readonly code: string;
   readonly session: string;
+  readonly channel: string;
+  readonly chat: string;
   readonly state: ApprovalState;
   /** Why not. */
   readonly reason: string | null;
   /** Milliseconds since 1970; silence until then is a no. */
   readonly deadline: number;
+  /** Of all that the answer covers. */
+  readonly hash: string;
+  readonly request: AskedRequest;
 }
 
-export interface ApprovalDraft {
-  readonly callId: string;
-  readonly code: string;
-  readonly session: string;
-  readonly deadline: number;
+export interface ApprovalDraft extends Pick<
+  ApprovalRow,
+  'callId' | 'code' | 'session' | 'deadline' | 'hash' | 'request'
+> {
+  readonly turn: string | null;
   readonly question: OutboundMessage;
 }
 
-type ApprovalPorts = LedgerPorts & { readonly outbox: Outbox };
+export type ApprovalPorts = LedgerPorts & { readonly outbox: Outbox };
 
-const COLUMNS = 'call_id, code, session, state, reason, deadline';
-
-/** Questions to the owner. Answers are taken where messages are accepted. */
+/** Questions to the owner. Answers are taken where messages are accepted (approval-answers.ts). */
 export class ApprovalLedger {
   readonly #ports: ApprovalPorts;
 
@@ -38,24 +51,35 @@ export class ApprovalLedger {
   }
 
   get(callId: string): ApprovalRow | undefined {
-    return this.#ports.db.all(`SELECT ${COLUMNS} FROM approvals WHERE call_id = ?`, callId).map(rowOf)[0];
+    return this.#ports.db.all('SELECT * FROM approvals WHERE call_id = ?', callId).map(toApproval)[0];
+  }
+
+  /** Questions that can still be answered, oldest first. */
+  waiting(): readonly ApprovalRow[] {
+    const { db, clock } = this.#ports;
+    return db
+      .all("SELECT * FROM approvals WHERE state = 'waiting' AND deadline > ? ORDER BY created_at", clock.now())
+      .map(toApproval);
   }
 
   /** Writes the question down and queues it, in one transaction. One that was asked already is not asked again. */
-  ask({ callId, code, session, deadline, question }: ApprovalDraft): Promise<void> {
+  ask({ callId, code, session, turn, deadline, hash, request, question }: ApprovalDraft): Promise<void> {
     const { db, clock, outbox } = this.#ports;
     return db.write(() => {
       const added = db.run(
         `INSERT OR IGNORE INTO approvals
-           (call_id, code, session, channel, chat, thread, state, deadline, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)`,
+           (call_id, code, session, turn, channel, chat, thread, state, deadline, hash, request, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?)`,
         callId,
         code,
         session,
+        turn,
         question.channel,
         question.chatId,
         question.threadId ?? null,
         deadline,
+        hash,
+        JSON.stringify(request),
         clock.now(),
         clock.now(),
       );
@@ -63,11 +87,13 @@ export class ApprovalLedger {
     });
   }
 
-  expire(callId: string): Promise<void> {
+  /** Ends a question that waits without an answer. */
+  end(callId: string, state: 'expired' | 'cancelled'): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
       db.run(
-        "UPDATE approvals SET state = 'expired', updated_at = ? WHERE call_id = ? AND state = 'waiting'",
+        "UPDATE approvals SET state = ?, updated_at = ? WHERE call_id = ? AND state = 'waiting'",
+        state,
         clock.now(),
         callId,
       );
@@ -84,142 +110,43 @@ export class ApprovalLedger {
       .map((row) => parseInbound(row.text('payload')))
       .find(({ chatType }) => chatType === 'direct');
   }
+
+  /** Whether an owner ever wrote in the chat of a message. */
+  hasOwner({ channel, chatId }: InboundMessage): boolean {
+    const found = this.#ports.db.get(
+      "SELECT 1 FROM inbound WHERE channel = ? AND chat = ? AND role = 'owner' AND origin = 'user' LIMIT 1",
+      channel,
+      chatId,
+    );
+    return found !== undefined;
+  }
 }
 
-/** What a message did to a question. */
-export interface Answered {
-  readonly callId: string;
-  readonly approved: boolean;
-  readonly reason: string;
-}
-
-interface Answer {
-  readonly approve: boolean;
-  /** As the person wrote it; null: the one that waits in this chat. */
-  readonly code: string | null;
-  readonly reason: string;
-}
-
-/**
- * Part of the transaction that accepts a message: when it answers a question, or tries to, it is settled here and gets
- * no turn. Null: it is about something else.
- */
-export function answerQuestion(ports: ApprovalPorts, message: InboundMessage): { answered: Answered | null } | null {
-  const answer = answerIn(message);
-  if (answer !== null) return { answered: settle(ports, message, answer) };
-  // What the owner says instead of an answer is a no, and why.
-  if (message.role !== 'owner' || message.origin !== 'user' || message.untrusted) return null;
-  if (message.text.trim() === '' || /^[/,]/u.test(message.text)) return null;
-  const open = openIn(ports, message);
-  if (open === undefined) return null;
-  return { answered: decide(ports, message, open, { approve: false, code: null, reason: message.text.trim() }) };
-}
-
-/** Inside the transaction of a /stop. */
-export function cancelQuestions({ db, clock }: LedgerPorts, session: string): void {
+/** Part of a transaction of the caller's: nobody needs an answer to these any more. */
+export function cancelQuestions(
+  { db, clock }: LedgerPorts,
+  of: { readonly session: string } | { readonly turn: string },
+): void {
+  const [column, value] = 'session' in of ? ['session', of.session] : ['turn', of.turn];
   db.run(
-    "UPDATE approvals SET state = 'cancelled', updated_at = ? WHERE session = ? AND state = 'waiting'",
+    `UPDATE approvals SET state = 'cancelled', updated_at = ? WHERE ${column} = ? AND state = 'waiting'`,
     clock.now(),
-    session,
+    value,
   );
 }
 
-/** Ids of the buttons under a question. */
-export const BUTTONS = { approve: 'approval:yes:', deny: 'approval:no:' } as const;
-
-function answerIn({ action, text, untrusted, origin }: InboundMessage): Answer | null {
-  if (action !== undefined) {
-    if (action.id.startsWith(BUTTONS.approve)) {
-      return { approve: true, code: action.id.slice(BUTTONS.approve.length), reason: '' };
-    }
-    if (!action.id.startsWith(BUTTONS.deny)) return null;
-    return { approve: false, code: action.id.slice(BUTTONS.deny.length), reason: '' };
-  }
-  if (untrusted || origin !== 'user') return null;
-  const match = /^\/(?<word>approve|deny)(?:@\w+)?(?:\s+(?<code>\S+))?(?:\s+(?<reason>[\s\S]+))?$/iu.exec(text.trim());
-  if (match?.groups === undefined) return null;
-  const { word = '', code = null, reason = '' } = match.groups;
-  return { approve: word.toLowerCase() === 'approve', code, reason: reason.trim() };
-}
-
-function settle(ports: ApprovalPorts, message: InboundMessage, answer: Answer): Answered | null {
-  if (message.role !== 'owner') return say(ports, message, 'Only the owner may answer this.');
-  const row = answer.code === null ? openIn(ports, message) : byCode(ports, answer.code);
-  if (row === undefined) {
-    const which = answer.code === null ? 'here' : `named ${answer.code.slice(0, 40)}`;
-    return say(ports, message, `There is no open question ${which}.`);
-  }
-  if (row.state === 'waiting' && row.deadline > ports.clock.now()) return decide(ports, message, row, answer);
-  const became = row.state === 'waiting' ? 'expired' : row.state;
-  return say(ports, message, `That question is closed already (${became}).`);
-}
-
-function decide(ports: ApprovalPorts, message: InboundMessage, row: ApprovalRow, answer: Answer): Answered {
-  const { db, clock } = ports;
-  const { approve } = answer;
-  const reason = approve ? '' : answer.reason === '' ? 'the owner said no' : `the owner said: ${answer.reason}`;
-  db.run(
-    'UPDATE approvals SET state = ?, reason = ?, answered_by = ?, updated_at = ? WHERE call_id = ?',
-    approve ? 'approved' : 'denied',
-    reason,
-    `${message.channel}:${message.sender.id}`,
-    clock.now(),
-    row.callId,
-  );
-  say(ports, message, approve ? 'Allowed, once.' : 'Not allowed.');
-  return { callId: row.callId, approved: approve, reason };
-}
-
-function say({ outbox, clock }: ApprovalPorts, message: InboundMessage, text: string): null {
-  const { channel, chatId, threadId } = message;
-  outbox.insert({
-    message: {
-      id: `${message.id}:0`,
-      channel,
-      chatId,
-      ...(threadId === undefined ? {} : { threadId }),
-      kind: 'notice',
-      text,
-      media: [],
-      expiresAt: clock.now() + 3_600_000,
-      metadata: {},
-    },
-    parts: [],
-  });
-  return null;
-}
-
-function byCode({ db }: ApprovalPorts, code: string): ApprovalRow | undefined {
-  return db.all(`SELECT ${COLUMNS} FROM approvals WHERE code = ?`, code.toLowerCase()).map(rowOf)[0];
-}
-
-/** The newest question that waits in the chat of a message. */
-function openIn({ db, clock }: ApprovalPorts, { channel, chatId, threadId }: InboundMessage): ApprovalRow | undefined {
-  return db
-    .all(
-      `SELECT ${COLUMNS} FROM approvals
-       WHERE channel = ? AND chat = ? AND thread IS ? AND state = 'waiting' AND deadline > ?
-       ORDER BY created_at DESC LIMIT 1`,
-      channel,
-      chatId,
-      threadId ?? null,
-      clock.now(),
-    )
-    .map(rowOf)[0];
-}
-
-function rowOf(row: {
-  text(name: string): string;
-  textOrNull(name: string): string | null;
-  number(name: string): number;
-}): ApprovalRow {
+export function toApproval(row: Row): ApprovalRow {
   return {
     callId: row.text('call_id'),
     code: row.text('code'),
     session: row.text('session'),
+    channel: row.text('channel'),
+    chat: row.text('chat'),
     state: stateOf(row.text('state')),
     reason: row.textOrNull('reason'),
     deadline: row.number('deadline'),
+    hash: row.text('hash'),
+    request: JSON.parse(row.text('request')) as AskedRequest,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
-import { answerQuestion, type Answered } from './approvals.ts';
+import { answerQuestion, type AnswerTaken } from './approval-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -18,7 +18,7 @@ const NOTICE_EVERY_MS = 600_000;
 export class Inbox implements InboxPort {
   readonly #ports: LedgerPorts & { readonly outbox: Outbox };
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
-  readonly #answerListeners = new Set<(answered: Answered | null) => void>();
+  readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
 
   constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
     this.#ports = ports;
@@ -30,19 +30,19 @@ export class Inbox implements InboxPort {
   }
 
   /** Told after the commit of a message that answered a question, or tried to. */
-  onAnswer(listener: (answered: Answered | null) => void): void {
+  onAnswer(listener: (taken: AnswerTaken) => void): void {
     this.#answerListeners.add(listener);
   }
 
   async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
-    const answers: (Answered | null)[] = [];
+    const answers: AnswerTaken[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
       return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
-    for (const answered of answers) for (const listener of this.#answerListeners) listener(answered);
+    for (const taken of answers) for (const listener of this.#answerListeners) listener(taken);
     return results;
   }
 
@@ -79,7 +79,7 @@ export class Inbox implements InboxPort {
   #acceptOne(
     message: InboundMessage,
     waiting: Map<string, number>,
-    { stops, answers }: { stops: Stopped[]; answers: (Answered | null)[] },
+    { stops, answers }: { stops: Stopped[]; answers: AnswerTaken[] },
   ): AcceptResult {
     const { db } = this.#ports;
     const full = this.#overCap(message, waiting);
@@ -111,7 +111,7 @@ export class Inbox implements InboxPort {
       return 'accepted';
     }
     if (answer !== null) {
-      answers.push(answer.answered);
+      answers.push(answer);
       return 'accepted';
     }
     if (full === null) return 'accepted';

@@ -1,6 +1,7 @@
 import { Database, openDatabase } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
+import { Allowances } from './allowances.ts';
 import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { Inbox } from './inbox.ts';
@@ -20,6 +21,8 @@ export interface Journal extends Disposable {
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
   readonly approvals: ApprovalLedger;
+  /** What an owner allowed for good. */
+  readonly allowances: Allowances;
   readonly archives: Archives;
   readonly people: People;
   readonly pairing: Pairing;
@@ -48,6 +51,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
     approvals: new ApprovalLedger({ ...shared, outbox }),
+    allowances: new Allowances(shared),
     archives: new Archives(shared),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),

@@ -99,6 +99,17 @@ export class Outbox implements OutboxPort {
     };
   }
 
+  /** The last part of a message, once the platform has it. */
+  lastSent(
+    id: string,
+  ): { readonly message: OutboundMessage; readonly part: Part & { readonly platformId: string } } | undefined {
+    const { db } = this.#ports;
+    const row = db.get('SELECT payload FROM outbound WHERE id = ? AND payload IS NOT NULL', id);
+    const [part] = db.all('SELECT * FROM parts WHERE outbound_id = ? ORDER BY n DESC LIMIT 1', id).map(toPart);
+    if (row === undefined || part === undefined || part.platformId === null) return undefined;
+    return { message: parseOutbound(row.text('payload')), part: { ...part, platformId: part.platformId } };
+  }
+
   /** Writes the rendered parts down before the first is sent; parts that exist stay as they are. */
   render(id: string, texts: readonly string[]): Promise<void> {
     return this.#ports.db.write(() => this.#insertParts(id, texts));

@@ -165,4 +165,21 @@ export const journalMigrations: readonly Migration[] = [
         locked_until INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      ALTER TABLE approvals ADD COLUMN turn TEXT;
+      ALTER TABLE approvals ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+      ALTER TABLE approvals ADD COLUMN request TEXT NOT NULL DEFAULT '{}';
+      CREATE INDEX approvals_session ON approvals (session) WHERE state = 'waiting';
+      CREATE INDEX approvals_turn ON approvals (turn) WHERE state = 'waiting';
+
+      CREATE TABLE allowances (
+        id         TEXT PRIMARY KEY,
+        hash       TEXT NOT NULL UNIQUE,
+        program    TEXT NOT NULL,
+        folder     TEXT NOT NULL,
+        created_by TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `),
 ];

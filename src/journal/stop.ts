@@ -34,7 +34,7 @@ export interface Stopped extends Ended {
 export function stopSession(ports: StopPorts, stop: InboundMessage): Stopped {
   const turnIds = endTurns(ports, stop);
   const dropped = dropOlder(ports, stop, 'stopped');
-  cancelQuestions(ports, stop.sessionKey);
+  cancelQuestions(ports, { session: stop.sessionKey });
   const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
   const reply = stopReply(turnIds.length, dropped.length, unsent);
   ports.outbox.insert({
@@ -55,7 +55,8 @@ export function stopSession(ports: StopPorts, stop: InboundMessage): Stopped {
 }
 
 /** Part of a transaction of the caller's: marks the session's turns, and their children, that began before `message`. */
-export function endTurns({ db, clock }: LedgerPorts, message: InboundMessage): readonly string[] {
+export function endTurns(ports: LedgerPorts, message: InboundMessage): readonly string[] {
+  const { db, clock } = ports;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
@@ -69,6 +70,7 @@ export function endTurns({ db, clock }: LedgerPorts, message: InboundMessage): r
     .map((row) => row.text('id'));
   for (const id of turnIds) {
     db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", clock.now(), id);
+    cancelQuestions(ports, { turn: id });
   }
   return turnIds;
 }

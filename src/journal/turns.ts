@@ -1,4 +1,5 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
+import { cancelQuestions } from './approvals.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 import { dropOlder, endTurns, type Ended } from './stop.ts';
@@ -87,10 +88,13 @@ export class Turns {
 
   /** Marks what this message ends: the session's turns that began before it, and with `drop` what waits before it. */
   interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
-    return this.#ports.db.write(() => ({
-      turnIds: endTurns(this.#ports, message),
-      dropped: options.drop ? dropOlder(this.#ports, message, 'interrupted') : [],
-    }));
+    return this.#ports.db.write(() => {
+      cancelQuestions(this.#ports, { session: message.sessionKey });
+      return {
+        turnIds: endTurns(this.#ports, message),
+        dropped: options.drop ? dropOlder(this.#ports, message, 'interrupted') : [],
+      };
+    });
   }
 
   /** True from the commit that marks it on. */
@@ -174,6 +178,7 @@ export class Turns {
     );
     if (ended === 0) return false;
     db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
+    cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of says) outbox.insert(draft);
     return true;
   }

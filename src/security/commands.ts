@@ -8,6 +8,10 @@ import {
   type SyntaxNode,
 } from 'unbash';
 import { posix } from 'node:path';
+import { isPossible, type CommandPlace, type Concern } from './commands/ask/concern.ts';
+import { closedHost } from './commands/ask/hosts.ts';
+import { deviceHost } from './commands/ask/network.ts';
+import { redirectConcerns } from './commands/ask/places.ts';
 import { forkBomb } from './commands/fork-bomb.ts';
 import { expandArguments, expandAssignment, expandHereDoc, expandWord } from './commands/expand.ts';
 import { SPLIT, UNKNOWN, withoutMarks } from './commands/marks.ts';
@@ -18,6 +22,7 @@ import {
   fork,
   newScope,
   NO_OUTPUT,
+  note,
   Refusal,
   step,
   type Output,
@@ -28,26 +33,49 @@ import { isRawDevice } from './commands/targets.ts';
 
 export type CommandDecision =
   | { readonly decision: 'allow' }
+  | { readonly decision: 'ask'; /** One sentence. */ readonly reason: string }
   | { readonly decision: 'deny'; /** One sentence. */ readonly reason: string };
 
 /**
- * Refuses shell commands that are plainly destructive, however they are wrapped: deleting the system or a home,
- * making file systems, writing over devices, stopping the machine, fork bombs, decoded data run as commands. It parses
- * the command and follows what can be known (variables, substitutions, nested shells, here-documents, pipes); what it
- * can not parse it denies. It is a net under honest mistakes and crude attacks, not a sandbox: a program that was not
- * written in this command can still do anything.
+ * Decides about a shell command, in every mode, however it is wrapped. It parses the command and follows what can be
+ * known (variables, substitutions, nested shells, here-documents, pipes).
+ *
+ * Denied is the plainly destructive: deleting the system or a home, making file systems, writing over devices, stopping
+ * the machine, fork bombs, decoded data run as commands; and what can not be parsed.
+ *
+ * Asked about is what reaches beyond the folder it runs in, as far as its `place` lets it:
+ * - where there is a network: private, loopback, link-local and metadata hosts named as a target (as a URL, an address
+ *   in any spelling, a proxy, in a script's code); publishing a package, image, release or gist; overwriting or deleting
+ *   on a git remote;
+ * - where nothing encloses it: another user's rights; mounts, modules, firewall, accounts, set-id programs; what runs
+ *   later or by itself (cron, units, start-up files, authorized keys, git settings that run programs); the assistant's
+ *   own service, command line and state; ending processes by name or number; rights of whole folders outside the
+ *   workspace; containers that are given the machine; local sockets and `ssh -R`; running what a server sends.
+ *
+ * It is a net under honest mistakes and crude attacks, not a sandbox: a program that was not written in this command
+ * can still do anything, and a public name may lead to a private address.
  */
-export function guardCommand(command: string): CommandDecision {
+export function guardCommand(command: string, place: CommandPlace = {}): CommandDecision {
   try {
-    const scope = newScope();
+    const scope = newScope(place);
     engine.runCode(withoutMarks(command), scope);
     const bomb = forkBomb(scope.shared.functions);
     if (bomb !== undefined) throw new Refusal(`the function \`${bomb}\` is a fork bomb`);
-    return { decision: 'allow' };
+    const reach = place.reach ?? 'anywhere';
+    const reasons = [...scope.shared.concerns.values()].filter((concern) => isPossible(concern, reach));
+    return reasons.length === 0 ? { decision: 'allow' } : { decision: 'ask', reason: sentenceOf(reasons) };
   } catch (error) {
     const reason = error instanceof Refusal ? error.message : 'it could not be checked';
     return { decision: 'deny', reason: `This command is refused in every mode: ${reason}.` };
   }
+}
+
+const MOST_REASONS = 3;
+
+function sentenceOf(concerns: readonly Concern[]): string {
+  const shown = concerns.slice(0, MOST_REASONS).map(({ reason }) => reason);
+  const more = concerns.length > MOST_REASONS ? `, and ${concerns.length - MOST_REASONS} more` : '';
+  return `This needs a yes in every mode: ${shown.join('; ')}${more}.`;
 }
 
 const engine: Engine = {
@@ -231,6 +259,7 @@ function redirect(redirects: readonly Redirection[], scope: Scope): { stdin: Out
       continue;
     }
     const targets = item.target === undefined ? [] : expandWord(item.target, scope, runNested);
+    if (item.type !== 'HereString') noteRedirect(targets, WRITES.has(item.operator), scope);
     if (item.type === 'HereString') {
       stdin = { text: `${targets[0] ?? ''}\n`, decoded: false };
     } else if (item.operator === '<') {
@@ -249,6 +278,17 @@ function redirect(redirects: readonly Redirection[], scope: Scope): { stdin: Out
   return { stdin, written };
 }
 
+function noteRedirect(targets: readonly string[], writes: boolean, scope: Scope): void {
+  const { place } = scope.shared;
+  for (const target of targets) {
+    const device = deviceHost(target);
+    const host = device === undefined ? undefined : closedHost(device, place.opened);
+    if (host !== undefined) note(scope, [{ reason: `it names ${host}`, needs: 'network' }]);
+    for (const directory of scope.directories)
+      note(scope, redirectConcerns(posix.resolve(directory, target), writes, place));
+  }
+}
+
 function sourceOf(target: string, scope: Scope): Output {
   const substitution = /^\uE005(\d+)\uE005$/.exec(target);
   if (substitution !== null) return engine.substitution(Number(substitution[1]), scope);
@@ -261,5 +301,6 @@ function joined(outputs: readonly Output[]): Output {
   return {
     text: known ? outputs.map((output) => output.text).join('') : undefined,
     decoded: outputs.some((output) => output.decoded),
+    fetched: outputs.some((output) => output.fetched === true),
   };
 }

@@ -1,3 +1,4 @@
+import type { GuardedFetch } from '../security/fetch.ts';
 import type { PathGuard } from '../security/paths.ts';
 import type { Clock } from '../util/clock.ts';
 import { editFileTool } from './edit-file.ts';
@@ -8,6 +9,8 @@ import { listDirTool } from './list-dir.ts';
 import { memoryWriteTool, type FactStore } from './memory-write.ts';
 import { readFileTool } from './read-file.ts';
 import type { Tool } from './tool.ts';
+import { webFetchTool } from './web-fetch.ts';
+import { webSearchTool, type WebSearchOptions } from './web-search.ts';
 import { writeFileTool } from './write-file.ts';
 
 export interface BuiltinOptions {
@@ -21,6 +24,9 @@ export interface BuiltinOptions {
   readonly clock: Clock;
   readonly exec: Omit<ExecOptions, 'clock'>;
   readonly memory: FactStore;
+  /** For addresses that a model or a stranger chose. */
+  readonly fetch: GuardedFetch;
+  readonly search: WebSearchOptions;
 }
 
 /** Room for the header and the sentence at the end of a page. */
@@ -28,7 +34,7 @@ export const PAGE_MARGIN = 400;
 
 /** The tools that come with the assistant, registered like those of any plugin. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, maxOutput, clock, exec, memory } = options;
+  const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search } = options;
   return [
     readFileTool({ guard, origins, pageChars: maxOutput - PAGE_MARGIN }),
     writeFileTool({ guard, changes, origins }),
@@ -36,5 +42,7 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     listDirTool(guard, origins),
     createExecTool({ ...exec, clock, origins }),
     memoryWriteTool(memory),
+    webFetchTool({ fetch, clock, maxChars: maxOutput - PAGE_MARGIN }),
+    webSearchTool(search),
   ];
 }

@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { filePeek } from '../security/file-peek.ts';
 import { AppError } from '../util/errors.ts';
 import { oneLine, plural } from '../util/text.ts';
+import { previewOf } from './change-preview.ts';
 import { decidePathUse, readWhole, writeThrough, type FileAccess } from './file-access.ts';
 import { bitsOfFile } from './file-taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
@@ -25,7 +27,10 @@ export function editFileTool(files: FileAccess): Tool {
     }),
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
-    decide: ({ path }, context) => decidePathUse(guard, path, 'write', context),
+    decide: ({ path, oldText, newText }, context) =>
+      decidePathUse(guard, path, 'write', context, () => previewOf(oldText, newText)),
+    // What becomes of the file depends on what it holds now.
+    binds: async ({ path }) => ({ content: await filePeek.look(guard.resolve(path)) }),
     execute: async ({ path, oldText, newText, replaceAll = false }, context) => {
       const title = `edit ${path}`;
       if (oldText === '') return createNew(files, { path, newText }, context);

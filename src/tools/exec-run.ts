@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError, errorCode } from '../util/errors.ts';
+import { watchLimits, type CommandLimits, type Exceeded } from './exec-watch.ts';
 import { OutputEnds } from './output-ends.ts';
 import { MARKER, ProcessTree, send } from './process-tree.ts';
 
@@ -13,7 +14,6 @@ const FINISH_GRACE_MS = 60;
 const DRAIN_QUIET_MS = 1_000;
 const DRAIN_MS = 2_000;
 const POLL_MS = 10;
-const COUNT_MS = 250;
 
 /** A command for the best shell there is. */
 export function shellCall(command: string, env: Readonly<Record<string, string>>): ProgramCall {
@@ -24,8 +24,8 @@ export interface CommandOptions {
   /** The program, its arguments and its whole environment but for the marker. */
   readonly program: ProgramCall;
   readonly cwd: string;
-  /** Ended when more processes than this run at once. @default nobody counts */
-  readonly mostProcesses?: number;
+  /** @default nobody looks */
+  readonly limits?: CommandLimits;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -42,8 +42,8 @@ export interface CommandOutcome {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** It was ended because it had started too many processes. */
-  readonly crowded: boolean;
+  /** The limit that it was ended for. */
+  readonly exceeded: Exceeded | null;
   /** Something outlived the shell and was ended. */
   readonly background: boolean;
   /** False when something could not be ended, or hid itself and still holds the output. */
@@ -67,8 +67,8 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
   const begun = clock.monotonic();
   const shell = startOrExplain(options);
   using limit = deadline(clock, timeoutMs, 'the command');
-  using crowd = watchCrowd(shell.tree, options);
-  const stop = AbortSignal.any([signal, limit.signal, crowd.signal]);
+  using watch = options.limits && watchLimits(options.limits, { ...options, ...shell });
+  const stop = AbortSignal.any([signal, limit.signal, ...(watch === undefined ? [] : [watch.signal])]);
   let exit: Exit = { code: null, signal: null };
   let background = false;
   let clean = true;
@@ -89,7 +89,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
     exitCode: exit.code,
     signal: exit.signal,
     timedOut: limit.signal.aborted,
-    crowded: crowd.signal.aborted && !limit.signal.aborted,
+    exceeded: limit.signal.aborted ? null : (watch?.exceeded() ?? null),
     background,
     clean,
     ...shell.output.text(),
@@ -174,18 +174,6 @@ function startShell({ program, cwd, clock }: CommandOptions): Shell {
   };
 }
 
-/** Aborts when too much runs at once. */
-function watchCrowd(tree: ProcessTree, { mostProcesses, clock }: CommandOptions): Disposable & { signal: AbortSignal } {
-  const crowded = new AbortController();
-  let timer: Disposable | undefined;
-  const count = (): void => {
-    if (tree.alive().length > (mostProcesses ?? Infinity)) crowded.abort(new Error('too many processes'));
-    else timer = clock.timer(COUNT_MS, count);
-  };
-  if (mostProcesses !== undefined) timer = clock.timer(COUNT_MS, count);
-  return { signal: crowded.signal, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
-}
-
 /** The system refuses some starts at once and some later. */
 function startOrExplain(options: CommandOptions): Shell {
   try {
@@ -226,7 +214,8 @@ async function drain({ output, closed }: Shell, clock: Clock): Promise<void> {
   }
 }
 
-function findProgram(name: string, path: string): string | undefined {
+/** Where a shell with this `PATH` finds a program. */
+export function findProgram(name: string, path: string): string | undefined {
   const folders = [...path.split(':').filter((folder) => isAbsolute(folder)), '/bin', '/usr/bin', '/usr/local/bin'];
   return folders.map((folder) => join(folder, name)).find((file) => isExecutable(file));
 }

@@ -3,14 +3,20 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { seesPrivate, weakest } from '../security/access.ts';
 import { guardCommand } from '../security/commands.ts';
+import { readHostList } from '../security/fetch/host-list.ts';
 import { within } from '../security/path-rules.ts';
 import type { Sandbox } from '../security/sandbox.ts';
+import { LEFTOVER_NOTE } from '../security/sandbox/launch.ts';
+import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { oneLine } from '../util/text.ts';
+import { CHANGED } from './asked.ts';
 import { runCommand, shellCall, type CommandOutcome, type ProgramCall } from './exec-run.ts';
+import { isListed, profileOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
 import { bitsOfCommand, type Reach } from './exec-taint.ts';
+import { DEFAULT_COMMAND_LIMITS, type CommandLimits, type Exceeded } from './exec-watch.ts';
 import type { FileOrigins } from './file-taint.ts';
 import {
   defineTool,
@@ -36,8 +42,18 @@ export interface ExecOptions {
   readonly workspace: string;
   /** All that commands see of the environment; of HOME and PATH those that are not enclosed. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The assistant's home; commands that name it are asked about where nothing encloses them. @default not known */
+  readonly home?: string;
+  /** Hosts that commands may name though they are private, as in `tools.web.allowHosts`. @default none */
+  readonly allowHosts?: readonly string[];
+  /** Exact commands that run without a question, as in `tools.exec.allowCommands`. @default none */
+  readonly allowCommands?: readonly string[];
+  /** Whether a person allowed the command with this hash for good. @default none */
+  readonly isRemembered?: (hash: string) => boolean;
   /** Which files strangers had a part in. @default nothing is known of that */
   readonly origins?: FileOrigins | undefined;
+  /** What ends a command early. @default see `DEFAULT_COMMAND_LIMITS` */
+  readonly limits?: Partial<CommandLimits>;
   readonly clock: Clock;
 }
 
@@ -56,14 +72,14 @@ const parameters = z.object({
 
 type Params = z.infer<typeof parameters>;
 
-/** Of processes that are not counted by a control group; the sandbox sets the same limit where it can. */
-const MOST_PROCESSES = 512;
 /** Where enclosed commands find programs: only there is anything to be seen. */
 const INSIDE_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 export function createExecTool(options: ExecOptions): Tool {
   const { mode, clock, workspace, environment, sandbox } = options;
   const slots = new Slots(options.maxConcurrent);
+  const limits = { ...DEFAULT_COMMAND_LIMITS, ...options.limits };
+  const opened = readHostList('allowHosts', options.allowHosts ?? []);
 
   /** Null: enclosed. Otherwise why nothing will enclose it. */
   const whyOutside = async ({ outside }: Params): Promise<string | null> => {
@@ -86,6 +102,27 @@ export function createExecTool(options: ExecOptions): Tool {
   const reachOf = async (params: Params): Promise<Reach> => {
     if ((await whyOutside(params)) !== null) return 'anywhere';
     return options.network || params.network === true ? 'network' : 'workspace';
+  };
+
+  /** Throws when its folder is gone. */
+  const profile = async (params: Params, { skills }: ToolContext): Promise<CommandProfile> => {
+    const place = await findFolder(workspace, params.cwd);
+    if ('problem' in place) throw new AppError('exec-folder', place.problem);
+    return await profileOf(params.command, {
+      folder: place.folder,
+      mode,
+      enclosed: (await whyOutside(params)) === null,
+      network: options.network || params.network === true,
+      environment: { ...environment, ...skills?.env },
+      workspace,
+    });
+  };
+
+  /** The command as it could be allowed for good. */
+  const standing = async (params: Params, context: ToolContext): Promise<Standing | null> => {
+    const found = await profile(params, context);
+    const path = found.enclosed ? INSIDE_PATH : (environment['PATH'] ?? '');
+    return await standingOf(params.command, found, { path, workspace });
   };
 
   const programFor = async (params: Params, folder: string, context: ToolContext): Promise<ProgramCall> => {
@@ -117,7 +154,7 @@ export function createExecTool(options: ExecOptions): Tool {
       runCommand({
         program,
         cwd: folder,
-        mostProcesses: MOST_PROCESSES,
+        limits,
         timeoutMs: seconds * 1000,
         signal,
         clock,
@@ -125,12 +162,14 @@ export function createExecTool(options: ExecOptions): Tool {
     const outcome = await slots.run(async () => {
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) throw new AppError('exec-folder', place.problem);
+      // It may have waited for others to end.
+      if ((await context.changed?.()) === true) throw new AppError('approval-changed', CHANGED);
       const program = await programFor(params, place.folder, context);
       using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
       const work = (): Promise<CommandOutcome> => execute(program, place.folder);
       return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());
     }, signal);
-    return { ...toResult(command, outcome, seconds), ...bits };
+    return { ...toResult(command, outcome, { ...limits, seconds }), ...bits };
   };
 
   return defineTool({
@@ -141,18 +180,31 @@ export function createExecTool(options: ExecOptions): Tool {
     effect: 'effect',
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
-    async decide(params): Promise<ToolDecision> {
+    async decide(params, context): Promise<ToolDecision> {
       const { command, cwd } = params;
       if (mode === 'off') return deny('Running commands is switched off in the configuration (tools.exec.mode).');
       if (command.includes('\0')) return deny('A command can not contain NUL characters.');
-      const guarded = guardCommand(command);
+      const guarded = guardCommand(command, {
+        reach: await reachOf(params),
+        cwd: resolve(workspace, cwd ?? '.'),
+        workspace,
+        home: options.home,
+        userHome: environment['HOME'],
+        opened: (target) => opened.has(target),
+      });
       if (guarded.decision === 'deny') return guarded;
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) return deny(place.problem);
-      const reason = await whyAsk(params);
-      if (reason === null) return { decision: 'allow' };
-      return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
+      const reasons = [guarded.decision === 'ask' ? guarded.reason : null, await whyAsk(params)];
+      const reason = reasons.filter((why) => why !== null).join(' ');
+      if (reason === '') return { decision: 'allow' };
+      const exact = await standing(params, context);
+      if (exact === null) return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
+      const { allowCommands = [], isRemembered } = options;
+      if (isListed(exact, allowCommands) || isRemembered?.(exact.hash) === true) return { decision: 'allow' };
+      return { decision: 'ask', reason, request: { ...requestFor(params), reason, always: exact } };
     },
+    binds: async (params, context) => ({ ...(await profile(params, context)) }),
     async action(params) {
       if ((await reachOf(params)) === 'workspace') return null;
       return { action: { kind: 'networked-exec' }, ...requestFor(params) };
@@ -193,17 +245,19 @@ async function realFolder(path: string): Promise<string | undefined> {
   }
 }
 
-function toResult(command: string, outcome: CommandOutcome, seconds: number): ToolResult {
+function toResult(
+  command: string,
+  outcome: CommandOutcome,
+  limits: CommandLimits & { readonly seconds: number },
+): ToolResult {
   const { exitCode, durationMs, truncated, bytes, output } = outcome;
   const notes = [
-    ...(outcome.timedOut ? [`It was ended after ${seconds} s, its time limit, with all it had started.`] : []),
-    ...(outcome.crowded ? [`It was ended because more than ${MOST_PROCESSES} processes ran.`] : []),
-    ...(!outcome.timedOut && !outcome.crowded && outcome.signal !== null
+    ...(outcome.timedOut ? [`It was ended after ${limits.seconds} s, its time limit, with all it had started.`] : []),
+    ...(outcome.exceeded === null ? [] : [whyEnded(outcome.exceeded, limits)]),
+    ...(!outcome.timedOut && outcome.exceeded === null && outcome.signal !== null
       ? [`It was ended by the signal ${outcome.signal}.`]
       : []),
-    ...(outcome.background
-      ? ['Something it started still ran in the background and was stopped; commands can not leave anything running.']
-      : []),
+    ...(outcome.background ? [LEFTOVER_NOTE] : []),
     ...(outcome.clean ? [] : ['Something it started could not be stopped and may still run.']),
   ].map((note) => `[${note}]`);
   const separator = output === '' || output.endsWith('\n') || notes.length === 0 ? '' : '\n';
@@ -211,14 +265,17 @@ function toResult(command: string, outcome: CommandOutcome, seconds: number): To
     title: oneLine(`ran ${visible(command)}`, 80),
     output: output + separator + notes.join('\n'),
     metadata: { exitCode, durationMs, truncated, bytes },
-    ...(exitCode === 0 && !outcome.timedOut && !outcome.crowded ? {} : { isError: true }),
+    ...(exitCode === 0 && !outcome.timedOut && outcome.exceeded === null ? {} : { isError: true }),
   };
 }
 
-/** Everything that can not be seen spelled out, so that a person knows what they agree to. */
-function visible(text: string): string {
-  return text.replace(
-    /(?!\n)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}]|(?! )\p{Zs}/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits): string {
+  switch (exceeded) {
+    case 'processes':
+      return `It was ended, with all it had started, because more than ${processes} processes ran.`;
+    case 'outputBytes':
+      return `It was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
+    case 'freeBytes':
+      return 'It was ended because the disk was almost full. What it wrote is still there.';
+  }
 }

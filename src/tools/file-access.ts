@@ -1,5 +1,6 @@
 import type { PathAccess, PathDecision } from '../security/path-rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../security/paths.ts';
+import { visible } from '../security/visible.ts';
 import { LARGEST_COPY, type ChangeLog } from '../storage/change-log.ts';
 import { AppError } from '../util/errors.ts';
 import type { FileOrigins } from './file-taint.ts';
@@ -33,12 +34,13 @@ export function useOf({ role, chatType, taint, approved, readRoots }: ToolContex
   };
 }
 
-/** The path guard's decision as a tool's. */
+/** The path guard's decision as a tool's. `preview`: what a person is shown of a change beside its path. */
 export async function decidePathUse(
   guard: PathGuard,
   path: string,
   access: PathAccess,
   context: ToolContext,
+  preview?: () => string | Promise<string>,
 ): Promise<ToolDecision> {
   const decision: PathDecision = await guard.check(path, access, context);
   switch (decision.decision) {
@@ -47,9 +49,10 @@ export async function decidePathUse(
     case 'deny':
       return decision;
     case 'ask': {
-      const { reason } = decision;
+      const { reason, path: real } = decision;
       const title = access === 'read' ? 'Read a file' : 'Change a file';
-      return { decision: 'ask', reason, request: { title, detail: decision.path, reason } };
+      const detail = preview === undefined ? visible(real) : `${visible(real)}\n${await preview()}`;
+      return { decision: 'ask', reason, request: { title, detail, reason, path: real } };
     }
   }
 }

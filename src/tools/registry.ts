@@ -4,20 +4,13 @@ import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import { parseArguments } from './arguments.ts';
+import { askAbout, CHANGED } from './asked.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
 import { capOutput, errorResult, failureLine } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { withTaint } from './tainted-call.ts';
-import type {
-  ApprovalAnswer,
-  ApprovalRequest,
-  EffectClass,
-  Tool,
-  ToolContext,
-  ToolDecision,
-  ToolResult,
-} from './tool.ts';
+import type { EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from './tool.ts';
 
 /** Names that models know from elsewhere. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -155,9 +148,9 @@ export class ToolRegistry {
     const decision = await this.decide(call, context);
     if (decision.decision === 'deny') return errorResult(ready.tool.name, `Refused: ${decision.reason}`);
     if (decision.decision === 'allow') return this.#execute(ready, context, options);
-    const answer = await ask(decision.request, context);
-    if (!answer.approved) return errorResult(ready.tool.name, `Not done: ${answer.reason}. (${decision.reason})`);
-    return this.#execute(ready, { ...context, approved: decision.request.detail }, options);
+    const asked = await askAbout(ready, decision.request, context);
+    if ('allowed' in asked) return this.#execute(ready, asked.allowed, options);
+    return errorResult(ready.tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -167,6 +160,7 @@ export class ToolRegistry {
     try {
       return await slot(async () => {
         context.signal.throwIfAborted();
+        if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);
         if (tool.effect === 'effect') await options.beforeEffect?.();
         context.signal.throwIfAborted();
         started = true;
@@ -239,15 +233,6 @@ export class ToolRegistry {
     } catch {
       return undefined;
     }
-  }
-}
-
-/** A person's answer; being stopped and failing to ask are a no. */
-async function ask(request: ApprovalRequest, context: ToolContext): Promise<ApprovalAnswer> {
-  try {
-    return await raceAbort(context.approve(request), context.signal);
-  } catch (error) {
-    return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };
   }
 }
 

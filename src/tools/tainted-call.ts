@@ -14,5 +14,7 @@ export function withTaint(
   const { reason } = decision;
   if (own.decision === 'allow') return { decision: 'ask', reason, request: { title, detail, reason } };
   const both = `${own.reason.replace(/\.$/u, '')}; ${reason}`;
-  return { decision: 'ask', reason: both, request: { ...own.request, reason: both } };
+  // While strangers have a say nothing is allowed for good.
+  const { always: _, ...request } = own.request;
+  return { decision: 'ask', reason: both, request: { ...request, reason: both } };
 }

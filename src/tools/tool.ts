@@ -19,6 +19,12 @@ export interface ApprovalRequest {
   readonly detail: string;
   /** Why it is asked. */
   readonly reason: string;
+  /** The real path that a yes opens. @default none, or `detail` */
+  readonly path?: string;
+  /** The exact program that a person may allow for good: absolute path, then arguments. @default this call only */
+  readonly always?: { readonly program: readonly string[]; readonly folder: string; readonly hash: string };
+  /** Of everything that a yes covers (approvalHash); the registry's doing. @default of title and detail */
+  readonly hash?: string;
 }
 
 export type ApprovalAnswer = { readonly approved: true } | { readonly approved: false; readonly reason: string };
@@ -56,8 +62,13 @@ export interface ToolContext {
   readonly given?: () => readonly string[];
   /** @default none are active */
   readonly skills?: ActiveSkills;
-  /** The `detail` of the request that a person allowed for this very call; undefined when none was needed. */
+  /** The `path`, or else the `detail`, of the request that a person allowed for this very call; undefined when none was needed. */
   readonly approved?: string;
+  /**
+   * Whether what would run now differs from what a person allowed; the registry asks before it starts the tool, and a
+   * tool that waits before it acts asks again. @default nobody had to allow it
+   */
+  readonly changed?: () => Promise<boolean>;
   /** Asks a person who may allow it; no answer and nobody to ask are a no. */
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
   /** Tells whoever watches what is going on; one short line. */
@@ -107,6 +118,11 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
   /** Decides about these arguments without doing anything. @default allow */
   decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
+  /**
+   * What a yes to this call covers beside the tool and its parameters, such as the content of files: plain data, looked
+   * at when it is asked and again right before the start. @default nothing more
+   */
+  binds?(params: z.infer<Schema>, context: ToolContext): Promise<Readonly<Record<string, unknown>>>;
   /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */
   execute(params: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { plural } from '../util/text.ts';
+import { replacement } from './change-preview.ts';
 import { decidePathUse, writeThrough, type FileAccess } from './file-access.ts';
 import { defineTool, type Tool } from './tool.ts';
 
@@ -13,7 +14,10 @@ export function writeFileTool(files: FileAccess): Tool {
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',
-    decide: ({ path }, context) => decidePathUse(files.guard, path, 'write', context),
+    decide: ({ path, content }, context) =>
+      decidePathUse(files.guard, path, 'write', context, () =>
+        replacement(files.guard, { path, after: content }, context),
+      ),
     execute: async ({ path, content }, context) => {
       const bytes = Buffer.from(content, 'utf8');
       const { created } = await writeThrough(files, { path, bytes }, context);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
+import { Approvals } from '../../src/agent/approvals.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { newCommand } from '../../src/agent/commands/new.ts';
@@ -40,6 +41,16 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     log: silentLog,
     whenBusy: 'steer',
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
+    approvals: new Approvals({
+      ledger: journal.approvals,
+      allowances: journal.allowances,
+      clock: systemClock,
+      random: systemRandom,
+      redact: (text) => text,
+      written: () => {},
+      closed: () => {},
+      reaches: () => true,
+    }),
     render: () => [],
     commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),
   };

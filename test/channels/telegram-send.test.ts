@@ -161,6 +161,23 @@ test('the token is in no error, health sentence or log line, whatever fails', as
   expect(told).not.toContain('TEST-token');
 });
 
+test('a message can be edited: its text is replaced and its buttons go; an edit that changes nothing is no failure', async () => {
+  await using world = await TelegramWorld.open();
+  const buttons = [[{ id: 'deny:1', label: 'Deny' }]];
+  const { platformId } = await world.send('<b>May I?</b>', { buttons });
+  const part = { messageId: 'm', kind: 'approval', chatId: '7', media: [], nonce: 'n', platformId } as const;
+  const channel = world.manager.channel('telegram');
+  const edit = (text: string): Promise<void> | undefined =>
+    channel?.edit?.({ ...part, text }, new AbortController().signal);
+  expect(world.server.sentMessages[0]?.replyMarkup).toBeDefined();
+  await edit('<b>May I?</b> No.');
+  await edit('<b>May I?</b> No.');
+  expect(world.server.sentMessages).toMatchObject([{ visibleText: 'May I? No.', replyMarkup: undefined }]);
+  await expect(
+    channel?.edit?.({ ...part, platformId: '999', text: 'x' }, new AbortController().signal),
+  ).rejects.toThrow('message to edit not found');
+});
+
 describe('delivery over Telegram', () => {
   test('a reset after the server took the message leads to one marked copy; a retry after a 500 is unmarked', async () => {
     await using telegram = await TelegramWorld.open();

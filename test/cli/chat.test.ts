@@ -219,13 +219,14 @@ describe('a conversation', () => {
     ['YES\r', 'true'],
     ['n\r', 'false'],
     ['\r', 'false'],
-    ['yikes\r', 'false'],
+    ['not today\r', '{"reason":"not today"}'],
+    ['always\r', '{"reason":"always"}'],
     [CTRL_C, 'false'],
   ])('asks before something runs: %j is %s', async (keys, expected) => {
     const { line, ended } = await begin();
     line.assistant.script = async (_, { onApproval }) => {
       const hidden = { ...QUESTION, detail: 'rm -r build\n\u202Ereversed\u200B\u00A0' };
-      return summaryOf(`answer ${String(await onApproval?.(hidden, new AbortController().signal))}`);
+      return summaryOf(`answer ${JSON.stringify(await onApproval?.(hidden, new AbortController().signal))}`);
     };
     line.type('clean up\r');
     await waitFor(() => line.out.includes('Allow it? [y/N]'));
@@ -238,11 +239,25 @@ describe('a conversation', () => {
     expect(await ended).toBe(0);
   });
 
+  test('offers to allow for good what can be', async () => {
+    const { line, ended } = await begin();
+    line.assistant.script = async (_, { onApproval }) => {
+      const lasting = { ...QUESTION, always: { program: ['/usr/bin/uptime'] } };
+      return summaryOf(`answer ${JSON.stringify(await onApproval?.(lasting, new AbortController().signal))}`);
+    };
+    line.type('how long\r');
+    await waitFor(() => line.out.includes('Allow it? [y/N/always]'));
+    line.type('always\r');
+    await waitFor(() => line.out.includes('answer "always"'));
+    line.type(CTRL_D);
+    expect(await ended).toBe(0);
+  });
+
   test('takes a question back that needs no answer any more', async () => {
     const { line, ended } = await begin();
     const withdraw = new AbortController();
     line.assistant.script = async (_, { onApproval }) =>
-      summaryOf(`answer ${String(await onApproval?.(QUESTION, withdraw.signal))}`);
+      summaryOf(`answer ${JSON.stringify(await onApproval?.(QUESTION, withdraw.signal))}`);
     line.type('clean up\r');
     await waitFor(() => line.out.includes('Allow it? [y/N]'));
     withdraw.abort();

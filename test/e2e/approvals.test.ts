@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { call, GROUP } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -29,7 +30,7 @@ const made = (world: World, name: string): boolean => existsSync(join(world.work
 const lastBody = (world: World): string => JSON.stringify(world.model.requests.at(-1)?.body);
 
 describe('a command that needs a yes, in a chat', () => {
-  test('is shown whole with two buttons, and runs once when one is pressed', async () => {
+  test('is shown whole with buttons, and runs once when one is pressed', async () => {
     await using world = await startWorld({ config: ASKING });
     world.model.reply(touch('a.txt'), 'Done.');
     world.telegram.userSays(OWNER, 'make a file');
@@ -41,18 +42,23 @@ describe('a command that needs a yes, in a chat', () => {
     expect(sent?.payload['reply_markup']).toEqual({
       inline_keyboard: [
         [
-          { text: 'Allow once', callback_data: `approval:yes:${code}` },
-          { text: 'Deny', callback_data: `approval:no:${code}` },
+          { text: 'Allow once', callback_data: `approve:${code}` },
+          { text: 'Always', callback_data: `always:${code}` },
+          { text: 'Deny', callback_data: `deny:${code}` },
         ],
       ],
     });
-    world.telegram.userPresses(OWNER, messageId, `approval:yes:${code}`);
+    world.telegram.userPresses(OWNER, messageId, `approve:${code}`);
     await reply(world, 'Done.');
     expect(made(world, 'a.txt')).toBe(true);
     expect(chatOf(world)).toContain('Allowed, once.');
     await waitFor(() => world.telegram.calls.some(({ method }) => method === 'answerCallbackQuery'));
+    const asked = (): World['telegram']['sentMessages'][number] | undefined =>
+      world.telegram.sentMessages.find((message) => message.messageId === messageId);
+    await waitFor(() => asked()?.replyMarkup === undefined, { what: 'the buttons are gone' });
+    expect(asked()?.visibleText).toMatch(/touch a\.txt[^]*Allowed\.$/u);
     // A second press finds it closed.
-    world.telegram.userPresses(OWNER, messageId, `approval:yes:${code}`);
+    world.telegram.userPresses(OWNER, messageId, `approve:${code}`);
     await reply(world, 'That question is closed already (approved).');
     expect(world.model.requests).toHaveLength(2);
   });
@@ -62,7 +68,7 @@ describe('a command that needs a yes, in a chat', () => {
     world.model.reply(touch('a.txt'), 'As you wish.', touch('b.txt'), 'All right.');
     world.telegram.userSays(OWNER, 'make a file');
     const first = await question(world);
-    world.telegram.userPresses(OWNER, first.messageId, `approval:no:${first.code}`);
+    world.telegram.userPresses(OWNER, first.messageId, `deny:${first.code}`);
     await reply(world, 'As you wish.');
     expect(lastBody(world)).toContain('Not done: the owner said no');
     world.telegram.userSays(OWNER, 'make another');
@@ -70,7 +76,13 @@ describe('a command that needs a yes, in a chat', () => {
     world.telegram.userSays(OWNER, `/deny ${second.code} not on a Sunday`);
     await reply(world, 'All right.');
     expect(lastBody(world)).toContain('the owner said: not on a Sunday');
-    expect([made(world, 'a.txt'), made(world, 'b.txt')]).toEqual([false, false]);
+    world.model.reply(touch('c.txt'), 'Fine.');
+    world.telegram.userSays(OWNER, 'and one more');
+    await question(world, OWNER, 2);
+    world.telegram.userSays(OWNER, '/deny rather not now');
+    await reply(world, 'Fine.');
+    expect(lastBody(world)).toContain('the owner said: rather not now');
+    expect(['a.txt', 'b.txt', 'c.txt'].some((name) => made(world, name))).toBe(false);
   });
 
   test('is denied by whatever else the owner writes meanwhile; that is the reason, and no turn of its own', async () => {
@@ -83,7 +95,7 @@ describe('a command that needs a yes, in a chat', () => {
     expect(lastBody(world)).toContain('the owner said: hold on, wrong folder');
     expect(made(world, 'a.txt')).toBe(false);
     expect(world.model.requests).toHaveLength(2);
-    expect(chatOf(world)).toContain('Not allowed.');
+    expect(chatOf(world)).toContain('Not allowed: I took your message as the answer.');
   });
 
   test('waits through a restart: the same question, not asked again, and its answer counts', async () => {
@@ -107,28 +119,49 @@ describe('a command that needs a yes, in a chat', () => {
     world.telegram.userSays(OWNER, 'make a file');
     const { code } = await question(world);
     world.telegram.userSays(43, `/approve ${code}`);
-    await reply(world, 'Only the owner may answer this.', 43);
+    await reply(world, '/approve is for the owner only.', 43);
     expect(made(world, 'a.txt')).toBe(false);
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await reply(world, 'Done.');
     expect(made(world, 'a.txt')).toBe(true);
   });
 
-  test('of a group is asked in the owner’s own chat', async () => {
-    await using world = await startWorld({ config: ASKING });
-    world.model.reply('Hello.', touch('a.txt'), 'Done.');
+  test('of a group in which an owner wrote is asked there, and only owners may answer', async () => {
+    await using world = await startWorld({
+      config: { ...ASKING, channels: { telegram: { allowFrom: ['42', '43', '*'], owners: ['42'] } } },
+    });
+    world.model.reply(touch('a.txt'), 'Done.');
+    call(world, 'make a file', 'owner');
+    const { code, messageId } = await question(world, GROUP);
+    for (const id of [43, 44]) world.telegram.userPresses(GROUP, messageId, `approve:${code}`, { id });
+    await waitFor(
+      () => chatOf(world, GROUP).filter((text) => text === 'This button is for the owner only.').length === 2,
+    );
+    expect(made(world, 'a.txt')).toBe(false);
+    world.telegram.userPresses(GROUP, messageId, `approve:${code}`, { id: OWNER });
+    await reply(world, 'Done.', GROUP);
+    expect(made(world, 'a.txt')).toBe(true);
+    expect(chatOf(world)).toEqual([]);
+  });
+
+  test('of somebody else is asked in the owner’s own chat, which says who wants it and where', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
+    world.model.reply(
+      'Hello.',
+      { calls: [{ name: 'write_file', arguments: { path: '.envrc', content: 'x=1' } }] },
+      'Done.',
+    );
     world.telegram.userSays(OWNER, 'hi');
     await reply(world, 'Hello.');
-    const group = -100;
-    world.telegram.userSays(group, '@test_bot make a file', {
-      entities: [{ type: 'mention', offset: 0, length: 9 }],
-      from: { id: OWNER },
-    });
+    world.telegram.userSays(43, 'set it up', { from: { first_name: 'Ann `x`' } });
     const { code, text } = await question(world);
-    expect(text).toContain('telegram:-100');
+    expect(text).toMatch(/for Ann +x +in telegram:43/u);
+    expect(text).toContain('+ x=1');
     world.telegram.userSays(OWNER, `/approve ${code}`);
-    await reply(world, 'Done.', group);
-    expect(made(world, 'a.txt')).toBe(true);
+    await reply(world, 'Done.', 43);
+    expect(made(world, '.envrc')).toBe(true);
   });
 
   test('is given up by /stop within two seconds, and an answer after that does nothing', async () => {
@@ -167,6 +200,20 @@ describe('a command that needs a yes, in a chat', () => {
     expect(words.filter((word) => !shown.includes(word))).toEqual([]);
     world.telegram.userSays(OWNER, `/deny ${second.code}`);
     await waitFor(() => chatOf(world).filter((text) => text === 'No.').length === 2);
+  });
+
+  test('is given up by /new too, and the question says nothing any more', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'Fresh.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const { code, messageId } = await question(world);
+    world.telegram.userSays(OWNER, '/new');
+    await waitFor(() => chatOf(world).length > 1);
+    world.telegram.userPresses(OWNER, messageId, `approve:${code}`);
+    await reply(world, 'That question is closed already (cancelled).');
+    world.telegram.userSays(OWNER, 'hello again');
+    await reply(world, 'Fresh.');
+    expect(made(world, 'a.txt')).toBe(false);
   });
 
   test('says so when there is nothing to answer', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -57,4 +58,50 @@ test('a question that was open when the process was killed counts as a no: nothi
   const ended = new Promise((resolve) => second.once('exit', resolve));
   second.kill('SIGTERM');
   await ended;
+});
+
+test('a question in a chat outlives the process: killed twice, it is asked once, and what was allowed runs once', async () => {
+  await using folder = await tempFolder();
+  await using model = await startFakeOpenAi();
+  await using telegram = await startFakeTelegram();
+  const home = join(folder.path, 'home');
+  const { workspace } = homePaths(home);
+  await mkdir(workspace, { recursive: true, mode: 0o700 });
+  await writeFile(
+    join(home, 'config.json'),
+    JSON.stringify({
+      agent: { model: 'openai/scripted-model' },
+      providers: { openai: { apiKey: 'test-key-12345678', baseUrl: model.url } },
+      channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: ['42'] } },
+      tools: { exec: { mode: 'ask' } },
+    }),
+  );
+  const env = { PATH: process.env['PATH'], HOME: folder.path };
+  const start = (): ReturnType<typeof spawn> =>
+    spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
+  const end = async (child: ReturnType<typeof spawn>, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  };
+  const says = (part: string): readonly string[] =>
+    telegram.sentMessages.map(({ visibleText }) => visibleText).filter((text) => text.includes(part));
+
+  model.reply({ calls: [{ name: 'exec', arguments: { command: 'echo x >> ran' } }] }, 'Done.');
+  telegram.userSays(42, 'go');
+  const first = start();
+  await waitFor(() => says('/approve').length > 0, { timeoutMs: 20_000, what: 'the question' });
+  await end(first, 'SIGKILL');
+  // Pressed while nobody was there.
+  const code = /\/approve (\w+)/u.exec(says('/approve')[0] ?? '')?.[1] ?? '';
+  const second = start();
+  await waitFor(() => telegram.polling, { timeoutMs: 20_000, what: 'the second process' });
+  await end(second, 'SIGKILL');
+  telegram.userPresses(42, telegram.sentMessages[0]?.messageId ?? 0, `approve:${code}`);
+  const third = start();
+  await waitFor(() => says('Done.').length > 0, { timeoutMs: 20_000, what: 'the answer' });
+  expect(await readFile(join(workspace, 'ran'), 'utf8')).toBe('x\n');
+  // A kill between the bytes and their record makes one marked resend, as for any message.
+  expect(says('echo x').filter((text) => !text.startsWith('↻'))).toHaveLength(1);
+  await end(third, 'SIGTERM');
 });

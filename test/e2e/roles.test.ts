@@ -31,6 +31,8 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   tape: 'trusted',
   undo: 'owner',
   skills: 'trusted',
+  approve: 'owner',
+  deny: 'owner',
   pair: 'owner',
   restart: 'owner',
   stop: 'guest',
@@ -46,6 +48,8 @@ const TOOLS: Readonly<Record<string, Role>> = {
   read_file: 'trusted',
   skill: 'trusted',
   tape: 'trusted',
+  web_fetch: 'guest',
+  web_search: 'guest',
   write_file: 'trusted',
 };
 

@@ -308,24 +308,27 @@ describe('an assistant behind the socket', () => {
     expect(assistant.heard).toEqual([{ session: 'main', text: 'hi', model: 'a/b', images: ['/x.png'] }]);
   });
 
-  test.each([true, false])('asks the person at the other end: %s', async (approved) => {
-    const assistant = new FakeAssistant();
-    assistant.script = async (_, { onApproval }) =>
-      summaryOf(String(await onApproval?.(QUESTION, new AbortController().signal)));
-    const remote = await remoteOf(assistant);
-    const asked: unknown[] = [];
-    const summary = await remote.send(
-      { session: 'main', text: 'hi' },
-      {
-        onApproval: async (question) => {
-          asked.push(question);
-          return approved;
+  test.each([true, false, 'always' as const, { reason: 'later' }])(
+    'asks the person at the other end: %j',
+    async (approved) => {
+      const assistant = new FakeAssistant();
+      assistant.script = async (_, { onApproval }) =>
+        summaryOf(JSON.stringify(await onApproval?.(QUESTION, new AbortController().signal)));
+      const remote = await remoteOf(assistant);
+      const asked: unknown[] = [];
+      const summary = await remote.send(
+        { session: 'main', text: 'hi' },
+        {
+          onApproval: async (question) => {
+            asked.push(question);
+            return approved;
+          },
         },
-      },
-    );
-    expect(asked).toEqual([QUESTION]);
-    expect(summary.text).toBe(String(approved));
-  });
+      );
+      expect(asked).toEqual([QUESTION]);
+      expect(summary.text).toBe(JSON.stringify(approved));
+    },
+  );
 
   test('knows when nobody can be asked', async () => {
     const assistant = new FakeAssistant();

@@ -158,6 +158,35 @@ describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? '
     });
   });
 
+  test('is not enough where one way out could not be tried', async () => {
+    const blind = changed(`--chdir) args+=(--ro-bind /dev/null '${process.execPath}' "$1" "$2"); shift 2 ;;`);
+    expect(await probeWith(blind)).toEqual({
+      available: false,
+      reason: 'It could not be checked whether a command inside the sandbox could connect to a port of the machine.',
+    });
+  });
+
+  test('is not enough where commands can not work', async () => {
+    const rigid = changed(
+      '--bind) [ -n "$seen" ] || { seen=1; shift; args+=(--ro-bind); continue; }; args+=("$1"); shift ;;',
+    );
+    expect(await probeWith(rigid)).toEqual({
+      available: false,
+      reason: 'A command inside the sandbox can not write to the workspace.',
+    });
+  });
+
+  test('believes the socket outside more than what is said inside', async () => {
+    const liar = changed('--unshare-all) args+=("$1" --share-net); shift ;;').replace(
+      /^exec (.*)$/mu,
+      'case "$*" in *escape.sh*) $1 | sed -u "s/^open loopback/held loopback/" ;; *) exec $1 ;; esac',
+    );
+    expect(await probeWith(liar)).toEqual({
+      available: false,
+      reason: 'The sandbox does not hold: a command inside could connect to a port of the machine.',
+    });
+  });
+
   test('is enough with the filter alone where bwrap can not forbid namespaces', async () => {
     const old = changed('--disable-userns) echo "bwrap: Unknown option --disable-userns" >&2; exit 1 ;;');
     expect(await probeWith(old)).toMatchObject({ available: true, engine: { disableUserns: false } });

@@ -34,8 +34,13 @@ export interface FakeTelegram extends AsyncDisposable {
   userSays(chatId: number, text: string, extra?: Payload): { readonly updateId: number; readonly messageId: number };
   /** Someone edits what they wrote. */
   userEdits(chatId: number, messageId: number, text: string, extra?: Payload): { readonly updateId: number };
-  /** Someone presses a button of a message. */
-  userPresses(chatId: number, messageId: number, data: string): { readonly updateId: number; readonly queryId: string };
+  /** Someone presses a button of a message; `from` says who, in a group. */
+  userPresses(
+    chatId: number,
+    messageId: number,
+    data: string,
+    from?: Payload,
+  ): { readonly updateId: number; readonly queryId: string };
   /** Any update; an `update_id` is given to it unless it has one. */
   pushUpdate(update: Payload): Update;
   /** Hands an update out once more, even if confirmed; `asNew`: under a new update id. */
@@ -176,13 +181,13 @@ export async function startFakeTelegram(options: { readonly token?: string } = {
       const message = personMessage(chats, { chatId, messageId, text, extra: edited });
       return { updateId: queue.push({ edited_message: message }).update_id };
     },
-    userPresses(chatId, messageId, data) {
+    userPresses(chatId, messageId, data, from = {}) {
       queryCount += 1;
       const queryId = `query${queryCount}`;
       queries.add(queryId);
       const sent = chats.sent.find((one) => one.chatId === chatId && one.messageId === messageId);
       const pressed = { ...personMessage(chats, { chatId, messageId, text: sent?.visibleText ?? '' }), from: me };
-      const query = { id: queryId, from: personOf(chatId), message: pressed, chat_instance: '1', data };
+      const query = { id: queryId, from: personOf(chatId, from), message: pressed, chat_instance: '1', data };
       return { updateId: queue.push({ callback_query: query }).update_id, queryId };
     },
     pushUpdate: (update) => queue.push(update),

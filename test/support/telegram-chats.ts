@@ -1,4 +1,5 @@
 import { parseTelegramHtml } from './telegram-html.ts';
+import { isRecord } from './validate.ts';
 
 /** A message of the bot as it stands in the chat now. */
 export interface SentMessage {
@@ -77,7 +78,7 @@ export class Chats {
       at: Date.now(),
       replyTo: replyTo?.messageId,
       threadId: typeof threadId === 'number' ? threadId : undefined,
-      replyMarkup: payload['reply_markup'],
+      replyMarkup: markupOf(payload),
       payload,
     };
     this.sent.push(message);
@@ -96,7 +97,7 @@ export class Chats {
       );
     }
     const content = contentOf(payload);
-    const replyMarkup = payload['reply_markup'];
+    const replyMarkup = markupOf(payload);
     const same =
       content.visibleText === message.visibleText &&
       content.text === message.text &&
@@ -140,6 +141,23 @@ function replyTarget(payload: Payload): { readonly messageId: number; readonly l
   if (typeof parameters !== 'object' || parameters === null || !('message_id' in parameters)) return undefined;
   const lenient = 'allow_sending_without_reply' in parameters && parameters.allow_sending_without_reply === true;
   return { messageId: Number(parameters.message_id), lenient };
+}
+
+/** Buttons that the real server would refuse are refused here. */
+function markupOf(payload: Payload): unknown {
+  const markup = payload['reply_markup'];
+  if (!isRecord(markup) || markup['inline_keyboard'] === undefined) return markup;
+  const rows: unknown = markup['inline_keyboard'];
+  const buttons: readonly unknown[] = Array.isArray(rows) ? rows.flat() : [undefined];
+  for (const button of buttons) {
+    if (!isRecord(button) || typeof button['text'] !== 'string' || button['text'] === '') {
+      throw new BotApiError(400, "Bad Request: can't parse inline keyboard button: Text buttons are unallowed");
+    }
+    const data = button['callback_data'];
+    const bytes = typeof data === 'string' ? Buffer.byteLength(data) : 0;
+    if (bytes < 1 || bytes > 64) throw new BotApiError(400, 'Bad Request: BUTTON_DATA_INVALID');
+  }
+  return markup;
 }
 
 function contentOf(payload: Payload): Pick<SentMessage, 'text' | 'parseMode' | 'visibleText'> {

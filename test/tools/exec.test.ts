@@ -330,4 +330,16 @@ describe('how a command ends', () => {
     expect(readdirSync(workspace)).toContain('c');
     expect(readdirSync(workspace)).not.toContain('d');
   });
+
+  test('what changed while a command waited for its turn is noticed before it starts', async () => {
+    const exec = tool({ maxConcurrent: 1 });
+    const first = exec.execute({ command: 'until test -e go; do sleep 0.02; done # exec-test-loop' }, context());
+    let changed = false;
+    const second = exec.execute({ command: 'touch changed' }, context({ changed: async () => changed }));
+    changed = true;
+    await run('touch go');
+    await first;
+    await expect(second).rejects.toThrow('changed since it was allowed');
+    expect(readdirSync(workspace)).not.toContain('changed');
+  });
 });

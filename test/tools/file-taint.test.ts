@@ -1,6 +1,7 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createGuardedFetch } from '../../src/security/fetch.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/tools/builtin.ts';
 import { ToolRegistry } from '../../src/tools/registry.ts';
@@ -33,6 +34,7 @@ async function taints(): Promise<Taints> {
     redact: (text) => text,
     maxOutput: 16_000,
   });
+  const fetch = createGuardedFetch({ allowHosts: [], denyHosts: ['*'], clock: systemClock });
   const tools = builtinTools({
     guard: files.guard,
     changes: files.changes,
@@ -49,6 +51,8 @@ async function taints(): Promise<Taints> {
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
     },
     memory: { change: () => Promise.reject(new Error('not called')) },
+    fetch,
+    search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });
   for (const tool of tools) registry.register(tool);
   return {

@@ -152,6 +152,7 @@ describe('deciding', () => {
     expect(approve).toHaveBeenCalledExactlyOnceWith({
       title: 'Send',
       detail: 'send 5 to Ann',
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/u),
       reason: 'it leaves the machine',
     });
     expect(approvedWith).toEqual(['send 5 to Ann']);

@@ -89,7 +89,12 @@ describe('a tool that says what its call does', () => {
     });
     const { asked, approved: by } = await play({ ...exec, decide }, { taint: BOTH });
     expect(asked).toEqual([
-      { title: 'Leave', detail: 'whole command', reason: expect.stringMatching(/^It wants out; this conversation/u) },
+      {
+        title: 'Leave',
+        detail: 'whole command',
+        reason: expect.stringMatching(/^It wants out; this conversation/u),
+        hash: expect.any(String),
+      },
     ]);
     expect(by).toBe('whole command');
   });

@@ -103,8 +103,41 @@ describe('files that shape the assistant', () => {
     await using files = await fileTools();
     const answer = await files.call('write_file', { path, content: 'x' }, tainted);
     expect(answer.isError).toBeUndefined();
-    expect(files.asked).toMatchObject([{ title: 'Change a file', detail: join(files.workspace, path) }]);
+    expect(files.asked).toMatchObject([
+      { title: 'Change a file', detail: expect.stringContaining(join(files.workspace, path)) },
+    ]);
     expect(await readFile(join(files.workspace, path), 'utf8')).toBe('x');
+  });
+
+  test('a person sees the lines that change, with nothing hidden, and that there are more', async () => {
+    await using files = await fileTools();
+    await files.put('SOUL.md', 'kind\nshort\n');
+    const lines = Array.from({ length: 40 }, (_, n) => `line ${n}`);
+    await files.call('write_file', { path: 'SOUL.md', content: ['kind', 'ev\u202eil', ...lines].join('\n') }, tainted);
+    const [, ...shown] = files.asked[0]?.detail.split('\n') ?? [];
+    expect(shown.slice(0, 4)).toEqual(['− short', '− ', '+ ev\\u{202e}il', '+ line 0']);
+    expect(shown.at(-1)).toBe('… and 13 more lines');
+  });
+
+  test('lines of a file that may not be read without a question are not shown', async () => {
+    await using files = await fileTools();
+    await files.put('.env', 'TOKEN=old');
+    await files.call('write_file', { path: '.env', content: 'TOKEN=new' });
+    expect(files.asked[0]?.detail).toContain('+ TOKEN=new');
+    expect(files.asked[0]?.detail).not.toContain('old');
+  });
+
+  test('a yes is for this content and this path: what changed after it is not overwritten by an edit', async () => {
+    await using files = await fileTools();
+    const path = await files.put('SOUL.md', 'kind old');
+    const approve = async (): Promise<{ approved: true }> => {
+      await files.put('SOUL.md', 'cruel old');
+      return { approved: true };
+    };
+    const edit = { path: 'SOUL.md', oldText: 'old', newText: 'new' };
+    const answer = await files.call('edit_file', edit, { ...tainted, approve });
+    expect(answer.output).toContain('changed since it was allowed');
+    expect(await readFile(path, 'utf8')).toBe('cruel old');
   });
 
   test('after a no nothing is written', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../channel.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
-import { callFailure, isMarkupRefused, isTokenRefused, tokenRefused, toSendError } from './errors.ts';
+import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { readUpdate } from './inbound.ts';
 import type { TelegramOptions } from './options.ts';
 import { pollUpdates } from './poll.ts';
@@ -38,7 +38,7 @@ export class TelegramChannel implements Channel {
   readonly kind = 'telegram';
   readonly capabilities = {
     maxLength: 4096,
-    edit: false,
+    edit: true,
     typing: true,
     buttons: true,
     threads: true,
@@ -98,6 +98,24 @@ export class TelegramChannel implements Channel {
       return { platformId: String(sent.message_id) };
     } catch (error) {
       throw toSendError(error);
+    }
+  }
+
+  /** Replaces text and buttons of a message; one that looks so already is left alone. */
+  async edit(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void> {
+    const { api } = this.#connected();
+    const message = {
+      chat_id: part.chatId,
+      message_id: Number(part.platformId),
+      text: part.text,
+      parse_mode: 'HTML' as const,
+      link_preview_options: { is_disabled: true },
+      ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
+    };
+    try {
+      await api.raw.editMessageText(message, forGrammy(signal));
+    } catch (error) {
+      if (!isUnchanged(error)) throw toSendError(error);
     }
   }
 

@@ -55,6 +55,11 @@ export function isMarkupRefused(thrown: unknown): boolean {
   );
 }
 
+/** True when an edit would change nothing. */
+export function isUnchanged(thrown: unknown): boolean {
+  return thrown instanceof GrammyError && thrown.error_code === 400 && /is not modified/iu.test(thrown.description);
+}
+
 /** The Bot API answers 401 to a revoked token and 404 to a malformed one. */
 export function isTokenRefused({ code }: CallFailure): boolean {
   return code === 401 || code === 404;

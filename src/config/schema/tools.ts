@@ -24,11 +24,16 @@ const exec = z
 
 const web = z
   .object({
-    searchProvider: text().default('auto').describe('Which web search is used; `auto`: the first that has a key.'),
+    searchProvider: z
+      .enum(['auto', 'brave', 'tavily', 'serper', 'exa', 'searxng', 'duckduckgo'])
+      .default('auto')
+      .describe('Which web search is used; `auto`: the first that has a key in the environment, else DuckDuckGo.'),
     searchApiKey: optionalText('Its key.'),
-    searchUrl: optionalUrl('Its address, for a search engine of your own.'),
-    allowHosts: texts('Hosts that may be fetched without a question, also when private text is in play.'),
-    denyHosts: texts('Hosts that are never fetched.'),
+    searchUrl: optionalUrl('Its address, for a SearXNG of your own; its host may be private.'),
+    allowHosts: texts(
+      'Hosts that may be fetched without a question, also when private text is in play; also opens private hosts; `example.com`, `*.example.com`, each also with `:port`.',
+    ),
+    denyHosts: texts('Hosts that are never fetched; written in the same way, `*` is every host.'),
   })
   .prefault({})
   .describe('Search and pages on the web.');

@@ -1,5 +1,5 @@
 import { parse, type Assignment, type HereDocBody, type ParsedScript, type Word, type WordPart } from 'unbash';
-import { DECODED, SPLIT, STAR, ANY, SUBSTITUTION, UNKNOWN, unquoted } from './marks.ts';
+import { DECODED, FETCHED, SPLIT, STAR, ANY, SUBSTITUTION, UNKNOWN, unquoted } from './marks.ts';
 import { expandParameter, valuesOf } from './parameters.ts';
 import { step, type Output, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
@@ -19,9 +19,11 @@ export function expandWord(word: Word, scope: Scope, run: RunScript): string[] {
     const choices = braceChoices(brace.text);
     if (choices !== undefined) return expandBraces(word, brace, choices, scope, run);
   }
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(word.text);
   return combine(
     parts.map((part, i) => {
-      const texts = expandPart(part, scope, run, false);
+      // No file has such a name, so the shell leaves the brackets of an address as they are.
+      const texts = part.type === 'Glob' && isUrl ? [part.text] : expandPart(part, scope, run, false);
       return i === 0 ? texts.map((text) => (part.type === 'Literal' ? tilde(word, text, scope) : text)) : texts;
     }),
   );
@@ -78,8 +80,9 @@ function expandPart(part: WordPart, scope: Scope, run: RunScript, quoted: boolea
     case 'ParameterExpansion':
       return plain(expandParameter(part, scope, (word) => expandWord(word, scope, run)));
     case 'CommandExpansion': {
-      const { text, decoded } = run(part.script, scope);
-      return plain([(decoded ? DECODED : '') + (text ?? UNKNOWN).replace(/\n+$/, '')]);
+      const { text, decoded, fetched } = run(part.script, scope);
+      const traces = (decoded ? DECODED : '') + (fetched === true ? FETCHED : '');
+      return plain([traces + (text ?? UNKNOWN).replace(/\n+$/, '')]);
     }
     case 'ProcessSubstitution':
       return [`${SUBSTITUTION}${scope.shared.substitutions.push(part) - 1}${SUBSTITUTION}`];

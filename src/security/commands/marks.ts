@@ -16,7 +16,10 @@ export const DECODED = '\uE004';
 /** Encloses the number of a process substitution. */
 export const SUBSTITUTION = '\uE005';
 
-const ALL = /[\uE000-\uE005]/g;
+/** What follows came from a server. */
+export const FETCHED = '\uE006';
+
+const ALL = /[\uE000-\uE006]/g;
 const MANY_STARS = /\uE001+/g;
 const UNDECIDED = /[\uE000-\uE002]/;
 
@@ -27,7 +30,12 @@ export function withoutMarks(text: string): string {
 
 /** The word as it would look in code that is parsed once more. */
 export function asCode(text: string): string {
-  return text.replaceAll(STAR, '*').replaceAll(ANY, '?').replaceAll(SPLIT, ' ').replaceAll(DECODED, '');
+  return withoutTraces(text.replaceAll(STAR, '*').replaceAll(ANY, '?').replaceAll(SPLIT, ' '));
+}
+
+/** The word without the marks that say where it came from. */
+export function withoutTraces(text: string): string {
+  return text.replaceAll(DECODED, '').replaceAll(FETCHED, '');
 }
 
 /** Whether the word can become different words when it runs. */

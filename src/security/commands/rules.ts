@@ -1,4 +1,4 @@
-import { DECODED, UNKNOWN } from './marks.ts';
+import { UNKNOWN, withoutTraces } from './marks.ts';
 import { isRawDevice, ruinOf } from './targets.ts';
 
 /** One simple command, its words expanded. */
@@ -23,7 +23,7 @@ export function ruinousReason(command: Simple): string | undefined {
 export function losing(paths: readonly string[], directories: readonly string[], homes = true): string | undefined {
   for (const path of paths) {
     for (const directory of directories) {
-      const ruin = ruinOf(path.replaceAll(DECODED, ''), directory);
+      const ruin = ruinOf(withoutTraces(path), directory);
       if (ruin === 'system') return 'the root of the system or a system directory';
       if (ruin === 'home' && homes) return 'a whole home directory';
     }
@@ -123,8 +123,8 @@ const kills: Rule = ({ args }) => {
 
 const killsAll: Rule = ({ name }) => `\`${name}\` would end every process`;
 
-const INTERPRETERS = /^(?:perl|python|python3|python3\.\d+|ruby|node|php|lua)$/;
-const INTERPRETER_CODE = new Set(['-e', '-E', '-c', '-r', '--eval']);
+export const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/;
+export const INTERPRETER_CODE = new Set(['-e', '-E', '-c', '-r', '--eval']);
 const RUNS_SHELL =
   /\b(?:system|popen|exec|execSync|run|call|check_output|check_call|shell_exec)\s*\(\s*(["'])(.{1,2000}?)\1/g;
 const REMOVES = /\b(?:rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_tree)\s*\(?\s*(["'])(.{1,500}?)\1/g;

@@ -1,4 +1,5 @@
 import type { Function as FunctionNode, ParsedScript, ProcessSubstitutionPart } from 'unbash';
+import type { CommandPlace, Concern } from './ask/concern.ts';
 import { START } from './targets.ts';
 
 /** What a command writes, as far as it can be known. */
@@ -7,6 +8,8 @@ export interface Output {
   readonly text: string | undefined;
   /** It went through a decoder (base64, xxd, …), so its source tells nothing. */
   readonly decoded: boolean;
+  /** It came from a server. @default false */
+  readonly fetched?: boolean;
 }
 
 export const NO_OUTPUT: Output = { text: '', decoded: false };
@@ -28,6 +31,9 @@ interface Shared {
   readonly substitutions: ProcessSubstitutionPart[];
   /** What the command itself wrote into files. */
   readonly files: Map<string, Output>;
+  readonly place: CommandPlace;
+  /** What a person should know of, by its reason. */
+  readonly concerns: Map<string, Concern>;
 }
 
 /** Variables, position and input at one point of a script. */
@@ -48,7 +54,7 @@ const MOST_STEPS = 20_000;
 const DEEPEST = 24;
 const MOST_VALUES = 16;
 
-export function newScope(): Scope {
+export function newScope(place: CommandPlace): Scope {
   const shared = {
     steps: 0,
     sourced: false,
@@ -57,6 +63,8 @@ export function newScope(): Scope {
     seen: new WeakSet<ParsedScript>(),
     substitutions: [],
     files: new Map(),
+    place,
+    concerns: new Map(),
   };
   return {
     shared,
@@ -84,6 +92,10 @@ export function descend(scope: Scope, changes: Partial<Scope> = {}): Scope {
 export function step(scope: Scope): void {
   scope.shared.steps += 1;
   if (scope.shared.steps > MOST_STEPS) throw new Refusal('it is too long or too twisted to be checked');
+}
+
+export function note(scope: Scope, concerns: readonly Concern[]): void {
+  for (const concern of concerns) scope.shared.concerns.set(concern.reason, concern);
 }
 
 export function assign(scope: Scope, name: string, values: readonly string[]): void {

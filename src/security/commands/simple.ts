@@ -1,9 +1,14 @@
 import { posix } from 'node:path';
 import { echoOutput, printfOutput } from './echo.ts';
 import { parseFind } from './find.ts';
-import { asCode, DECODED, isUndecided, SPLIT, SUBSTITUTION, UNKNOWN } from './marks.ts';
-import { ifItWereRemove, inlineCode, losing, ruinousReason } from './rules.ts';
-import { ANY_OUTPUT, assign, descend, NO_OUTPUT, Refusal, step, type Output, type Scope } from './scope.ts';
+import { outside } from './ask/concern.ts';
+import { interpreterCode, runsFetched } from './ask/interpreter.ts';
+import { networkConcerns } from './ask/network.ts';
+import { placeConcerns } from './ask/places.ts';
+import { programConcerns } from './ask/programs.ts';
+import { asCode, DECODED, FETCHED, isUndecided, SPLIT, SUBSTITUTION, UNKNOWN, withoutTraces } from './marks.ts';
+import { ifItWereRemove, inlineCode, losing, ruinousReason, type Simple } from './rules.ts';
+import { ANY_OUTPUT, assign, descend, NO_OUTPUT, note, Refusal, step, type Output, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -17,6 +22,9 @@ export interface Engine {
   substitution(index: number, scope: Scope): Output;
 }
 
+/** What nobody saw before it runs. */
+const FETCHED_CODE = outside('it runs what a server sends, which nobody has read');
+
 const DECLARES = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
 
 /** Checks one command whose words are expanded; returns what it writes, as far as that can be known. */
@@ -24,8 +32,10 @@ export function runSimple(argv: readonly string[], scope: Scope, engine: Engine)
   step(scope);
   const [program = '', ...args] = argv;
   if (program === '') return NO_OUTPUT;
-  const path = program.replaceAll(DECODED, '');
+  const path = withoutTraces(program);
   const name = posix.basename(path);
+  const simple = { name, args, directories: scope.directories };
+  noteConcerns(simple, scope);
   refuseIf(program.includes(UNKNOWN) || isUndecided(name) ? ifItWereRemove(args, scope.directories) : undefined);
 
   const called = engine.callFunction(name, args, scope);
@@ -46,13 +56,24 @@ export function runSimple(argv: readonly string[], scope: Scope, engine: Engine)
         return unwrapped satisfies never;
     }
   }
-  const simple = { name, args, directories: scope.directories };
   refuseIf(ruinousReason(simple));
+  if (runsFetched(simple, scope)) note(scope, [FETCHED_CODE]);
   const inline = inlineCode(simple);
   refuseIf(inline.reason);
   for (const code of inline.shell) engine.runCode(code, descend(scope));
   if (path.includes('/')) runFile(path, descend(scope, { positional: args }), engine);
   return called ?? builtin(name, args, scope, engine) ?? outputOf(name, args, scope.stdin, scope);
+}
+
+/** No option or path that matters is longer. */
+const LONGEST_ARGUMENT = 2_000;
+
+function noteConcerns(simple: Simple, scope: Scope): void {
+  const code = interpreterCode(simple, scope);
+  const shown = { ...simple, args: simple.args.map((arg) => arg.slice(0, LONGEST_ARGUMENT)) };
+  note(scope, programConcerns(shown));
+  note(scope, networkConcerns(shown, code, scope));
+  note(scope, placeConcerns(shown, code, scope));
 }
 
 /** Shell builtins and programs that run what they are given; undefined for all others. */
@@ -133,11 +154,13 @@ function runFile(path: string, scope: Scope, engine: Engine): Output {
 
 function runInput(input: Output, scope: Scope, engine: Engine): Output {
   if (input.decoded) throw new Refusal('it runs decoded data as a command, so nobody can see what it does');
+  if (input.fetched === true) note(scope, [FETCHED_CODE]);
   return input.text === undefined ? ANY_OUTPUT : runText(input.text, scope, engine);
 }
 
 function runText(code: string, scope: Scope, engine: Engine): Output {
   if (code.includes(DECODED)) return runInput({ text: undefined, decoded: true }, scope, engine);
+  if (code.includes(FETCHED)) note(scope, [FETCHED_CODE]);
   return engine.runCode(asCode(code), scope);
 }
 
@@ -212,7 +235,24 @@ function linesOf({ text }: Output): string[] {
 
 const DECODES = /^(?:-[a-zA-Z]*[dD]|--decode)$/;
 
+/** Clients that print, or keep in a file, what a server sends. */
+const FETCHES = new Set(['curl', 'wget', 'http', 'https', 'xh', 'aria2c', 'lynx', 'w3m']);
+
+/** What a client writes: to its output, and into the file that it names. */
+function fetch(args: readonly string[], scope: Scope): Output {
+  const output: Output = { text: undefined, decoded: false, fetched: true };
+  const named = args.flatMap((arg, i) =>
+    /^(?:-[a-zA-Z]*[oO]|--output(?:-document)?)$/.test(args[i - 1] ?? '') ? arg : [],
+  );
+  const long = args.flatMap((arg) => /^--output(?:-document)?=(.+)$/.exec(arg)?.[1] ?? []);
+  const served = args.flatMap((arg) => /^\w+:\/\/[^?#]*\/([^/?#]+)/.exec(arg)?.[1] ?? []);
+  for (const file of [...named, ...long, ...served])
+    for (const directory of scope.directories) scope.shared.files.set(posix.resolve(directory, file), output);
+  return output;
+}
+
 function outputOf(name: string, args: readonly string[], stdin: Output, scope: Scope): Output {
+  if (FETCHES.has(name)) return fetch(args, scope);
   switch (name) {
     case 'echo':
       return written(echoOutput(args));
@@ -241,7 +281,7 @@ function outputOf(name: string, args: readonly string[], stdin: Output, scope: S
     case 'tr':
       return { text: undefined, decoded: true };
     default:
-      return { text: undefined, decoded: stdin.decoded };
+      return { text: undefined, decoded: stdin.decoded, fetched: stdin.fetched === true };
   }
 }
 

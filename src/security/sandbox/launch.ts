@@ -61,13 +61,31 @@ exec ${FD.empty}< /dev/null
 shift 3
 exec "$@"`;
 
+/** Said when something outlived the command; in here it is printed last, in brackets. */
+export const LEFTOVER_NOTE =
+  'Something it started still ran in the background and was stopped; commands can not leave anything running.';
+
+/**
+ * What is still running when the command has ended gets 150 ms to end by itself (the last words of a pipe), then ends
+ * with this shell. Signal 0 to everybody reaches all in here but this shell and the first process.
+ */
+const RUN = `"$@"
+code=$?
+left=15
+while [ $left -gt 0 ] && kill -s 0 -- -1 2>/dev/null; do
+  left=$((left - 1))
+  sleep 0.01 2>/dev/null
+done
+if [ $left -eq 0 ] && kill -s 0 -- -1 2>/dev/null; then echo '[${LEFTOVER_NOTE}]'; fi
+exit $code`;
+
 /**
  * What to spawn so that `command` (a program and its arguments) runs in the sandbox. The shell that starts becomes
  * bwrap, so its process id is bwrap's; when that dies, everything inside dies. Exit codes are the command's; 128 + n
  * after signal n.
  */
 export function launch(command: readonly string[], profile: SandboxProfile, engine: SandboxEngine): SandboxedCommand {
-  const inside = `exec ${FD.empty}<&-\n[ ! -r ${ENVIRONMENT_FILE} ] || . ${ENVIRONMENT_FILE}\n${limiting(engine.limits)}\nexec "$@"`;
+  const inside = `exec ${FD.empty}<&-\n[ ! -r ${ENVIRONMENT_FILE} ] || . ${ENVIRONMENT_FILE}\n${limiting(engine.limits)}\n${RUN}`;
   const before = [engine.groups.join('\n'), engine.filter ?? '', profile.environment['HOME'] ?? profile.workspace];
   const bwrap = [engine.program, ...sandboxArguments(profile, engine)];
   const [file = '', ...options] = SHELL;

@@ -1,0 +1,79 @@
+import type { Row } from '../storage/database.ts';
+import type { LedgerPorts } from './rows.ts';
+
+/** A command that an owner allowed for good: this program with these arguments, and nothing else. */
+export interface Allowance {
+  readonly id: string;
+  /** The absolute path of the program, then its arguments. */
+  readonly program: readonly string[];
+  /** Where it runs. */
+  readonly folder: string;
+  readonly createdBy: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** What is to be allowed for good; `hash` covers all that has to be the same each time. */
+export interface AllowanceDraft extends Pick<Allowance, 'program' | 'folder' | 'createdBy'> {
+  readonly hash: string;
+}
+
+const ID_LENGTH = 8;
+
+/** What runs without a question because an owner said "always". */
+export class Allowances {
+  readonly #ports: LedgerPorts;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+  }
+
+  has(hash: string): boolean {
+    return this.#ports.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
+  }
+
+  /** Oldest first. */
+  list(): readonly Allowance[] {
+    return this.#ports.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
+  }
+
+  remember(draft: AllowanceDraft): Promise<void> {
+    return this.#ports.db.write(() => rememberNow(this.#ports, draft));
+  }
+
+  /** Undefined when there is none with this id. */
+  forget(id: string): Promise<Allowance | undefined> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      const row = db.get('SELECT * FROM allowances WHERE id = ?', id.toLowerCase());
+      db.run('DELETE FROM allowances WHERE id = ?', id.toLowerCase());
+      return row === undefined ? undefined : toAllowance(row);
+    });
+  }
+}
+
+/** Part of a transaction of the caller's. What is allowed already stays as it is. */
+export function rememberNow(
+  { db, clock, newId }: LedgerPorts,
+  { program, folder, createdBy, hash }: AllowanceDraft,
+): void {
+  db.run(
+    `INSERT OR IGNORE INTO allowances (id, hash, program, folder, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+    newId().slice(-ID_LENGTH).toLowerCase(),
+    hash,
+    JSON.stringify(program),
+    folder,
+    createdBy,
+    clock.now(),
+  );
+}
+
+function toAllowance(row: Row): Allowance {
+  return {
+    id: row.text('id'),
+    program: JSON.parse(row.text('program')) as string[],
+    folder: row.text('folder'),
+    createdBy: row.text('created_by'),
+    createdAt: row.number('created_at'),
+  };
+}

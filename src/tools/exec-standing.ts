@@ -1,0 +1,86 @@
+import { realpath, stat } from 'node:fs/promises';
+import { basename, isAbsolute, normalize } from 'node:path';
+import { approvalHash } from '../security/approval-hash.ts';
+import { exactWords, isBuiltin, runsOthers } from '../security/commands/exact.ts';
+import { filePeek } from '../security/file-peek.ts';
+import { namedFiles } from '../security/named-files.ts';
+import { within } from '../security/path-rules.ts';
+import { findProgram } from './exec-run.ts';
+
+/** What a yes to a command covers beside its text. */
+export interface CommandProfile {
+  /** Real path of the folder it starts in. */
+  readonly folder: string;
+  readonly mode: string;
+  readonly enclosed: boolean;
+  readonly network: boolean;
+  /** Names of the variables it sees. */
+  readonly environment: readonly string[];
+  /** Files of the workspace that it names, with their content. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The profile of a command as it would run now. */
+export async function profileOf(
+  command: string,
+  profile: Omit<CommandProfile, 'files' | 'environment'> & { readonly environment: object; readonly workspace: string },
+): Promise<CommandProfile & Readonly<Record<string, unknown>>> {
+  const { folder, mode, enclosed, network, environment, workspace } = profile;
+  return {
+    folder,
+    mode,
+    enclosed,
+    network,
+    environment: Object.keys(environment).toSorted(),
+    files: await namedFiles(command, { folder, workspace: await realpath(workspace) }, filePeek),
+  };
+}
+
+/** What may be allowed for good: an exact program with exact arguments, which reaches the same each time. */
+export interface Standing {
+  /** The absolute path of the program, then its arguments. */
+  readonly program: readonly string[];
+  readonly folder: string;
+  readonly hash: string;
+}
+
+/**
+ * A command as it could be allowed for good; null for all but one plain program with spelled out arguments, for shells,
+ * wrappers, interpreters and the like, and for programs that lie in the workspace, which the assistant may write.
+ */
+export async function standingOf(
+  command: string,
+  profile: CommandProfile,
+  { path, workspace }: { readonly path: string; readonly workspace: string },
+): Promise<Standing | null> {
+  const program = await exactProgram(command, path, workspace);
+  if (program === null) return null;
+  const { folder, enclosed, network, environment } = profile;
+  return { program, folder, hash: approvalHash({ program, folder, enclosed, network, environment }) };
+}
+
+/** Whether the configuration allows this very command (tools.exec.allowCommands). */
+export function isListed({ program }: Standing, allowCommands: readonly string[]): boolean {
+  return allowCommands.some((listed) => {
+    const words = exactWords(listed.trim());
+    return words !== null && words.length === program.length && words.every((word, i) => word === program[i]);
+  });
+}
+
+async function exactProgram(command: string, path: string, workspace: string): Promise<readonly string[] | null> {
+  const words = exactWords(command);
+  if (words === null) return null;
+  const [name = '', ...args] = words;
+  const file = isAbsolute(name)
+    ? normalize(name)
+    : name.includes('/') || isBuiltin(name)
+      ? null
+      : findProgram(name, path);
+  if (file == null) return null;
+  const real = await realpath(file).catch(() => null);
+  if (real === null || !(await stat(real)).isFile()) return null;
+  const places = [file, real];
+  if (places.some((place) => runsOthers(basename(place), args) || within(workspace, place))) return null;
+  if (within(await realpath(workspace), real)) return null;
+  return [file, ...args];
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { SpillStore } from '../../src/storage/spill.ts';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { sandboxWorld, type SandboxWorld } from './sandbox-world.ts';
+
+export interface ExecWorld extends AsyncDisposable {
+  readonly workspace: string;
+  readonly home: string;
+  readonly sandbox: SandboxWorld['sandbox'];
+  /** Runs a command through the registry, for the owner, as a turn does; whoever is asked says yes. */
+  run(command: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<ToolResult>;
+}
+
+export interface ExecWorldOptions extends Partial<Pick<ExecOptions, 'limits' | 'network' | 'allowHosts'>> {
+  /** Of the sandbox. */
+  readonly enclosed?: Parameters<typeof sandboxWorld>[0];
+}
+
+/** The tool `exec` in a home of its own: in the sandbox with the mode `auto`, without it with `full`. */
+export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions = {}): Promise<ExecWorld> {
+  const world = await sandboxWorld(options.enclosed);
+  const { home, workspace, sandbox } = world;
+  const spill = new SpillStore(join(home, 'spill'));
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: [] },
+    clock: systemClock,
+    redact: (text) => text,
+    maxOutput: 16_000,
+    spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
+  });
+  registry.register(
+    createExecTool({
+      mode,
+      timeoutSeconds: 60,
+      sandbox: mode === 'full' ? null : sandbox,
+      network: false,
+      maxConcurrent: 4,
+      workspace,
+      home,
+      environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },
+      clock: systemClock,
+      ...options,
+    }),
+  );
+  let calls = 0;
+  return {
+    home,
+    workspace,
+    sandbox,
+    run: async (command, params = {}, signal = new AbortController().signal) => {
+      const call = { name: 'exec', arguments: JSON.stringify({ command, ...params }) };
+      const context: ToolContext = {
+        sessionKey: 'terminal:main',
+        turnId: 'turn',
+        callId: `turn.${(calls += 1)}`,
+        messageId: 'message',
+        workingDirectory: workspace,
+        signal,
+        role: 'owner',
+        origin: 'user',
+        chatType: 'direct',
+        taint: { untrusted: false, private: false },
+        approve: async () => ({ approved: true }),
+        progress: () => {},
+      };
+      return await registry.run(call, context);
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}

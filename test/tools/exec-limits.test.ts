@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { statfsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { execWorld, type ExecWorld, type ExecWorldOptions } from '../support/exec-world.ts';
+import { noBubblewrap, running } from '../support/sandbox-world.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MEBIBYTE = 1024 ** 2;
+const CHILD = fileURLToPath(new URL('../support/exec-memory-child.ts', import.meta.url));
+
+/** A number of seconds that no other process sleeps. */
+let serial = 0;
+const uniqueSleep = (): string => `7${process.pid}.${(serial += 1)}`;
+
+const costSchema = z.object({
+  grownBytes: z.number(),
+  characters: z.number(),
+  bytes: z.number(),
+  isError: z.boolean(),
+});
+
+/** What a command costs a process that does nothing else. */
+async function costOf(mode: 'auto' | 'full', command: string): Promise<z.infer<typeof costSchema>> {
+  const child = spawn(process.execPath, ['--expose-gc', CHILD, mode, command], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk) => (text += String(chunk)));
+  await new Promise((resolve) => child.once('close', resolve));
+  return costSchema.parse(JSON.parse(text));
+}
+
+async function gone(mark: string): Promise<void> {
+  await waitFor(() => running(`sleep\0${mark}`) === 0, { timeoutMs: 3_000, what: 'everything to have ended' });
+}
+
+const MODES = [
+  { mode: 'auto', where: `in the sandbox ${noBubblewrap ?? ''}` },
+  { mode: 'full', where: 'without a sandbox' },
+] as const;
+
+describe.each(MODES)('what a command can use up $where', ({ mode }) => {
+  const skipped = mode === 'auto' && noBubblewrap !== undefined;
+  const it = test.skipIf(skipped);
+  const worldOf = (options: ExecWorldOptions): ReturnType<typeof execWorld> => execWorld(mode, options);
+  let world: ExecWorld;
+  beforeAll(async () => {
+    world = await execWorld(mode);
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it('400 MB of output are not held', async () => {
+    const cost = await costOf(mode, 'yes | head -c 400000000');
+    expect(cost).toMatchObject({ bytes: 400_000_000, isError: false });
+    expect(cost.characters).toBeLessThan(16_500);
+    expect(cost.grownBytes).toBeLessThan(100 * MEBIBYTE);
+  });
+
+  it('output without an end is ended, with a clear result', async () => {
+    await using world = await worldOf({ limits: { outputBytes: 64 * MEBIBYTE } });
+    const result = await world.run('yes');
+    expect(result).toMatchObject({ isError: true, metadata: { truncated: true } });
+    expect(result.output).toMatch(/\[It was ended because it wrote more than 64 MiB of output\.\]/u);
+    expect(result.output.length).toBeLessThan(16_500);
+  });
+
+  it('more and more processes are ended, with a clear result, and leave nothing', async () => {
+    await using world = await worldOf({ limits: { processes: 100 } });
+    const mark = uniqueSleep();
+    const result = await world.run(`i=0; while [ $i -lt 400 ]; do sleep ${mark} & i=$((i+1)); done; wait`);
+    expect(result.isError).toBe(true);
+    expect(result.output).toContain('[It was ended, with all it had started, because more than 100 processes ran.]');
+    await gone(mark);
+  });
+
+  it('a disk that fills up ends it before it is full, with a clear result', async () => {
+    const { bavail, bsize } = statfsSync('/tmp');
+    await using world = await worldOf({ limits: { freeBytes: bavail * bsize - 4 * MEBIBYTE } });
+    const result = await world.run('for i in $(seq 100); do head -c 8M /dev/zero > f$i; sleep 0.05; done; echo all');
+    expect(result.isError).toBe(true);
+    expect(result.output).toBe('[It was ended because the disk was almost full. What it wrote is still there.]');
+    expect((await readdir(world.workspace)).filter((name) => name.startsWith('f')).length).toBeLessThan(100);
+  });
+
+  it.each([
+    ['in the background', (n: string) => `sleep ${n} &`],
+    ['in a session of its own', (n: string) => `setsid sleep ${n} &`],
+    ['in a session of its own, without output', (n: string) => `setsid sleep ${n} </dev/null >/dev/null 2>&1 &`],
+    ['by its child', (n: string) => `(sleep ${n} & sleep ${n} &);`],
+    ['with its hang-up ignored', (n: string) => `nohup sleep ${n} >/dev/null 2>&1 &`],
+  ])('what is left running %s is stopped, and that is said', async (_, command) => {
+    const mark = uniqueSleep();
+    const result = await world.run(`${command(mark)} echo done`);
+    expect(result.output.trimEnd()).toBe(
+      'done\n[Something it started still ran in the background and was stopped; commands can not leave anything running.]',
+    );
+    expect(result.isError).toBeUndefined();
+    await gone(mark);
+  });
+
+  it.each([
+    ['cat', 'cat; echo "code $?"', 'code 0\n'],
+    ['read', 'read answer; echo "code $?"', 'code 1\n'],
+    [
+      'a password prompt',
+      'read -s answer < /dev/tty; echo "code $?"',
+      expect.stringMatching(/No such device.*code 1/su),
+    ],
+  ])('%s waits for no input that never comes', async (_, command, output) => {
+    const result = await world.run(command);
+    expect(result.output).toEqual(output);
+    expect(result.metadata['durationMs']).toBeLessThan(5_000);
+  });
+
+  it('the time limit ends all of it, with a clear result', async () => {
+    const mark = uniqueSleep();
+    const command = `trap '' TERM HUP; setsid sleep ${mark} & sleep ${mark} & echo begun; sleep ${mark}`;
+    const result = await world.run(command, { timeoutSeconds: 1 });
+    expect(result.output).toMatch(/^begun\n.*\[It was ended after 1 s, its time limit, with all it had started\.\]$/su);
+    await gone(mark);
+  });
+
+  it('being stopped ends all of it', async () => {
+    const mark = uniqueSleep();
+    const stop = new AbortController();
+    const done = world.run(`setsid sleep ${mark} & sleep ${mark}`, {}, stop.signal);
+    await waitFor(() => running(`sleep\0${mark}`) >= 2);
+    stop.abort(new Error('stopped'));
+    expect((await done).isError).toBe(true);
+    await gone(mark);
+  });
+});
+
+describe.skipIf(noBubblewrap !== undefined)(`what the sandbox itself limits ${noBubblewrap ?? ''}`, () => {
+  const enclosed = { limits: { processes: 64, fileBytes: 8 * MEBIBYTE, temporaryBytes: 4 * MEBIBYTE } };
+
+  test('processes beyond the limit can not be started', async (context) => {
+    await using world = await execWorld('auto', { enclosed });
+    const found = await world.sandbox.probe();
+    if (!found.available || !found.groups.countsProcesses) context.skip('no control group counts processes here');
+    const mark = uniqueSleep();
+    const command = `for i in $(seq 200); do sleep ${mark} & done; wait`;
+    const result = await world.run(command, { timeoutSeconds: 1 });
+    expect(result.isError).toBe(true);
+    expect(result.output).toMatch(/fork: .*Resource temporarily unavailable/u);
+    await gone(mark);
+  });
+
+  test('a file beyond the limit can not be written', async () => {
+    await using world = await execWorld('auto', { enclosed });
+    const result = await world.run('yes > big');
+    expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/File size limit exceeded/iu) });
+    expect((await stat(join(world.workspace, 'big'))).size).toBeLessThanOrEqual(8 * MEBIBYTE);
+  });
+
+  test('the folder for temporary files can not be filled beyond its size', async () => {
+    await using world = await execWorld('auto', { enclosed });
+    const result = await world.run('for i in 1 2 3; do head -c 3M /dev/zero > /tmp/f$i || exit 9; done');
+    expect(result).toMatchObject({ isError: true, metadata: { exitCode: 9 } });
+    expect(result.output).toContain('No space left on device');
+  });
+});

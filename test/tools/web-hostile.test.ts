@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { createPageReader } from '../../src/tools/web/page-thread.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { times, WORST } from './web-corpus.ts';
+
+const NEVER = new AbortController().signal;
+const URL_OF_PAGE = 'https://site.example/';
+
+function html(text: string): { bytes: Uint8Array; kind: 'html'; charset: string; url: string } {
+  return { bytes: Buffer.from(text), kind: 'html', charset: 'utf-8', url: URL_OF_PAGE };
+}
+
+describe('a hostile page', () => {
+  const readPage = createPageReader({ clock: systemClock });
+
+  test.each(WORST)('$name: still gives its text', async ({ page, expected }) => {
+    const { text } = await readPage(html(page()), NEVER);
+    expect(text.slice(0, 2_000)).toMatch(expected);
+    expect(text.length).toBeLessThanOrEqual(3_000_000);
+  });
+
+  test('that is not read in time is an error, and its thread is gone', async () => {
+    const impatient = createPageReader({ clock: systemClock, timeoutMs: 1 });
+    const page = html(times(2_000, '<p>text, and more, and more</p>'));
+    await expect(impatient(page, NEVER)).rejects.toThrow(
+      'It could not be turned into text in 0.001 s; it is too complicated.',
+    );
+    // Both places are free again.
+    const answers = await Promise.all([1, 2, 3].map(() => readPage(html('<p>fine'), NEVER)));
+    expect(answers.map(({ text }) => text)).toEqual(['fine', 'fine', 'fine']);
+  });
+
+  test('is left as soon as the turn is stopped, also by those who wait', async () => {
+    const stop = new AbortController();
+    const page = html(times(4_000, '<p>text, and more, and more</p>'));
+    const reading = Promise.allSettled([1, 2, 3, 4].map(() => readPage(page, stop.signal)));
+    stop.abort(new Error('stopped'));
+    const reasons = (await reading).map((result) => (result.status === 'rejected' ? String(result.reason) : 'read'));
+    expect(reasons).toEqual(times(4, 'Error: stopped,').split(',').slice(0, 4));
+  });
+
+  test('of 2 MB costs the event loop next to nothing while its thread works', async () => {
+    const paragraph = `<p>${'Lorem ipsum, dolor sit amet, consectetur. '.repeat(11)}</p>`;
+    const page = html(`<article>${times(4_000, paragraph)}</article>`);
+    // The first time the code itself is new.
+    await readPage(html('<p>warm'), NEVER);
+    const before = process.threadCpuUsage();
+    const { text } = await readPage(page, NEVER);
+    const { user, system } = process.threadCpuUsage(before);
+    expect(text.length).toBeGreaterThan(1_800_000);
+    // Milliseconds in all, for starting the thread and taking its answer; the thread itself takes many hundreds.
+    expect((user + system) / 1_000).toBeLessThan(60);
+  });
+});
