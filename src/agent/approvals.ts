@@ -14,6 +14,9 @@ const WAIT_MS = 600_000;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CODE_LENGTH = 8;
 
+/** Who sits at a terminal. */
+const TERMINAL = 'terminal:owner';
+
 /** What a person at a terminal says: yes, no, yes from now on, or no and why. */
 export type Reply = boolean | 'always' | { readonly reason: string };
 
@@ -90,8 +93,8 @@ export class Approvals {
   }
 
   /** Told after the commit of a message that answers a question. */
-  answered({ callId, approved, reason }: Answered): void {
-    this.#waiting.get(callId)?.answer(approved ? { approved } : { approved, reason });
+  answered({ callId, approved, reason, by }: Answered): void {
+    this.#waiting.get(callId)?.answer(approved ? { approved, by } : { approved, reason });
     this.#ports.closed(callId, approved ? 'Allowed.' : 'Not allowed.');
   }
 
@@ -142,10 +145,10 @@ export class Approvals {
     } catch {
       return waiting.signal.aborted ? SILENCE : CANCELLED;
     }
-    if (reply === true) return { approved: true };
+    if (reply === true) return { approved: true, by: TERMINAL };
     if (reply === 'always' && request.always !== undefined) {
-      await this.#ports.allowances.remember({ ...request.always, createdBy: 'terminal:owner' });
-      return { approved: true };
+      await this.#ports.allowances.remember({ ...request.always, createdBy: TERMINAL });
+      return { approved: true, by: `${TERMINAL}, for good` };
     }
     const why = typeof reply === 'object' ? `the owner said: ${reply.reason}` : 'the owner said no';
     return { approved: false, reason: why };
@@ -192,10 +195,10 @@ export class Approvals {
   }
 }
 
-function answerOf({ state, reason }: ApprovalRow): ApprovalAnswer {
+function answerOf({ state, reason, answeredBy: by }: ApprovalRow): ApprovalAnswer {
   switch (state) {
     case 'approved':
-      return { approved: true };
+      return { approved: true, by: by ?? 'an owner' };
     case 'expired':
       return SILENCE;
     case 'cancelled':

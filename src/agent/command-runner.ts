@@ -1,7 +1,9 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { asRole, weakest } from '../security/access.ts';
+import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
+import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
 import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
@@ -10,8 +12,12 @@ import { outboundTo, withParts } from './outgoing.ts';
 import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
 import type { UntilWritten } from './until-written.ts';
 
+const LONGEST_COMMAND = 500;
+
 export interface CommandRunnerPorts extends RunnerPorts {
   readonly newId: IdFactory;
+  /** Keeps who used which command; never throws. */
+  readonly audit: (draft: AuditDraft) => Promise<void>;
 }
 
 /** Runs chat commands: written down as begun before they run, and never again after a crash. */
@@ -76,6 +82,7 @@ export class CommandRunner {
     found: FoundCommand,
     dropped: number,
   ): Promise<string | Rerun> {
+    await this.#ports.audit(auditOf(turnId, message, found));
     if (found.type === 'refused') return found.reason;
     const running = new AbortController();
     this.#running.set(running, message.sessionKey);
@@ -106,4 +113,19 @@ export class CommandRunner {
     });
     return { id, sessionKey, role, messages: rerun.messages, asked: message };
   }
+}
+
+function auditOf(turn: string, message: InboundMessage, found: FoundCommand): AuditDraft {
+  const { sessionKey, channel, sender, role, origin, text } = message;
+  return {
+    turn,
+    session: sessionKey,
+    who: `${channel}:${sender.id}`,
+    role,
+    origin,
+    what: oneLine(text, LONGEST_COMMAND),
+    decision: found.type === 'refused' ? 'refused' : 'allowed',
+    reason: found.type === 'refused' ? found.reason : null,
+    approval: null,
+  };
 }

@@ -217,7 +217,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     skills,
     signal: turn.signal,
     role: turn.role,
-    ...(target === undefined ? {} : { chatType: target.chatType }),
+    ...(target === undefined ? {} : { chatType: target.chatType, who: `${target.channel}:${target.sender.id}` }),
     origin: target?.origin ?? 'system',
     taint,
     given: () => givenTexts(session),

@@ -113,6 +113,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     redact,
     skills,
     hooks: parts.hooks,
+    audit: stores.audit.record,
     archiving: {
       beforeTurn: (request) => archiving.beforeTurn(request),
       afterTurn: (request) => {
@@ -155,7 +156,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ prompt, memory: stores.memory, pairing, journal }),
+    requests: createRequests({ prompt, memory: stores.memory, pairing, journal, audit: stores.audit }),
     sandbox,
     archiving,
     warm: (model) =>

@@ -113,6 +113,7 @@ async function ownersToolContext(
     role: message.role,
     chatType: message.chatType,
     origin: message.origin,
+    who: `${message.channel}:${message.sender.id}`,
     taint: { untrusted: false, private: false },
     approve: (request) => approvals.ask({ sessionKey, callId, turnId, signal, target: message }, request),
     progress: () => {},

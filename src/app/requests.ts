@@ -3,6 +3,8 @@ import type { PairingDesk } from '../agent/commands/pair.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/store.ts';
+import type { AuditLog } from '../storage/audit-log.ts';
+import { localRole } from '../security/access.ts';
 import { AppError } from '../util/errors.ts';
 
 export interface RequestParts {
@@ -10,10 +12,23 @@ export interface RequestParts {
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
   readonly journal: Pick<Journal, 'approvals' | 'allowances'>;
+  readonly audit: Pick<AuditLog, 'record' | 'newest'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
-export function createRequests({ prompt, memory, pairing, journal }: RequestParts): RequestHandlers {
+export function createRequests({ prompt, memory, pairing, journal, audit }: RequestParts): RequestHandlers {
+  const done = (what: string): Promise<void> =>
+    audit.record({
+      turn: null,
+      session: null,
+      who: 'terminal:owner',
+      role: localRole('control-socket'),
+      origin: 'user',
+      what,
+      decision: 'allowed',
+      reason: null,
+      approval: null,
+    });
   return {
     prompt: async ({ session }) => {
       const { layers, tokens, toolCount, messageCount, model } = await prompt(session);
@@ -29,10 +44,19 @@ export function createRequests({ prompt, memory, pairing, journal }: RequestPart
     },
     memoryLog: () => memory.log(),
     memoryShow: ({ id }) => memory.show(id),
-    memoryRestore: ({ id }) => memory.restore(id),
+    memoryRestore: async ({ id }) => {
+      await done(`memory restore ${id}`);
+      return await memory.restore(id);
+    },
     pairList: async () => pairing.list(),
-    pairApprove: ({ code }) => pairing.approve(code, 'terminal'),
-    pairRemove: ({ person }) => pairing.remove(person),
+    pairApprove: async ({ code }) => {
+      await done(`pair approve ${code}`);
+      return await pairing.approve(code, 'terminal');
+    },
+    pairRemove: async ({ person }) => {
+      await done(`pair remove ${person}`);
+      return await pairing.remove(person);
+    },
     approvalsList: async () => ({
       remembered: journal.allowances.list(),
       waiting: journal.approvals.waiting().map(({ code, session, deadline, request: { title, detail, reason } }) => ({
@@ -45,12 +69,22 @@ export function createRequests({ prompt, memory, pairing, journal }: RequestPart
       })),
     }),
     approvalsForget: async ({ id }) => {
+      await done(`approvals forget ${id}`);
       const forgotten = await journal.allowances.forget(id);
       if (forgotten !== undefined) return forgotten;
       const given = JSON.stringify(id.slice(0, 40));
       throw new AppError(
         'approval-unknown',
         `Nothing is remembered under ${given}: assistant approvals lists what is.`,
+      );
+    },
+    audit: ({ count, asked, about }) => {
+      const part = about.toLowerCase();
+      return audit.newest(
+        count,
+        ({ decision, what, session, who, turn }) =>
+          !(asked && decision === 'allowed') &&
+          [what, session, who, turn].some((text) => text?.toLowerCase().includes(part) === true),
       );
     },
   };

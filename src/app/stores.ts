@@ -3,6 +3,7 @@ import { openJournal, type Journal } from '../journal/journal.ts';
 import { MemorySearch } from '../memory/search.ts';
 import { MemoryStore } from '../memory/store.ts';
 import { Sessions } from '../session/sessions.ts';
+import { AuditLog } from '../storage/audit-log.ts';
 import { ChangeLog } from '../storage/change-log.ts';
 import { MediaStore } from '../storage/media.ts';
 import { SpillStore } from '../storage/spill.ts';
@@ -18,6 +19,7 @@ export interface Stores {
   readonly spill: SpillStore;
   /** What file tools replaced, for /undo. */
   readonly changes: ChangeLog;
+  readonly audit: AuditLog;
   readonly memory: MemoryStore;
   /** Which files hold strangers' words. */
   readonly origins: UntrustedFiles;
@@ -26,7 +28,7 @@ export interface Stores {
 
 /** Opens what lies in the home; the stack closes it. The home's lock must be held. */
 export async function openStores(base: Base, stack: AsyncDisposableStack): Promise<Stores> {
-  const { paths, clock, newId, log, config, startedAt } = base;
+  const { paths, clock, newId, log, config, startedAt, redact } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId }));
   const media = new MediaStore(paths.media);
@@ -60,6 +62,7 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
       clock,
     }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
+    audit: stack.use(new AuditLog(paths.audit, { clock, log, redact })),
     memory: new MemoryStore({
       workspace: paths.workspace,
       versions: paths.versions,

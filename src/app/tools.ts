@@ -15,7 +15,7 @@ export interface Tools {
 }
 
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(base: Base, { journal, spill, changes, memory, origins }: Stores): Tools {
+export function createTools(base: Base, { journal, spill, changes, memory, origins, audit }: Stores): Tools {
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
   const maxOutput = agent.toolResultChars;
@@ -25,6 +25,7 @@ export function createTools(base: Base, { journal, spill, changes, memory, origi
     redact,
     maxOutput,
     spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
+    audit: audit.record,
   });
   const guard = new PathGuard({
     workspace: paths.workspace,

@@ -175,6 +175,14 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<id>', 'from the list')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./approvals.ts')).approvalsForgetCommand));
+  program
+    .command('audit')
+    .description('who wanted what, and what was decided about it')
+    .option('--last <count>', 'how many decisions (default: 50)')
+    .option('--about <text>', 'only with this text in the call, the session, the person or the turn')
+    .option('--asked', 'only what was refused or needed an answer')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./audit.ts')).auditCommand));
   const skills = program.command('skills').description('what it has learned to do');
   skills
     .command('list', { isDefault: true })

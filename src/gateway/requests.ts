@@ -20,6 +20,14 @@ export const requestParams = {
   approvalsList: z.object({}),
   /** Asks again for what was allowed for good; `approval-unknown` when there is nothing with this id. */
   approvalsForget: z.object({ id: z.string() }),
+  /** What was allowed, approved and refused, newest first. */
+  audit: z.object({
+    count: z.int().min(1).max(10_000),
+    /** Only what was not simply allowed. */
+    asked: z.boolean(),
+    /** Part of what was to be done, of the session or of who wanted it; empty: everything. */
+    about: z.string().max(400),
+  }),
 } satisfies Record<string, z.ZodObject>;
 
 /** What each request answers with. */
@@ -33,6 +41,7 @@ interface RequestResults {
   readonly pairRemove: PairedPerson;
   readonly approvalsList: ApprovalsInfo;
   readonly approvalsForget: RememberedCommand;
+  readonly audit: readonly AuditedDecision[];
 }
 
 export interface PromptInfo {
@@ -107,6 +116,23 @@ interface ApprovalsInfo {
   }[];
 }
 
+interface AuditedDecision {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly turn: string | null;
+  readonly session: string | null;
+  /** `channel:id`; null: nobody but the assistant itself. */
+  readonly who: string | null;
+  readonly role: string;
+  readonly origin: string;
+  readonly what: string;
+  /** `allowed`: without a question; `approved` and `declined`: a person was asked. */
+  readonly decision: 'allowed' | 'approved' | 'declined' | 'refused';
+  readonly reason: string | null;
+  /** Who said yes or no, and how. */
+  readonly approval: string | null;
+}
+
 export const REQUEST_NAMES = [
   'prompt',
   'memoryLog',
@@ -117,6 +143,7 @@ export const REQUEST_NAMES = [
   'pairRemove',
   'approvalsList',
   'approvalsForget',
+  'audit',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 
 export type RequestName = keyof typeof requestParams;

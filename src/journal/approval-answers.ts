@@ -7,6 +7,8 @@ export interface Answered {
   readonly callId: string;
   readonly approved: boolean;
   readonly reason: string;
+  /** `channel:id` of who answered. */
+  readonly by: string;
 }
 
 /** Ids of the buttons under a question: one of these and its code. */
@@ -128,17 +130,18 @@ function decide(
 ): Taken {
   const { db, clock } = ports;
   const approved = verdict !== 'deny';
+  const by = nameOf(message);
   const reason = approved ? '' : why === '' ? 'the owner said no' : `the owner said: ${why}`;
   db.run(
     `UPDATE approvals SET state = ?, reason = ?, answered_by = ?, updated_at = ?
      WHERE call_id = ? AND state = 'waiting'`,
     approved ? 'approved' : 'denied',
     reason,
-    nameOf(message),
+    by,
     clock.now(),
     row.callId,
   );
-  return { answered: { callId: row.callId, approved, reason }, reply };
+  return { answered: { callId: row.callId, approved, reason, by }, reply };
 }
 
 function nothing(reply: string): Taken {

@@ -25,6 +25,8 @@ export interface ApprovalRow {
   readonly state: ApprovalState;
   /** Why not. */
   readonly reason: string | null;
+  /** `channel:id` of who answered. */
+  readonly answeredBy: string | null;
   /** Milliseconds since 1970; silence until then is a no. */
   readonly deadline: number;
   /** Of all that the answer covers. */
@@ -144,6 +146,7 @@ export function toApproval(row: Row): ApprovalRow {
     chat: row.text('chat'),
     state: stateOf(row.text('state')),
     reason: row.textOrNull('reason'),
+    answeredBy: row.textOrNull('answered_by'),
     deadline: row.number('deadline'),
     hash: row.text('hash'),
     request: JSON.parse(row.text('request')) as AskedRequest,

@@ -21,12 +21,12 @@ export async function askAbout(
   call: CheckedCall,
   request: ApprovalRequest,
   context: ToolContext,
-): Promise<{ readonly allowed: ToolContext } | Extract<ApprovalAnswer, { approved: false }>> {
+): Promise<{ readonly allowed: ToolContext; readonly by: string } | Extract<ApprovalAnswer, { approved: false }>> {
   const hash = await boundHash(call, context);
   const answer = hash === null ? UNKNOWN : await ask({ ...request, hash }, context);
   if (!answer.approved) return answer;
   const changed = async (): Promise<boolean> => (await boundHash(call, context)) !== hash;
-  return { allowed: { ...context, approved: request.path ?? request.detail, changed } };
+  return { allowed: { ...context, approved: request.path ?? request.detail, changed }, by: answer.by ?? 'somebody' };
 }
 
 async function ask(request: ApprovalRequest, context: ToolContext): Promise<ApprovalAnswer> {

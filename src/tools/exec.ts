@@ -201,7 +201,8 @@ export function createExecTool(options: ExecOptions): Tool {
       const exact = await standing(params, context);
       if (exact === null) return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
       const { allowCommands = [], isRemembered } = options;
-      if (isListed(exact, allowCommands) || isRemembered?.(exact.hash) === true) return { decision: 'allow' };
+      if (isListed(exact, allowCommands)) return { decision: 'allow', reason: 'tools.exec.allowCommands lists it' };
+      if (isRemembered?.(exact.hash) === true) return { decision: 'allow', reason: 'an owner allowed it for good' };
       return { decision: 'ask', reason, request: { ...requestFor(params), reason, always: exact } };
     },
     binds: async (params, context) => ({ ...(await profile(params, context)) }),

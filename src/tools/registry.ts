@@ -5,6 +5,7 @@ import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './asked.ts';
+import { auditOf, isAudited, type Audit } from './audited.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
 import { capOutput, errorResult, failureLine } from './result.ts';
 import { toJsonSchema } from './schema.ts';
@@ -47,6 +48,8 @@ export interface RegistryOptions {
   readonly maxOutput: number;
   /** Keeps what is longer, where the session can read it; returns the path. @default it is lost */
   readonly spill?: (context: ToolContext, output: string) => Promise<string>;
+  /** Told what was decided before it is done. @default nobody is told */
+  readonly audit?: Audit;
 }
 
 export interface RequestedCall {
@@ -144,13 +147,30 @@ export class ToolRegistry {
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
     const ready = this.#prepare(call, context.role);
-    if ('problem' in ready) return errorResult(call.name.slice(0, LONGEST_NAME), ready.problem);
+    const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
+      this.#options.audit?.(auditOf(call, context, verdict));
+    if ('problem' in ready) {
+      if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
+      return errorResult(call.name.slice(0, LONGEST_NAME), ready.problem);
+    }
+    const { tool } = ready;
     const decision = await this.decide(call, context);
-    if (decision.decision === 'deny') return errorResult(ready.tool.name, `Refused: ${decision.reason}`);
-    if (decision.decision === 'allow') return this.#execute(ready, context, options);
+    const { reason = null } = decision;
+    if (decision.decision === 'deny') {
+      await audit({ decision: 'refused', reason });
+      return errorResult(tool.name, `Refused: ${decision.reason}`);
+    }
+    if (decision.decision === 'allow') {
+      if (isAudited(tool)) await audit({ decision: 'allowed', reason });
+      return this.#execute(ready, context, options);
+    }
     const asked = await askAbout(ready, decision.request, context);
-    if ('allowed' in asked) return this.#execute(ready, asked.allowed, options);
-    return errorResult(ready.tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
+    if ('allowed' in asked) {
+      await audit({ decision: 'approved', reason, approval: asked.by });
+      return this.#execute(ready, asked.allowed, options);
+    }
+    await audit({ decision: 'declined', reason, approval: asked.reason });
+    return errorResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -191,7 +211,7 @@ export class ToolRegistry {
     }
   }
 
-  #prepare(call: RequestedCall, role: Role): Ready | { readonly problem: string } {
+  #prepare(call: RequestedCall, role: Role): Ready | { readonly problem: string; readonly refused?: boolean } {
     const tool = this.#find(call.name);
     if (tool === undefined) {
       const known = this.specs(role).map(({ name }) => name);
@@ -201,7 +221,7 @@ export class ToolRegistry {
       return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
     const refusal = refusalOf(tool, role, this.#options.policy);
-    if (refusal !== null) return { problem: refusal };
+    if (refusal !== null) return { problem: refusal, refused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
       return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };

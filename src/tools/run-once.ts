@@ -34,6 +34,7 @@ export async function runToolOnce(
     signal: new AbortController().signal,
     role: localRole('control-socket'),
     origin: 'user',
+    who: 'terminal:owner',
     chatType: 'direct',
     taint: { untrusted: false, private: false },
     approve: async () => ({ approved: false, reason: 'nobody can be asked here' }),

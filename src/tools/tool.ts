@@ -27,7 +27,9 @@ export interface ApprovalRequest {
   readonly hash?: string;
 }
 
-export type ApprovalAnswer = { readonly approved: true } | { readonly approved: false; readonly reason: string };
+export type ApprovalAnswer =
+  | { readonly approved: true; /** Who said yes, and how. @default not told */ readonly by?: string }
+  | { readonly approved: false; readonly reason: string };
 
 /** What the skills that are active in a turn ask for. */
 export interface ActiveSkills {
@@ -55,6 +57,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   readonly role: Role;
   readonly origin: Origin;
+  /** For whom: `channel:id` of the sender. @default nobody */
+  readonly who?: string;
   /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one. */
   readonly chatType?: 'direct' | 'group';
   readonly taint: Taint;
@@ -94,7 +98,7 @@ export interface ToolResult {
 
 /** What policy says of a call before it runs. */
 export type ToolDecision =
-  | { readonly decision: 'allow' }
+  | { readonly decision: 'allow'; /** Why nobody is asked, where that is worth telling. */ readonly reason?: string }
   | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
   | { readonly decision: 'deny'; readonly reason: string };
 

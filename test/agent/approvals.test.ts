@@ -117,7 +117,7 @@ describe('a question in a chat', () => {
       approved: false,
       reason: 'it, or a file that it names, changed since the owner was asked',
     });
-    expect(await desk.another().ask(desk.call(), REQUEST)).toEqual({ approved: true });
+    expect(await desk.another().ask(desk.call(), REQUEST)).toEqual({ approved: true, by: 'telegram:42' });
   });
 
   test('has a code that others can not know, and is answered once', async () => {
@@ -129,7 +129,7 @@ describe('a question in a chat', () => {
     expect(new Set(codes).size).toBe(2);
     for (const code of codes) expect(code).toMatch(/^[0-9a-z]{8}$/u);
     await desk.answer({ text: `/approve ${codes[0]?.toUpperCase() ?? ''}` });
-    expect(await first).toEqual({ approved: true });
+    expect(await first).toEqual({ approved: true, by: 'telegram:42' });
     await desk.answer({ text: `/deny ${codes[0] ?? ''}` });
     expect(desk.sent.at(-1)).toBe('That question is closed already (approved).');
     await desk.answer({ text: 'no, wait' });
@@ -185,7 +185,7 @@ describe('a question at a terminal', () => {
     await using desk = await Desk.open();
     const approver = vi.fn(async () => true);
     using _attached = desk.approvals.attach('telegram:42', approver);
-    expect(await desk.approvals.ask(desk.call(), REQUEST)).toEqual({ approved: true });
+    expect(await desk.approvals.ask(desk.call(), REQUEST)).toEqual({ approved: true, by: 'terminal:owner' });
     expect(approver).toHaveBeenCalledOnce();
     expect(desk.journal.approvals.get('t.1')).toBeUndefined();
   });
@@ -204,7 +204,10 @@ describe('a question at a terminal', () => {
     using _attached = desk.approvals.attach('telegram:42', async () => 'always');
     expect(await desk.approvals.ask(desk.call(), REQUEST)).toMatchObject({ approved: false });
     expect(desk.journal.allowances.list()).toEqual([]);
-    expect(await desk.approvals.ask(desk.call(), { ...REQUEST, always: ALWAYS })).toEqual({ approved: true });
+    expect(await desk.approvals.ask(desk.call(), { ...REQUEST, always: ALWAYS })).toEqual({
+      approved: true,
+      by: 'terminal:owner, for good',
+    });
     expect(desk.journal.allowances.list()).toMatchObject([{ program: ['/bin/ls'], createdBy: 'terminal:owner' }]);
     expect(desk.journal.allowances.has('standing')).toBe(true);
   });

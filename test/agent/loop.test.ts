@@ -41,6 +41,7 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     log: silentLog,
     whenBusy: 'steer',
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
+    audit: async () => {},
     approvals: new Approvals({
       ledger: journal.approvals,
       allowances: journal.allowances,

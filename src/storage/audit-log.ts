@@ -1,0 +1,133 @@
+import { rename } from 'node:fs/promises';
+import * as z from 'zod';
+import type { Clock } from '../util/clock.ts';
+import { errorCode, errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import { cut } from '../util/text.ts';
+import { AppendFile, openAppend, type OpenAppend } from './append-file.ts';
+import { readLinesBackwards } from './read-lines.ts';
+
+/** Bytes of one file; older ones are `audit.jsonl.1` to `.6`. */
+const LARGEST = 20_000_000;
+const OLDER_FILES = 6;
+const LONGEST_TEXT = 1_000;
+
+const entrySchema = z.object({
+  /** ISO 8601, UTC. */
+  at: z.string(),
+  turn: z.string().nullable(),
+  session: z.string().nullable(),
+  /** `channel:id` of whoever it was done for; null: nobody but the assistant itself. */
+  who: z.string().nullable(),
+  role: z.string(),
+  origin: z.string(),
+  /** What was to be done, in one line. */
+  what: z.string(),
+  /** `allowed`: without a question; `approved` and `declined`: a person was asked. */
+  decision: z.enum(['allowed', 'approved', 'declined', 'refused']),
+  reason: z.string().nullable(),
+  /** Who said yes or no, and how. */
+  approval: z.string().nullable(),
+});
+
+/** Who wanted what, and what was decided about it. */
+export type AuditEntry = Readonly<z.infer<typeof entrySchema>>;
+export type AuditDraft = Omit<AuditEntry, 'at'>;
+
+export interface AuditPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
+  /** @default the real disk */
+  readonly open?: OpenAppend;
+}
+
+/**
+ * `audit.jsonl`: one line for each thing that was allowed, approved or refused. A line is with the system before what it
+ * tells of begins, so it outlives the process; a power loss may take the last ones. A disk that takes no lines is
+ * reported in the log and stops nothing.
+ */
+export class AuditLog implements AsyncDisposable {
+  readonly #path: string;
+  readonly #ports: AuditPorts;
+  readonly #file: AppendFile;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(path: string, ports: AuditPorts) {
+    this.#path = path;
+    this.#ports = ports;
+    this.#file = new AppendFile(path, { open: unsynced(ports.open ?? openAppend) });
+  }
+
+  /** Never throws. */
+  readonly record = (draft: AuditDraft): Promise<void> => {
+    this.#last = this.#last.then(() => this.#append(draft));
+    return this.#last;
+  };
+
+  /** The newest `count` entries that `matches` takes, newest first. */
+  async newest(count: number, matches: (entry: AuditEntry) => boolean): Promise<readonly AuditEntry[]> {
+    const found: AuditEntry[] = [];
+    for (let n = 0; n <= OLDER_FILES; n += 1) {
+      try {
+        for await (const { bytes } of readLinesBackwards(this.#named(n))) {
+          const entry = parsed(bytes);
+          if (entry === undefined || !matches(entry)) continue;
+          if (found.push(entry) === count) return found;
+        }
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error;
+      }
+    }
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#last;
+    await this.#file.close();
+  }
+
+  async #append(draft: AuditDraft): Promise<void> {
+    const { clock, log, redact } = this.#ports;
+    const shown = (text: string | null): string | null => (text === null ? null : cut(redact(text), LONGEST_TEXT));
+    const entry: AuditEntry = {
+      at: new Date(clock.now()).toISOString(),
+      ...draft,
+      what: shown(draft.what) ?? '',
+      reason: shown(draft.reason),
+      approval: shown(draft.approval),
+    };
+    try {
+      if ((this.#file.size ?? 0) >= LARGEST) await this.#rotate();
+      await this.#file.append(Buffer.from(`${JSON.stringify(entry)}\n`));
+    } catch (error) {
+      log.error('the audit log could not be written', { reason: errorMessage(error), what: entry.what });
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    await this.#file.rest();
+    for (let n = OLDER_FILES - 1; n >= 0; n -= 1) {
+      await rename(this.#named(n), this.#named(n + 1)).catch((error: unknown) => {
+        if (errorCode(error) !== 'ENOENT') throw error;
+      });
+    }
+  }
+
+  #named(n: number): string {
+    return n === 0 ? this.#path : `${this.#path}.${n}`;
+  }
+}
+
+function parsed(bytes: Buffer): AuditEntry | undefined {
+  try {
+    return entrySchema.safeParse(JSON.parse(bytes.toString())).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function unsynced(open: OpenAppend): OpenAppend {
+  return async (path) => ({ ...(await open(path)), datasync: async () => {} });
+}
