@@ -1,6 +1,7 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { MODEL_KEY } from '../support/canaries.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -91,14 +92,16 @@ describe('the chat', () => {
 
   test('the model and its own tools see no configured secret', async () => {
     await using world = await startWorld();
-    await writeFile(join(world.workspace, 'leak.txt'), `token: ${world.telegram.token} key: test-key-12345678`);
+    const leak = join(world.workspace, 'leak.txt');
+    await writeFile(leak, `token: ${world.telegram.token} key: ${MODEL_KEY}`);
     world.model.reply({ calls: [{ name: 'read_file', arguments: { path: 'leak.txt' } }] }, 'ok');
     world.telegram.userSays(OWNER, 'read it');
     await said(world, 1);
     const bodies = JSON.stringify(world.model.requests.map(({ body }) => body));
     expect(bodies).toContain('[redacted]');
     expect(bodies).not.toContain(world.telegram.token);
-    expect(bodies).not.toContain('test-key-12345678');
+    expect(bodies).not.toContain(MODEL_KEY);
+    await rm(leak);
   });
 
   test('the iteration cap ends with the best answer so far, asked for without tools', async () => {

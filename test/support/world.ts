@@ -4,6 +4,7 @@ import { createAssistant, type Assistant, type HookSet } from '../../src/app.ts'
 import { entrySchema, type TapeEntry } from '../../src/session/entry.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
+import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
@@ -20,7 +21,10 @@ export interface WorldOptions {
   readonly log?: Logger;
 }
 
-/** A whole assistant in this process, with a Bot API, a model server and a home of its own. */
+/**
+ * A whole assistant in this process, with a Bot API, a model server and a home of its own. Disposing throws when one of
+ * its secrets is found in a file, in a request to the model or in a call of the Bot API.
+ */
 export interface World extends AsyncDisposable {
   readonly home: string;
   readonly workspace: string;
@@ -49,7 +53,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     join(home, 'config.json'),
     JSON.stringify({
       agent: { model: `${dialect}/scripted-model` },
-      providers: { [dialect]: { apiKey: 'test-key-12345678', baseUrl: model.url } },
+      providers: { [dialect]: { apiKey: MODEL_KEY, baseUrl: model.url } },
       channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(OWNER)] } },
     }),
   );
@@ -58,11 +62,16 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       home,
       serve: 'gateway',
       port: 0,
-      environment: { PATH: process.env['PATH'], HOME: join(folder.path, 'person') },
+      environment: {
+        PATH: process.env['PATH'],
+        HOME: join(folder.path, 'person'),
+        [STRAY_VARIABLE.name]: STRAY_VARIABLE.value,
+      },
       log: options.log ?? silentLog,
       hooks: options.hooks ?? [],
       config: options.config ?? {},
     });
+  stack.defer(() => assertNoCanary({ home, telegram, model }));
   let assistant = await start();
   stack.defer(async () => assistant[Symbol.asyncDispose]());
   const owned = stack.move();
