@@ -8,6 +8,8 @@ import { parseCommand } from './commands/parse.ts';
 /** A skill's text, as a message brings it in. */
 export interface CalledSkill {
   readonly name: string;
+  /** Others may have written its text. */
+  readonly foreign: boolean;
   /** Block for the model. */
   readonly text: string;
 }
@@ -40,7 +42,9 @@ export function createTurnSkills(
       const called = names.filter((name) => known.some((skill) => skill.name === name && skill.userInvocable));
       const loaded = await Promise.all(called.slice(0, MOST_CALLED).map((name) => catalog.load(name)));
       return loaded.flatMap((found) =>
-        found === undefined ? [] : [{ name: found.skill.name, text: block(found.skill, found.text) }],
+        found === undefined
+          ? []
+          : [{ name: found.skill.name, foreign: found.skill.foreign, text: block(found.skill, found.text) }],
       );
     },
     active: async (entries) => {
@@ -53,6 +57,7 @@ export function createTurnSkills(
       const limiting = active.filter(({ name, allowedTools }) => broughtIn.has(name) && allowedTools !== null);
       return {
         names: active.map(({ name }) => name),
+        foreign: active.some(({ foreign }) => foreign),
         folders: active.map(({ folder }) => folder),
         limitedBy: limiting.map(({ name }) => name),
         allowed: limiting.length === 0 ? null : limiting.flatMap(({ allowedTools }) => allowedTools ?? []),

@@ -113,7 +113,9 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     turn: turnId,
     callId: call.callId,
     name: call.name,
-    output: renderResult(result.untrusted === true ? fenced(result, call.name, turnId) : result),
+    output: renderResult(
+      result.untrusted === true && result.skill === undefined ? fenced(result, call.name, turnId) : result,
+    ),
     isError: result.isError === true,
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),

@@ -202,11 +202,14 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);
   const history = session.history();
-  const taint = { untrusted: history.untrusted, private: history.private || turn.holdsMemory };
   const [skills, folders] = await Promise.all([
     ports.skills.active(session.turn(facts.turnId)),
     ports.skills.folders(),
   ]);
+  const taint = {
+    untrusted: history.untrusted || skills.foreign,
+    private: history.private || turn.holdsMemory,
+  };
   const context = (callId: string): ToolContext => ({
     sessionKey: facts.sessionKey,
     turnId: facts.turnId,

@@ -40,7 +40,7 @@ export async function userEntry(
       ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
     ],
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
-    ...(holdsStrangers(message) ? { untrusted: true } : {}),
+    ...(holdsStrangers(message) || skills.some(({ foreign }) => foreign) ? { untrusted: true } : {}),
   };
 }
 

@@ -15,7 +15,10 @@ export interface SkillCatalogOptions extends SkillHost {
   readonly disabled: readonly string[];
   /** By name. */
   readonly entries: Readonly<
-    Record<string, { readonly enabled: boolean; readonly env: Readonly<Record<string, string>> }>
+    Record<
+      string,
+      { readonly enabled: boolean; readonly trusted?: boolean; readonly env: Readonly<Record<string, string>> }
+    >
   >;
   readonly log: Logger;
 }
@@ -191,8 +194,9 @@ export class SkillCatalog {
         warnings.push(`The skill ${name} in ${folder} is not used: the one in ${first.folder} has this name first.`);
         continue;
       }
-      const env = Object.hasOwn(entries, name) ? (entries[name]?.env ?? {}) : {};
-      byName.set(name, { ...read.text, folder, file, source, missing: needs.missing(read.text, { folder, env }) });
+      const { env, trusted = false } = (Object.hasOwn(entries, name) ? entries[name] : undefined) ?? { env: {} };
+      const missing = needs.missing(read.text, { folder, env });
+      byName.set(name, { ...read.text, folder, file, source, foreign: source !== 'package' && !trusted, missing });
     }
     const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     const isOff = ({ name }: Skill): boolean =>

@@ -54,6 +54,8 @@ export interface Skill extends SkillText {
   /** Real path of its `SKILL.md`. */
   readonly file: string;
   readonly source: 'workspace' | 'user' | 'package';
+  /** Others may have written its text: it did not come along, and the configuration does not vouch for it. */
+  readonly foreign: boolean;
   /** What it needs and is not there, one short phrase each (`program gh`); empty: it can be used. */
   readonly missing: readonly string[];
 }

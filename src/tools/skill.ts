@@ -13,6 +13,8 @@ interface ShelvedSkill {
   readonly missing: readonly string[];
   /** How that may be installed. */
   readonly install: readonly string[];
+  /** Others may have written its text. */
+  readonly foreign: boolean;
   /** Only people may call it. */
   readonly disableModelInvocation: boolean;
 }
@@ -62,6 +64,7 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
         output: `${page(loaded, pageChars - foot.length)}\n\n${foot}`,
         metadata: { skill: wanted },
         skill: wanted,
+        ...(loaded.skill.foreign ? { untrusted: true } : {}),
       };
     },
   });

@@ -34,6 +34,8 @@ export type ApprovalAnswer =
 /** What the skills that are active in a turn ask for. */
 export interface ActiveSkills {
   readonly names: readonly string[];
+  /** Others may have written the text of one. */
+  readonly foreign: boolean;
   /** Real paths of their folders; what lies there may always be read. */
   readonly folders: readonly string[];
   /** Which of them limit what may be called. */
@@ -92,7 +94,7 @@ export interface ToolResult {
   readonly untrusted?: boolean;
   readonly private?: boolean;
   readonly media?: readonly Media[];
-  /** The skill whose text this is; it is active from now to the end of the turn. */
+  /** The skill whose text this is; it is active from now to the end of the turn. As instructions it is never fenced. */
   readonly skill?: string;
 }
 

@@ -119,7 +119,7 @@ describe('a skill', () => {
     await using world = await startWorld({
       config: {
         tools: { exec: { mode: 'full' } },
-        skills: { entries: { chess: { env: { CHESS_KEY: 'knight-to-f3-secret' } } } },
+        skills: { entries: { chess: { trusted: true, env: { CHESS_KEY: 'knight-to-f3-secret' } } } },
       },
     });
     await skill(world, 'chess', CHESS);
@@ -130,6 +130,23 @@ describe('a skill', () => {
     await say(world, '$chess with');
     expect(lastBody(world)).toContain('length 19');
     expect(lastBody(world)).not.toContain('knight-to-f3-secret');
+  });
+
+  test.each([
+    { who: 'others may have written asks before it changes what is remembered', trusted: false, asks: true },
+    { who: 'the owner vouches for does not ask', trusted: true, asks: false },
+  ])('that $who', async ({ trusted, asks }) => {
+    await using world = await startWorld({ config: { skills: { entries: { chess: { trusted } } } } });
+    await skill(world, 'chess', CHESS);
+    const load = { calls: [{ name: 'skill', arguments: { name: 'chess' } }] };
+    const write = { calls: [{ name: 'memory_write', arguments: { fact: 'opens with e4' } }] };
+    world.model.reply(load, write, 'Noted.');
+    world.telegram.userSays(OWNER, 'how do I open?');
+    const isAsked = (): boolean => chatOf(world).some((text) => text.includes('/approve '));
+    await waitFor(() => isAsked() || chatOf(world).includes('Noted.'));
+    expect(isAsked()).toBe(asks);
+    expect(lastBody(world)).toContain('Always open with e4');
+    expect(lastBody(world)).not.toContain('<untrusted');
   });
 
   test('of strangers’ words is not called: a forwarded $name brings nothing', async () => {

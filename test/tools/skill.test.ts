@@ -25,6 +25,7 @@ Folder of this skill, where its relative paths start: ${folder}
 Its other files: docs/more.md, run.sh`,
       metadata: { skill: 'one' },
       skill: 'one',
+      untrusted: true,
     });
   });
 

@@ -73,7 +73,14 @@ export const skillsSchema = z
       .record(
         z.string(),
         z
-          .object({ enabled: flag(true, 'Whether it is used.'), env: textMap('Variables for its commands.') })
+          .object({
+            enabled: flag(true, 'Whether it is used.'),
+            trusted: flag(
+              false,
+              'Whether its text counts as the words of the owner, like that of the skills that come along.',
+            ),
+            env: textMap('Variables for its commands.'),
+          })
           .describe('Settings of one skill.'),
       )
       .default({})
