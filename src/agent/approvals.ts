@@ -7,12 +7,10 @@ import type { ApprovalAnswer, ApprovalRequest } from '../tools/tool.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import type { Random } from '../util/random.ts';
 import { questionTo } from './approval-question.ts';
+import { questionCode } from './question-code.ts';
 
 /** Silence for so long is a no. */
 const WAIT_MS = 600_000;
-/** Signs that look unlike each other; 32, so that each byte gives each the same chance. */
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-const CODE_LENGTH = 8;
 
 /** Who sits at a terminal. */
 const TERMINAL = 'terminal:owner';
@@ -92,6 +90,11 @@ export class Approvals {
     };
   }
 
+  /** Whether a person sits at a terminal of this session. */
+  isAttended(sessionKey: string): boolean {
+    return this.#approvers.has(sessionKey);
+  }
+
   /** Told after the commit of a message that answers a question. */
   answered({ callId, approved, reason, by }: Answered): void {
     this.#waiting.get(callId)?.answer(approved ? { approved, by } : { approved, reason });
@@ -126,7 +129,7 @@ export class Approvals {
   ): Promise<ApprovalAnswer> {
     const { ledger, clock, random, written } = this.#ports;
     const { callId, sessionKey, target, turnId } = call;
-    const code = Array.from(random.bytes(CODE_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+    const code = questionCode(random);
     const until = clock.now() + WAIT_MS;
     const question = questionTo(chat, { callId, sessionKey, target, request, code, until });
     const turn = turnId ?? null;

@@ -1,7 +1,7 @@
 import type { ModelError } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import { failureSentence } from './failure-sentence.ts';
-import { isCutOff, textOf, textsOf } from './texts.ts';
+import { isCutOff, sentTexts, textOf, textsOf } from './texts.ts';
 
 /** What comes after an answer without tool calls. */
 export type LastWord =
@@ -61,7 +61,7 @@ export function lastWord(entries: readonly TapeEntry[], maxIterations: number): 
   }
   if (textOf(last).trim() !== '') return finish('answered', answer);
   if (capped) return atCap(answer, maxIterations);
-  if (answer !== '') return finish('answered', answer);
+  if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
   if (last.stopReason === 'refusal') return finish('failed', refused(`${last.provider}/${last.model}`));
   if (countSince(entries, ANSWER_NOW) > 0) return finish('failed', EMPTY);
   return emptiesAtEnd(entries) < 2 ? { type: 'ask-model' } : { type: 'say', text: ANSWER_NOW };

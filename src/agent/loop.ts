@@ -53,10 +53,15 @@ export class AgentLoop {
       ports.bus.outboundWritten();
       this.#commands.tell(message.id, message, 'command', reply);
     });
+    ports.journal.inbox.onAsked((taken) => {
+      ports.asking.answered(taken);
+      this.#commands.tell(taken.message.id, taken.message, 'command', '');
+    });
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       this.#commands.stop(stop.sessionKey);
       ports.approvals.cancelled(stop.sessionKey);
+      ports.asking.cancelled(stop.sessionKey);
       ports.bus.outboundWritten();
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
@@ -144,6 +149,7 @@ export class AgentLoop {
     const ended = await this.#written(() => this.#ports.journal.turns.interrupt(message, options));
     for (const id of ended.turnIds) this.#runner.stop(id);
     this.#ports.approvals.cancelled(message.sessionKey);
+    this.#ports.asking.cancelled(message.sessionKey);
     this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
     return ended;
   }

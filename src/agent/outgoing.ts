@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
+import type { ChatAddress } from '../tools/tool.ts';
 
 /** An answer that could not be delivered for so long is not sent any more. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
@@ -14,13 +15,16 @@ export interface Saying {
   readonly turnId?: string;
 }
 
+/** The chat in which a message was written. */
+export function chatOf({ channel, chatId, threadId }: InboundMessage): ChatAddress {
+  return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
+}
+
 /** A message to the chat of `target`. */
 export function outboundTo(target: InboundMessage, saying: Saying, now: number): OutboundMessage {
   return {
     id: saying.id,
-    channel: target.channel,
-    chatId: target.chatId,
-    ...(target.threadId === undefined ? {} : { threadId: target.threadId }),
+    ...chatOf(target),
     kind: saying.kind,
     text: saying.text,
     media: [],

@@ -3,11 +3,16 @@ import type { TapeEntry } from '../session/entry.ts';
 /** Texts between tool calls that are long enough to be worth sending by themselves. */
 const PART_MIN = 300;
 
-/** What the turn says: the last non-empty text is the answer, earlier long ones go before it. */
+/**
+ * What the turn says: the last non-empty text is the answer, earlier long ones go before it. What it has sent to its chat
+ * already is left out.
+ */
 export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readonly string[]; readonly answer: string } {
   const texts = joinedTexts(entries).filter((text) => text !== '');
-  const answer = texts.at(-1) ?? '';
-  const seen = new Set([sameText(answer)]);
+  const sent = new Set(sentTexts(entries).map(sameText));
+  const last = texts.at(-1) ?? '';
+  const answer = sent.has(sameText(last)) ? '' : last;
+  const seen = new Set([...sent, sameText(last)]);
   const parts = texts.slice(0, -1).filter((text) => {
     if (text.length <= PART_MIN || seen.has(sameText(text))) return false;
     seen.add(sameText(text));
@@ -33,6 +38,33 @@ type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>
 export function isCutOff(entry: AssistantEntry): boolean {
   const hasCalls = entry.content.some((part) => part.type === 'tool-call');
   return entry.stopReason === 'length' && !hasCalls && textOf(entry).trim() !== '';
+}
+
+/** Texts that the turn has sent to its own chat with the message tool. */
+export function sentTexts(entries: readonly TapeEntry[]): readonly string[] {
+  const done = new Set(
+    entries.flatMap((entry) =>
+      entry.kind === 'message' && entry.role === 'tool' && entry.name === 'message' && !entry.isError
+        ? [entry.callId]
+        : [],
+    ),
+  );
+  return entries.flatMap((entry) => {
+    if (entry.kind !== 'message' || entry.role !== 'assistant') return [];
+    return entry.content.flatMap((part) =>
+      part.type === 'tool-call' && done.has(part.callId) ? textForHere(part.arguments) : [],
+    );
+  });
+}
+
+function textForHere(given: string): readonly string[] {
+  try {
+    const said: unknown = JSON.parse(given);
+    if (typeof said !== 'object' || said === null || 'chat' in said || !('text' in said)) return [];
+    return typeof said.text === 'string' ? [said.text] : [];
+  } catch {
+    return [];
+  }
 }
 
 /** What the model wrote in one message, without its reasoning. */

@@ -11,6 +11,7 @@ import type { Slots } from '../util/slots.ts';
 import type { Logger } from '../util/log.ts';
 import type { TurnSkills } from './active-skills.ts';
 import type { Approvals } from './approvals.ts';
+import type { Asking } from './asking.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
@@ -63,6 +64,7 @@ export interface TurnPorts {
   readonly registry: ToolRegistry;
   readonly hooks: HookRunner;
   readonly approvals: Approvals;
+  readonly asking: Asking;
   readonly slots: Slots;
   readonly bounds: CallBounds;
   readonly media: MediaStore;

@@ -7,7 +7,7 @@ import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts
 import { withLoopWarning } from './loop-guard.ts';
 import { givenTexts } from './given-texts.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
-import { outboundTo } from './outgoing.ts';
+import { chatOf, outboundTo } from './outgoing.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
@@ -220,7 +220,9 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     skills,
     signal: turn.signal,
     role: turn.role,
-    ...(target === undefined ? {} : { chatType: target.chatType, who: `${target.channel}:${target.sender.id}` }),
+    ...(target === undefined
+      ? {}
+      : { chatType: target.chatType, who: `${target.channel}:${target.sender.id}`, chat: chatOf(target) }),
     origin: target?.origin ?? 'system',
     taint,
     given: () => givenTexts(session),
@@ -228,6 +230,11 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
       using _paused = turn.pauseDeadline();
       const { sessionKey, turnId } = facts;
       return await ports.approvals.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, request);
+    },
+    ask: async (question) => {
+      using _paused = turn.pauseDeadline();
+      const { sessionKey, turnId } = facts;
+      return await ports.asking.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, question);
     },
     progress: (text) => live({ type: 'status', text }),
   });

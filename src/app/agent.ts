@@ -1,5 +1,6 @@
 import { createTurnSkills } from '../agent/active-skills.ts';
 import { Approvals } from '../agent/approvals.ts';
+import { Asking } from '../agent/asking.ts';
 import { createCallBounds } from '../agent/call-bounds.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
@@ -12,6 +13,8 @@ import type { ModelName } from '../providers/provider.ts';
 import { PAGE_MARGIN } from '../tools/builtin.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../security/sandbox.ts';
+import { askUserTool } from '../tools/ask-user.ts';
+import { messageTool } from '../tools/message.ts';
 import { skillTool } from '../tools/skill.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
 import { tapeTool } from '../tools/tape.ts';
@@ -61,15 +64,26 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { journal, sessions, media, spill } = stores;
   const { timezone } = config.agent;
   const { manager } = channels;
-  const approvals = new Approvals({
-    ledger: journal.approvals,
-    allowances: journal.allowances,
+  const { terminal } = channels;
+  const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
+  const questions = {
     clock,
     random,
     redact,
     written: () => bus.outboundWritten(),
     closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
-    reaches: (channel) => channel in manager.health() && channel !== channels.terminal.name,
+  };
+  const approvals = new Approvals({
+    ...questions,
+    ledger: journal.approvals,
+    allowances: journal.allowances,
+    reaches: isOpen,
+  });
+  const asking = new Asking({
+    ...questions,
+    ledger: journal.asks,
+    reaches: ({ channel, sessionKey }) =>
+      channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
   });
   const catalog = openSkills(config, paths, base);
   const tools = createTools(base, stores);
@@ -94,6 +108,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     clock,
     timezone,
   });
+  registry.register(askUserTool());
+  registry.register(
+    messageTool({
+      obstacle: (channel) =>
+        isOpen(channel) || channel === terminal.name
+          ? null
+          : `There is no channel ${JSON.stringify(channel)} here. There are: ${Object.keys(manager.health()).join(', ')}.`,
+      publish: (message) => bus.publishOutbound({ ...message, text: redact(message.text) }),
+      clock,
+    }),
+  );
   registry.register(tapeTool(tape));
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
@@ -106,6 +131,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     media,
     spill,
     approvals,
+    asking,
     bounds,
     clock,
     log,

@@ -81,6 +81,9 @@ export type InboundDraft = Omit<InboundMessage, 'id' | 'sessionKey'> & { readonl
 /** What became of a message at the door. A duplicate was accepted before; a refused one gets a notice or a recorded reason. */
 export type AcceptResult = 'accepted' | 'duplicate' | 'refused';
 
+/** What a button's id begins with whose press says the words behind it. */
+export const SAY_BUTTON = 'say:';
+
 export interface Button {
   readonly id: string;
   readonly label: string;

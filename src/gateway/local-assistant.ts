@@ -90,7 +90,7 @@ export class LocalAssistant implements AssistantPort {
       if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
     });
     using _sink = terminal.attach(input.session, (message) => {
-      if (message.turnId === undefined) return;
+      if (message.turnId === undefined || message.kind === 'part') return;
       delivered.add(message.turnId);
       onDelivered.dispatchEvent(new Event('delivered'));
     });
@@ -98,6 +98,7 @@ export class LocalAssistant implements AssistantPort {
     const [accepted] = await bus.publishInbound(draft);
     if (accepted !== 'accepted') return refusedSummary();
     const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
+    if (result.text === '') return result;
     if (result.outcome === 'answered' || result.outcome === 'failed' || result.outcome === 'command') {
       while (!delivered.has(turnId)) {
         const next = new Promise<void>((resolve) =>

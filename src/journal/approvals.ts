@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
+import { cancelAsks } from './asks.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 
@@ -124,11 +125,13 @@ export class ApprovalLedger {
   }
 }
 
-/** Part of a transaction of the caller's: nobody needs an answer to these any more. */
+/** Part of a transaction of the caller's: nobody needs an answer to these any more, nor to the model's own questions. */
 export function cancelQuestions(
-  { db, clock }: LedgerPorts,
+  ports: LedgerPorts,
   of: { readonly session: string } | { readonly turn: string },
 ): void {
+  const { db, clock } = ports;
+  cancelAsks(ports, of);
   const [column, value] = 'session' in of ? ['session', of.session] : ['turn', of.turn];
   db.run(
     `UPDATE approvals SET state = 'cancelled', updated_at = ? WHERE ${column} = ? AND state = 'waiting'`,

@@ -1,6 +1,7 @@
 import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
 import { answerQuestion, type AnswerTaken } from './approval-answers.ts';
+import { answerAsk, type AskTaken } from './asks.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -19,6 +20,7 @@ export class Inbox implements InboxPort {
   readonly #ports: LedgerPorts & { readonly outbox: Outbox };
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
+  readonly #askListeners = new Set<(taken: AskTaken) => void>();
 
   constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
     this.#ports = ports;
@@ -34,15 +36,22 @@ export class Inbox implements InboxPort {
     this.#answerListeners.add(listener);
   }
 
+  /** Told after the commit of a message that answered a question of the model's. */
+  onAsked(listener: (taken: AskTaken) => void): void {
+    this.#askListeners.add(listener);
+  }
+
   async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
     const answers: AnswerTaken[] = [];
+    const asked: AskTaken[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
-      return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
+      return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers, asked }));
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
     for (const taken of answers) for (const listener of this.#answerListeners) listener(taken);
+    for (const taken of asked) for (const listener of this.#askListeners) listener(taken);
     return results;
   }
 
@@ -79,14 +88,15 @@ export class Inbox implements InboxPort {
   #acceptOne(
     message: InboundMessage,
     waiting: Map<string, number>,
-    { stops, answers }: { stops: Stopped[]; answers: AnswerTaken[] },
+    { stops, answers, asked }: { stops: Stopped[]; answers: AnswerTaken[]; asked: AskTaken[] },
   ): AcceptResult {
     const { db } = this.#ports;
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
     if (!stop && this.#isKnown(message)) return 'duplicate';
     const answer = stop ? null : answerQuestion(this.#ports, message);
-    const state = stop || answer !== null ? 'done' : full === null ? 'accepted' : 'refused';
+    const ask = stop || answer !== null ? null : answerAsk(this.#ports, message);
+    const state = stop || answer !== null || ask !== null ? 'done' : full === null ? 'accepted' : 'refused';
     const inserted = db.run(
       `INSERT OR IGNORE INTO inbound
          (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
@@ -101,7 +111,7 @@ export class Inbox implements InboxPort {
       message.role,
       message.origin,
       state,
-      stop ? 'stop' : answer !== null ? 'answer' : full,
+      stop ? 'stop' : answer !== null || ask !== null ? 'answer' : full,
       message.receivedAt,
       this.#ports.clock.now(),
     );
@@ -112,6 +122,10 @@ export class Inbox implements InboxPort {
     }
     if (answer !== null) {
       answers.push(answer);
+      return 'accepted';
+    }
+    if (ask !== null) {
+      asked.push(ask);
       return 'accepted';
     }
     if (full === null) return 'accepted';

@@ -4,6 +4,7 @@ import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
 import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
+import { AskLedger } from './asks.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { Pairing } from './pairing.ts';
@@ -21,6 +22,7 @@ export interface Journal extends Disposable {
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
   readonly approvals: ApprovalLedger;
+  readonly asks: AskLedger;
   /** What an owner allowed for good. */
   readonly allowances: Allowances;
   readonly archives: Archives;
@@ -51,6 +53,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
     approvals: new ApprovalLedger({ ...shared, outbox }),
+    asks: new AskLedger({ ...shared, outbox }),
     allowances: new Allowances(shared),
     archives: new Archives(shared),
     people,

@@ -182,4 +182,26 @@ export const journalMigrations: readonly Migration[] = [
         created_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
     `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE asks (
+        call_id    TEXT PRIMARY KEY,
+        code       TEXT NOT NULL UNIQUE,
+        session    TEXT NOT NULL,
+        turn       TEXT NOT NULL,
+        channel    TEXT NOT NULL,
+        chat       TEXT NOT NULL,
+        thread     TEXT,
+        person     TEXT NOT NULL,
+        choices    TEXT NOT NULL,
+        state      TEXT NOT NULL CHECK (state IN ('waiting', 'answered', 'expired', 'cancelled')),
+        answer     TEXT,
+        deadline   INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX asks_waiting ON asks (channel, chat) WHERE state = 'waiting';
+      CREATE INDEX asks_session ON asks (session) WHERE state = 'waiting';
+      CREATE INDEX asks_turn ON asks (turn) WHERE state = 'waiting';
+    `),
 ];

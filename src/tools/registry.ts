@@ -86,7 +86,8 @@ export class ToolRegistry {
   register(tool: Tool): Disposable {
     if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
     const { name, description } = tool;
-    this.#tools.set(name, { tool, spec: { name, description, parameters: toJsonSchema(tool.parameters) } });
+    const parameters = tool.jsonSchema ?? toJsonSchema(tool.parameters);
+    this.#tools.set(name, { tool, spec: { name, description, parameters } });
     this.#specs.clear();
     return {
       [Symbol.dispose]: () => {
@@ -96,7 +97,7 @@ export class ToolRegistry {
     };
   }
 
-  /** What a role is offered, sorted by name. */
+  /** What a role is offered, in the order of `list`. */
   specs(role: Role): readonly ToolSpec[] {
     const known = this.#specs.get(role);
     if (known !== undefined) return known;
@@ -107,9 +108,12 @@ export class ToolRegistry {
     return specs;
   }
 
-  /** Every tool, sorted by name. */
+  /** Every tool: our own sorted by name, then those from elsewhere, so that a change there moves none of ours. */
   list(): readonly Registered[] {
-    return [...this.#tools.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
+    const foreign = ({ tool }: Registered): number => (tool.jsonSchema === undefined ? 0 : 1);
+    return [...this.#tools.values()].toSorted(
+      (a, b) => foreign(a) - foreign(b) || (a.tool.name < b.tool.name ? -1 : 1),
+    );
   }
 
   /** The tool that a name means, also by a name that models know from elsewhere. */
@@ -175,10 +179,10 @@ export class ToolRegistry {
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
     if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');
-    const slot = options.slot ?? ((task) => task());
+    const slot = tool.waits === true ? undefined : options.slot;
     let started = false;
     try {
-      return await slot(async () => {
+      return await (slot ?? unlimited)(async () => {
         context.signal.throwIfAborted();
         if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);
         if (tool.effect === 'effect') await options.beforeEffect?.();
@@ -196,6 +200,7 @@ export class ToolRegistry {
   }
 
   async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+    if (tool.waits === true) return await raceAbort(tool.execute(params, context), context.signal);
     const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
     const { clock } = this.#options;
     using limit = deadline(clock, limitMs, tool.name);
@@ -259,4 +264,8 @@ export class ToolRegistry {
 /** What is to be said of a call that started and was not waited for. */
 function doubt(tool: Tool): string {
   return tool.effect === 'none' ? '' : ' It may have taken effect.';
+}
+
+function unlimited<T>(task: () => Promise<T>): Promise<T> {
+  return task();
 }

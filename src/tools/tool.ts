@@ -31,6 +31,25 @@ export type ApprovalAnswer =
   | { readonly approved: true; /** Who said yes, and how. @default not told */ readonly by?: string }
   | { readonly approved: false; readonly reason: string };
 
+/** What the person whom a turn answers is asked. */
+export interface AskedQuestion {
+  /** Markdown. */
+  readonly text: string;
+  /** Answers to choose from; other words can be given too. */
+  readonly choices: readonly string[];
+}
+
+export type AskAnswer =
+  | { readonly answered: true; readonly text: string }
+  | { readonly answered: false; readonly reason: string };
+
+/** Where a message goes. */
+export interface ChatAddress {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly threadId?: string;
+}
+
 /** What the skills that are active in a turn ask for. */
 export interface ActiveSkills {
   readonly names: readonly string[];
@@ -77,6 +96,10 @@ export interface ToolContext {
   readonly changed?: () => Promise<boolean>;
   /** Asks a person who may allow it; no answer and nobody to ask are a no. */
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /** The chat in which the turn is answered. @default none */
+  readonly chat?: ChatAddress;
+  /** Asks the person whom the turn answers and waits for their next words. @default nobody can be asked */
+  readonly ask?: (question: AskedQuestion) => Promise<AskAnswer>;
   /** Tells whoever watches what is going on; one short line. */
   progress(text: string): void;
 }
@@ -113,11 +136,18 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly parameters: Schema;
+  /**
+   * The JSON Schema that a model sees instead of one made of `parameters`, for a tool that comes from elsewhere; such
+   * tools are listed after all others. @default made of `parameters`
+   */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>;
   readonly effect: EffectClass;
   /** The least role that may call it. @default 'trusted' */
   readonly role?: Role;
   /** @default 120_000 */
   readonly timeoutMs?: number;
+  /** It waits for a person: it holds no slot, and has no deadline but its own. @default false */
+  readonly waits?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
   /** What a call does beyond this conversation; the registry asks a person where taint demands it. @default null */

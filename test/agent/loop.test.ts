@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
 import { Approvals } from '../../src/agent/approvals.ts';
+import { Asking } from '../../src/agent/asking.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { newCommand } from '../../src/agent/commands/new.ts';
@@ -32,6 +33,13 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
   const bus = new MessageBus({ inbox: journal.inbox, outbox: journal.outbox, newId });
   const hooks = new HookRunner(silentLog);
   hooks.register('test', { admit });
+  const questions = {
+    clock: systemClock,
+    random: systemRandom,
+    redact: (text: string) => text,
+    written: () => {},
+    closed: () => {},
+  };
   const needed: Partial<LoopPorts> = {
     bus,
     journal,
@@ -43,15 +51,12 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
     audit: async () => {},
     approvals: new Approvals({
+      ...questions,
       ledger: journal.approvals,
       allowances: journal.allowances,
-      clock: systemClock,
-      random: systemRandom,
-      redact: (text) => text,
-      written: () => {},
-      closed: () => {},
       reaches: () => true,
     }),
+    asking: new Asking({ ...questions, ledger: journal.asks, reaches: () => true }),
     render: () => [],
     commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),
   };

@@ -40,11 +40,13 @@ const COMMANDS: Readonly<Record<string, Role>> = {
 
 /** The least role for each tool; guests have those that `tools.guest` names, and none that only the owner has. */
 const TOOLS: Readonly<Record<string, Role>> = {
+  ask_user: 'trusted',
   edit_file: 'trusted',
   exec: 'owner',
   list_dir: 'trusted',
   memory_search: 'trusted',
   memory_write: 'owner',
+  message: 'trusted',
   read_file: 'trusted',
   skill: 'trusted',
   tape: 'trusted',

@@ -1,4 +1,4 @@
-import type { InboundDraft, ReplyReference, Sender } from '../../bus/messages.ts';
+import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import type { TelegramOptions } from './options.ts';
@@ -93,7 +93,7 @@ function readPress({ id, from, data, message }: TelegramCallback, context: Readi
       chatType,
       sender,
       role: decision.role,
-      text: '',
+      text: data.startsWith(SAY_BUTTON) ? data.slice(SAY_BUTTON.length) : '',
       media: [],
       mentioned: true,
       context: [],

@@ -1,0 +1,36 @@
+import * as z from 'zod';
+import { oneLine } from '../util/text.ts';
+import { errorResult } from './result.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+const MOST_CHOICES = 8;
+const LONGEST_CHOICE = 60;
+
+/** Asks the person whom the turn answers, and waits for their next words; asked once, also across a restart. */
+export function askUserTool(): Tool {
+  return defineTool({
+    name: 'ask_user',
+    description: 'Ask the person a question and wait for the answer. Only when you can not go on without it.',
+    parameters: z.object({
+      question: z.string().trim().min(1).max(2_000).describe('What you need to know'),
+      choices: z
+        .array(z.string().trim().min(1).max(LONGEST_CHOICE))
+        .max(MOST_CHOICES)
+        .optional()
+        .describe('Answers to offer as buttons; other words can always be given'),
+    }),
+    effect: 'idempotent',
+    waits: true,
+    execute: async ({ question, choices = [] }, { ask }) => {
+      const title = `asked ${oneLine(question, 80)}`;
+      const answer = (await ask?.({ text: question, choices })) ?? {
+        answered: false,
+        reason: 'nobody can be asked here',
+      };
+      if (!answer.answered) {
+        return errorResult(title, `No answer: ${answer.reason}. Go on as well as you can, or say what you need.`);
+      }
+      return { title, output: answer.text, metadata: {} };
+    },
+  });
+}

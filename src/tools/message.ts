@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { SAY_BUTTON, type OutboundMessage } from '../bus/messages.ts';
+import { atLeast } from '../security/access.ts';
+import { visible } from '../security/visible.ts';
+import type { Clock } from '../util/clock.ts';
+import { errorResult } from './result.ts';
+import { defineTool, type ChatAddress, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
+
+export interface MessageOptions {
+  /** Why nothing can be sent to a channel; null when it can. */
+  readonly obstacle: (channel: string) => string | null;
+  /** Queues it durably; one with an id that is known is the same message. */
+  readonly publish: (message: OutboundMessage) => Promise<void>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** A message that could not be delivered for so long is not sent any more. */
+const TTL_MS = 24 * 3_600_000;
+const LONGEST = 20_000;
+const MOST_BUTTONS = 10;
+/** With the sign before it a platform takes no more bytes than 64. */
+const LONGEST_LABEL_BYTES = 60;
+
+const parameters = z.object({
+  text: z.string().trim().min(1).max(LONGEST).describe('Markdown'),
+  chat: z
+    .string()
+    .trim()
+    .min(1)
+    .optional()
+    .describe('Another chat, as channel:chat or channel:chat:thread; leave out for this one'),
+  buttons: z
+    .array(z.string().trim().min(1))
+    .max(MOST_BUTTONS)
+    .optional()
+    .describe('Shown under it; pressing one says its words'),
+});
+type Params = z.infer<typeof parameters>;
+
+/** Sends a message while the turn goes on, here or, for the owner, to another chat. */
+export function messageTool(options: MessageOptions): Tool {
+  return defineTool({
+    name: 'message',
+    description:
+      'Send a message now, before you are done, or to another chat. Your last text is sent by itself: do not repeat it here.',
+    parameters,
+    // The outbox knows its id, so a second start after a crash sends nothing twice.
+    effect: 'idempotent',
+    decide: ({ chat }, context) =>
+      isElsewhere(chat, context) && !atLeast(context.role, 'owner')
+        ? { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' }
+        : { decision: 'allow' },
+    action: ({ chat, text }, context) => (isElsewhere(chat, context) ? elsewhere(chat ?? '', text) : null),
+    execute: async ({ text, chat, buttons = [] }, context) => {
+      const target = chat === undefined ? context.chat : addressOf(chat);
+      if (target === undefined) return errorResult('message', nowhere(chat));
+      const obstacle = options.obstacle(target.channel);
+      if (obstacle !== null) return errorResult('message', obstacle);
+      const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
+      if (long !== undefined) {
+        return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);
+      }
+      await options.publish({
+        id: `${context.callId}:message`,
+        ...target,
+        kind: 'part',
+        text,
+        media: [],
+        ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: `${SAY_BUTTON}${label}`, label }]) }),
+        turnId: context.turnId,
+        expiresAt: options.clock.now() + TTL_MS,
+        metadata: {},
+      });
+      return { title: `message to ${nameOf(target)}`, output: 'It is on its way.', metadata: {} };
+    },
+  });
+}
+
+function elsewhere(chat: string, text: string): DeclaredAction {
+  return {
+    action: { kind: 'message-other-chat' },
+    title: 'Send a message to another chat',
+    detail: `to ${visible(chat)}:\n${visible(text)}`,
+  };
+}
+
+function isElsewhere(chat: Params['chat'], context: ToolContext): boolean {
+  if (chat === undefined) return false;
+  const target = addressOf(chat);
+  return target === undefined || context.chat === undefined || nameOf(target) !== nameOf(context.chat);
+}
+
+function addressOf(chat: string): ChatAddress | undefined {
+  const found = /^(?<channel>[\w.-]+):(?<chatId>[^:\s]+)(?::(?<threadId>\S+))?$/u.exec(chat)?.groups;
+  const { channel, chatId, threadId } = found ?? {};
+  if (channel === undefined || chatId === undefined) return undefined;
+  return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
+}
+
+function nameOf({ channel, chatId, threadId }: ChatAddress): string {
+  return [channel, chatId, ...(threadId === undefined ? [] : [threadId])].join(':');
+}
+
+function nowhere(chat: string | undefined): string {
+  if (chat === undefined) return 'There is no chat here: name one as channel:chat.';
+  return `A chat is named as channel:chat or channel:chat:thread, but ${JSON.stringify(chat.slice(0, 80))} was given.`;
+}
