@@ -71,6 +71,8 @@ export interface InboundMessage {
   readonly untrusted: boolean;
   /** A pressed button. */
   readonly action?: { readonly id: string; readonly value: string };
+  /** What an edit makes of an earlier message: it takes that one's place as long as no turn has it. */
+  readonly edits?: { readonly externalId: string; readonly text: string };
   /** `burst` (`split`, `album` or `forward`): more pieces of the same are likely to follow at once. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }

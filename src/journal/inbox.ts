@@ -96,7 +96,8 @@ export class Inbox implements InboxPort {
     if (!stop && this.#isKnown(message)) return 'duplicate';
     const answer = stop ? null : answerQuestion(this.#ports, message);
     const ask = stop || answer !== null ? null : answerAsk(this.#ports, message);
-    const state = stop || answer !== null || ask !== null ? 'done' : full === null ? 'accepted' : 'refused';
+    const isEdit = !stop && answer === null && ask === null && this.#replaceEdited(message);
+    const state = stop || answer !== null || ask !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
     const inserted = db.run(
       `INSERT OR IGNORE INTO inbound
          (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
@@ -111,7 +112,7 @@ export class Inbox implements InboxPort {
       message.role,
       message.origin,
       state,
-      stop ? 'stop' : answer !== null || ask !== null ? 'answer' : full,
+      stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full,
       message.receivedAt,
       this.#ports.clock.now(),
     );
@@ -128,9 +129,33 @@ export class Inbox implements InboxPort {
       asked.push(ask);
       return 'accepted';
     }
-    if (full === null) return 'accepted';
+    if (full === null || isEdit) return 'accepted';
     this.#noticeOnce(message);
     return 'refused';
+  }
+
+  /** Puts an edit in the place of what it edits, if that waits; false when it is a message of its own. */
+  #replaceEdited({ edits, channel, account, chatId, sender }: InboundMessage): boolean {
+    const { db, clock } = this.#ports;
+    if (edits === undefined) return false;
+    const row = db.get(
+      `SELECT id, payload FROM inbound
+       WHERE channel = ? AND account = ? AND chat = ? AND external_id = ? AND state = 'accepted'`,
+      channel,
+      account,
+      chatId,
+      edits.externalId,
+    );
+    if (row === undefined) return false;
+    const waiting = parseInbound(row.text('payload'));
+    if (waiting.sender.id !== sender.id) return false;
+    db.run(
+      'UPDATE inbound SET payload = ?, updated_at = ? WHERE id = ?',
+      JSON.stringify({ ...waiting, text: edits.text }),
+      clock.now(),
+      row.text('id'),
+    );
+    return true;
   }
 
   #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {

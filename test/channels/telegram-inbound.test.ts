@@ -16,7 +16,7 @@ function read(message: Fields, access: Partial<ReadingContext['access']> = {}, k
   };
   const context: ReadingContext = {
     channel: 'telegram',
-    me: { id: 99, username: 'test_bot' },
+    me: { id: 99, username: 'test_bot', first_name: 'Jeeves' },
     access: {
       allowFrom: ['7', '8'],
       owners: ['7'],
@@ -104,6 +104,7 @@ describe('who may write', () => {
 describe('groups', () => {
   test.each([
     ['a mention by name, in any case', mention],
+    ['its name at the beginning', { text: 'jeeves, what now?' }],
     ['a mention in a caption', { caption: mention.text, caption_entities: mention.entities, photo: [] }],
     [
       'a mention of the account',
@@ -124,6 +125,7 @@ describe('groups', () => {
   test.each([
     ['a message to nobody', { text: 'hi all' }],
     ['a name without a mention', { text: 'test_bot is nice' }],
+    ['its name as the beginning of another', { text: 'Jeevesson is here' }],
     ['a mention of somebody else', { text: '@test_bot2 hi', entities: [{ type: 'mention', offset: 0, length: 10 }] }],
     ['a command for another bot', { text: '/x@other_bot', entities: [{ type: 'bot_command', offset: 0, length: 12 }] }],
     [
@@ -140,7 +142,7 @@ describe('groups', () => {
       },
     ],
   ])('%s is not', (_, message) => {
-    expect(read({ chat: group, ...message }).type).toBe('nothing');
+    expect(read({ chat: group, ...message }).type).toBe('overheard');
   });
 
   test('with the policy off no group is heard', () => {

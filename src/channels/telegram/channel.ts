@@ -1,4 +1,5 @@
 import { Api } from 'grammy/web';
+import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import {
@@ -10,10 +11,11 @@ import {
   type OutgoingPart,
   type Stranger,
 } from '../channel.ts';
+import { GroupTalk } from '../group-talk.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
-import { readUpdate } from './inbound.ts';
+import { readUpdate, type Reading } from './inbound.ts';
 import type { TelegramOptions } from './options.ts';
 import { pollUpdates } from './poll.ts';
 import { Strangers } from './strangers.ts';
@@ -49,6 +51,7 @@ export class TelegramChannel implements Channel {
   readonly #options: TelegramOptions;
   readonly #random: Random;
   readonly #strangers: Strangers;
+  readonly #talk: GroupTalk;
   #connection: Connection | undefined;
   #health: ChannelHealth = { state: 'stopped' };
 
@@ -57,6 +60,7 @@ export class TelegramChannel implements Channel {
     this.#options = options;
     this.#random = random;
     this.#strangers = new Strangers(name);
+    this.#talk = new GroupTalk(options.groups);
   }
 
   async start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable> {
@@ -95,6 +99,7 @@ export class TelegramChannel implements Channel {
     const { api } = this.#connected();
     try {
       const sent = await this.#sendText(api, part, signal);
+      if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
       return { platformId: String(sent.message_id) };
     } catch (error) {
       throw toSendError(error);
@@ -190,12 +195,21 @@ export class TelegramChannel implements Channel {
         this.#strangers.note(sender, now, log);
         if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
       }
-      if (read.type === 'message') drafts.push(read.draft);
+      const draft = this.#heard(read);
+      if (draft !== null) drafts.push(draft);
       if (parsed.data.callback_query !== undefined) pressed.push(parsed.data.callback_query.id);
     }
     if (drafts.length > 0) await context.accept(drafts);
     await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
     for (const id of pressed) void this.#confirmPress(id, context);
+  }
+
+  /** What is to be answered of what was read. */
+  #heard(read: Reading): InboundDraft | null {
+    if (read.type !== 'message' && read.type !== 'overheard') return null;
+    const { draft, type } = read;
+    const isSaid = draft.chatType === 'group' && draft.action === undefined;
+    return isSaid ? this.#talk.hear(draft, type === 'message') : draft;
   }
 
   /** Ends the waiting look of a pressed button; what came of it is told in the chat. */

@@ -1,7 +1,6 @@
 import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision } from '../../security/access.ts';
+import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
-import type { TelegramOptions } from './options.ts';
 import type {
   BotAccount,
   TelegramCallback,
@@ -19,16 +18,21 @@ const SPLIT_LENGTH = 3_890;
 /** What an update is to the assistant. `nothing`: no message that may be heard, or not meant for the bot. */
 export type Reading =
   | { readonly type: 'message'; readonly draft: InboundDraft }
+  /** Somebody who may be heard said it in a group without meaning the bot. */
+  | { readonly type: 'overheard'; readonly draft: InboundDraft }
   /** An unknown person means the bot. */
   | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
   | { readonly type: 'nothing' };
+
+/** Characters of a bot's name below which it is too often a word like others. */
+const SHORTEST_NAME = 3;
 
 const nothing: Reading = { type: 'nothing' };
 
 export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
-  readonly access: Pick<TelegramOptions, 'allowFrom' | 'owners' | 'groups'>;
+  readonly access: AccessSettings;
   readonly isPaired: (senderId: string) => boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -43,7 +47,8 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   const { channel, me, now } = context;
   const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
   if (!decision.allowed && decision.stranger === null) return nothing;
-  if (chatType === 'group' && !isAddressed(message, me)) return nothing;
+  const isMeant = chatType === 'direct' || isAddressed(message, me);
+  if (!isMeant && (!decision.allowed || update.message === undefined)) return nothing;
   if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };
   const text = textOf(message, me);
   const edited = update.message === undefined;
@@ -51,7 +56,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   const threadId = threadOf(message);
   const replyTo = replyOf(message, me);
   return {
-    type: 'message',
+    type: isMeant ? 'message' : 'overheard',
     draft: {
       channel,
       account: String(me.id),
@@ -63,7 +68,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
       text: edited ? `[edited an earlier message, which now says:]\n${text}` : text,
       media: [],
       ...(replyTo === undefined ? {} : { replyTo }),
-      mentioned: true,
+      mentioned: isMeant,
       context: [],
       receivedAt: now,
       externalId: edited
@@ -71,6 +76,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
         : `m:${message.message_id}`,
       origin: 'user',
       untrusted: isForward(message),
+      ...(edited ? { edits: { externalId: `m:${message.message_id}`, text } } : {}),
       metadata: { messageId: String(message.message_id), sentAt: message.date * 1_000, ...burstOf(message) },
     },
   };
@@ -147,12 +153,16 @@ function threadOf(message: Pick<TelegramContent, 'message_thread_id' | 'is_topic
   return String(message.message_thread_id);
 }
 
-/** In a group: by @username, by a command for this bot, by a mention of the account, or as a reply to the bot. */
+/**
+ * In a group: by @username, by a command for this bot, by a mention of the account, by its name at the beginning, or as
+ * a reply to the bot.
+ */
 function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   const answered = message.reply_to_message;
   // Each message of a topic "replies" to the topic's first one.
   if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
   const [text, entities] = textAndEntities(message);
+  if (isCalled(text, me.first_name)) return true;
   return entities.some((entity) => {
     if (entity.type === 'text_mention') return entity.user?.id === me.id;
     const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
@@ -160,6 +170,13 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
     if (entity.type === 'mention') return marked === name;
     return entity.type === 'bot_command' && marked.endsWith(name);
   });
+}
+
+/** `Jeeves, what now?` */
+function isCalled(text: string, name: string): boolean {
+  if (name.length < SHORTEST_NAME) return false;
+  const begun = text.trimStart().toLowerCase();
+  return begun.startsWith(name.toLowerCase()) && /^(?:[\s,:;!?.]|$)/u.test(begun.slice(name.length));
 }
 
 function textAndEntities(message: TelegramContent): readonly [string, readonly TelegramEntity[]] {

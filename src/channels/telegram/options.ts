@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { groupOptions } from '../group-options.ts';
 
 /** What a Telegram channel needs from its configuration. */
 export const telegramOptions = z.object({
@@ -15,15 +16,7 @@ export const telegramOptions = z.object({
   allowFrom: z.array(z.coerce.string()).default([]),
   /** Numeric user ids of the owners. */
   owners: z.array(z.coerce.string()).default([]),
-  groups: z
-    .object({
-      policy: z.enum(['mention', 'open', 'off']).default('mention'),
-      /** Ids of the groups it takes part in; empty is every group. With the policy `open` members of those are guests. */
-      allow: z.array(z.coerce.string()).default([]),
-      /** Ids of other bots that it listens to. */
-      allowBots: z.array(z.coerce.string()).default([]),
-    })
-    .prefault({}),
+  groups: groupOptions,
 });
 
 export type TelegramOptions = z.output<typeof telegramOptions>;

@@ -81,6 +81,10 @@ export type TelegramEntity = z.output<typeof entity>;
 export type TelegramUser = z.output<typeof user>;
 
 /** What `getMe` says about the bot itself. */
-export const botAccount = z.object({ id: z.number(), username: z.string().default('') });
+export const botAccount = z.object({
+  id: z.number(),
+  username: z.string().default(''),
+  first_name: z.string().default(''),
+});
 
 export type BotAccount = z.output<typeof botAccount>;

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import type { InboundDraft } from '../../src/bus/messages.ts';
+import { groupOptions, type GroupOptions } from '../../src/channels/group-options.ts';
+import { GroupTalk } from '../../src/channels/group-talk.ts';
+import { inboundDraft } from '../support/inbound.ts';
+
+const MINUTE = 60_000;
+
+function talkOf(options: Partial<GroupOptions> = {}): GroupTalk {
+  return new GroupTalk({ ...groupOptions.parse({}), ...options });
+}
+
+function says(name: string, text: string, more: Partial<InboundDraft> = {}): InboundDraft {
+  const sender = { id: name, name, isBot: false };
+  return inboundDraft({ chatType: 'group', chatId: '-1', sender, text, receivedAt: 0, ...more });
+}
+
+const contextOf = (draft: InboundDraft | null): readonly string[] =>
+  draft?.context.map(({ senderName, text }) => `${senderName}: ${text}`) ?? [];
+
+describe('in a group', () => {
+  test('what is said to others begins nothing, and is read along with the next message that is meant', () => {
+    const talk = talkOf();
+    expect(talk.hear(says('Ann', 'the train is late'), false)).toBeNull();
+    expect(talk.hear(says('Bob', 'again'), false)).toBeNull();
+    const heard = talk.hear(says('Ann', '@bot when is the next?'), true);
+    expect(heard).toMatchObject({ text: '@bot when is the next?', mentioned: true });
+    expect(contextOf(heard)).toEqual(['Ann: the train is late', 'Bob: again']);
+    expect(contextOf(talk.hear(says('Ann', '@bot and then?'), true))).toEqual([]);
+  });
+
+  test('no more than 50 messages are read along, and none that is older than an hour', () => {
+    const talk = talkOf();
+    for (let n = 0; n < 60; n += 1) talk.hear(says('Ann', `line ${n}`, { receivedAt: n }), false);
+    expect(contextOf(talk.hear(says('Ann', 'x', { receivedAt: 100 }), true))).toEqual(
+      Array.from({ length: 50 }, (_, n) => `Ann: line ${n + 10}`),
+    );
+    talk.hear(says('Ann', 'old'), false);
+    expect(contextOf(talk.hear(says('Ann', 'x', { receivedAt: 61 * MINUTE }), true))).toEqual([]);
+  });
+
+  test('each chat and thread has its own talk', () => {
+    const talk = talkOf();
+    talk.hear(says('Ann', 'here', { threadId: '7' }), false);
+    expect(contextOf(talk.hear(says('Ann', 'x'), true))).toEqual([]);
+    expect(contextOf(talk.hear(says('Ann', 'x', { threadId: '7' }), true))).toEqual(['Ann: here']);
+  });
+
+  test('whoever spoke to it may go on for a minute without a mention, from the answer on; others may not', () => {
+    const talk = talkOf();
+    talk.hear(says('Ann', '@bot hi'), true);
+    expect(talk.hear(says('Bob', 'me too', { receivedAt: 30_000 }), false)).toBeNull();
+    talk.answered({ chatId: '-1' }, 50_000);
+    expect(talk.hear(says('Ann', 'and now?', { receivedAt: 110_000 }), false)).toMatchObject({ mentioned: true });
+    expect(talk.hear(says('Ann', 'anyone?', { receivedAt: 171_000 }), false)).toBeNull();
+  });
+
+  test('with followUpSeconds 0 each message needs a mention', () => {
+    const talk = talkOf({ followUpSeconds: 0 });
+    talk.hear(says('Ann', '@bot hi'), true);
+    expect(talk.hear(says('Ann', 'and now?', { receivedAt: 1 }), false)).toBeNull();
+  });
+
+  test('that is open everything is heard, marked as meant or not', () => {
+    const talk = talkOf({ policy: 'open' });
+    expect(talk.hear(says('Ann', 'what a day'), false)).toMatchObject({ mentioned: false });
+    expect(talk.hear(says('Ann', '@bot right?'), true)).toMatchObject({ mentioned: true });
+  });
+
+  test('other bots begin no more turns than an hour allows, and never go on without a mention', () => {
+    const talk = talkOf({ botTurnsPerHour: 2 });
+    const bot = (receivedAt: number): InboundDraft =>
+      says('R2', 'beep', { sender: { id: 'R2', isBot: true }, receivedAt });
+    const heard = [0, 1, 2, 3_600_001].map((at) => talk.hear(bot(at), true) !== null);
+    expect(heard).toEqual([true, true, false, true]);
+    expect(talk.hear(bot(3_600_002), false)).toBeNull();
+  });
+});
