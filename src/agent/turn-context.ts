@@ -15,6 +15,7 @@ import type { Asking } from './asking.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
+import type { GetAttachments } from './user-message.ts';
 
 /** A model chosen for a turn. */
 export interface ChosenModel {
@@ -68,6 +69,7 @@ export interface TurnPorts {
   readonly slots: Slots;
   readonly bounds: CallBounds;
   readonly media: MediaStore;
+  readonly attachments: GetAttachments;
   /** Where long results of a session are kept. */
   readonly spill: Pick<SpillStore, 'folder'>;
   readonly clock: Clock;

@@ -52,9 +52,10 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-async function begin({ session, facts, role, holdsMemory }: Turn, ports: TurnPorts): Promise<void> {
+async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
+  const { session, facts, role, holdsMemory } = turn;
   const { turnId, messages } = facts;
-  const users = await userEntries(turnId, messages, ports);
+  const users = await userEntries(turn, messages, ports);
   await session.append([
     {
       kind: 'turn-start',
@@ -68,12 +69,16 @@ async function begin({ session, facts, role, holdsMemory }: Turn, ports: TurnPor
   ]);
 }
 
-function userEntries(turnId: string, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
-  const { redact, media, skills } = ports;
+function userEntries(turn: Turn, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
+  const { redact, media, skills, attachments } = ports;
+  const { signal } = turn;
+  const { turnId } = turn.facts;
   const options = {
     timezone: ports.settings.timezone,
     redact,
     media,
+    attachments,
+    signal,
     skills: (message: InboundMessage) => skills.called(message),
   };
   return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
@@ -191,7 +196,7 @@ async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
   if (iterationsOf(entries) === 0 || asksForRest(entries)) return;
   const messages = turn.steer();
   if (messages.length === 0) return;
-  await session.append(await userEntries(facts.turnId, messages, ports));
+  await session.append(await userEntries(turn, messages, ports));
   await ports.journal.turns.absorb(
     facts.turnId,
     messages.map((message) => message.id),
@@ -216,7 +221,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     callId,
     messageId: target?.id ?? '',
     workingDirectory: ports.settings.workspace,
-    readRoots: [ports.spill.folder(facts.sessionKey), ...folders],
+    readRoots: [ports.spill.folder(facts.sessionKey), ports.media.folder(facts.sessionKey), ...folders],
     skills,
     signal: turn.signal,
     role: turn.role,

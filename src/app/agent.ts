@@ -19,6 +19,7 @@ import { skillTool } from '../tools/skill.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
 import { tapeTool } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
+import { createAttachments } from './attachments.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
@@ -85,6 +86,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     reaches: ({ channel, sessionKey }) =>
       channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
   });
+  const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
   const tools = createTools(base, stores);
   const { registry, sandbox } = tools;
@@ -129,6 +131,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     sessions,
     registry,
     media,
+    attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
     approvals,
     asking,

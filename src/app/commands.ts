@@ -108,7 +108,7 @@ async function ownersToolContext(
     callId,
     messageId: message.id,
     workingDirectory: paths.workspace,
-    readRoots: [stores.spill.folder(sessionKey), ...(await skills.folders())],
+    readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
     signal,
     role: message.role,
     chatType: message.chatType,

@@ -20,8 +20,12 @@ export interface Sender {
 export interface Media {
   readonly kind: 'image' | 'audio' | 'video' | 'document';
   readonly mediaType: string;
-  /** Absolute path on this machine. */
+  /** Absolute path on this machine; empty until it was fetched from its `source`. */
   readonly path: string;
+  /** What its platform knows it by. @default it is on this machine */
+  readonly source?: string;
+  /** It was spoken, to be turned into text. @default false */
+  readonly speech?: boolean;
   readonly name?: string;
   /** Bytes. */
   readonly size?: number;

@@ -83,6 +83,8 @@ export interface Channel {
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
+  /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
+  download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;
   health(): ChannelHealth;
 }
 

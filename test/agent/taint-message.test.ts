@@ -15,6 +15,8 @@ async function said(overrides: Partial<InboundMessage>): Promise<{ entry: EntryD
     timezone: 'UTC',
     redact: (text) => text.replaceAll('s3cret', '[redacted]'),
     media: new MediaStore('/nonexistent'),
+    attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], notes: [] }),
+    signal: new AbortController().signal,
     skills: async () => [],
   });
   if (entry.kind !== 'message' || entry.role !== 'user') throw new Error('not a user message');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { timeLine, userEntry } from '../../src/agent/user-message.ts';
+import type { InboundMessage } from '../../src/bus/messages.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
@@ -7,6 +8,8 @@ const options = {
   timezone: 'Europe/Berlin',
   redact: (text: string) => text.replaceAll('s3cret', '[redacted]'),
   media: new MediaStore('/nonexistent'),
+  attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], notes: [] }),
+  signal: new AbortController().signal,
   skills: async () => [],
 };
 

@@ -105,7 +105,10 @@ describe('groups', () => {
   test.each([
     ['a mention by name, in any case', mention],
     ['its name at the beginning', { text: 'jeeves, what now?' }],
-    ['a mention in a caption', { caption: mention.text, caption_entities: mention.entities, photo: [] }],
+    [
+      'a mention in a caption',
+      { caption: mention.text, caption_entities: mention.entities, photo: [{ file_id: 'f' }] },
+    ],
     [
       'a mention of the account',
       { text: 'Bot hi', entities: [{ type: 'text_mention', offset: 0, length: 3, user: bot }] },
@@ -188,16 +191,30 @@ describe('what a message says', () => {
   });
 
   test.each([
-    [{ photo: [] }, '[photo: not supported yet]'],
-    [{ photo: [], caption: 'look' }, 'look\n[photo: not supported yet]'],
-    [{ document: { file_name: 'a "b".pdf' } }, '[file "a \\"b\\".pdf": not supported yet]'],
-    [{ animation: {}, document: { file_name: 'x.mp4' } }, '[animation: not supported yet]'],
-    [{ voice: {} }, '[voice: not supported yet]'],
-    [{ video_note: {} }, '[video note: not supported yet]'],
     [{ sticker: { emoji: '🎉' } }, '[sticker 🎉]'],
-    [{ location: {} }, '[location: not supported yet]'],
+    [
+      { location: { latitude: 1.5, longitude: 2 }, venue: { title: 'Home', address: 'Here 1' } },
+      '[place: Home, Here 1]\n[location: 1.5, 2]',
+    ],
+    [{ dice: { emoji: '🎲', value: 4 } }, '[🎲: 4]'],
+    [{ text: 'look', location: { latitude: 'odd' } }, 'look'],
   ])('%j is read as %j', (message, text) => {
     expect(draft(message).text).toBe(text);
+  });
+
+  const file = { file_id: 'f', file_size: 3 };
+  test.each([
+    [{ photo: [{ file_id: 's' }, file] }, { kind: 'image', mediaType: 'image/jpeg', source: 'f', size: 3 }],
+    [{ document: { ...file, file_name: 'a "b".pdf' } }, { kind: 'document', name: 'a "b".pdf' }],
+    [{ document: { ...file, mime_type: 'image/png' } }, { kind: 'image', mediaType: 'image/png' }],
+    [{ animation: file, document: file }, { kind: 'video' }],
+    [{ voice: { ...file, mime_type: 'audio/ogg' } }, { kind: 'audio', speech: true }],
+    [{ video_note: file }, { kind: 'video', speech: true }],
+  ])('%j comes with a file', (message, media) => {
+    const { text, media: files } = draft(message);
+    expect(text).toBe('');
+    expect(files).toMatchObject([{ path: '', ...media }]);
+    expect(files).toHaveLength(1);
   });
 
   test.each([{ forward_origin: { type: 'user' } }, { forward_date: 1 }])('a forward (%j) is not trusted', (forward) => {

@@ -14,6 +14,7 @@ import {
 import { GroupTalk } from '../group-talk.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
+import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { readUpdate, type Reading } from './inbound.ts';
 import type { TelegramOptions } from './options.ts';
@@ -30,6 +31,7 @@ type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
 /** A connection to the Bot API, from start to disposal. */
 interface Connection {
   readonly api: Api;
+  readonly transport: Transport;
   readonly me: BotAccount;
   readonly context: ChannelContext;
 }
@@ -69,7 +71,7 @@ export class TelegramChannel implements Channel {
     try {
       const api = this.#openApi(transport);
       const me = await this.#hello(api, context.clock, signal);
-      const connection: Connection = { api, me, context };
+      const connection: Connection = { api, transport, me, context };
       this.#connection = connection;
       this.#health = this.#running(undefined);
       this.#warnOfNames(context);
@@ -127,6 +129,23 @@ export class TelegramChannel implements Channel {
   async typing(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void> {
     const { api } = this.#connected();
     await api.raw.sendChatAction({ chat_id: chat.chatId, action: 'typing', ...threadOf(chat) }, forGrammy(signal));
+  }
+
+  async download(
+    source: string,
+    { maxBytes }: { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const { api, transport } = this.#connected();
+    const { apiRoot, token } = this.#options;
+    try {
+      const { file_path: path } = await api.raw.getFile({ file_id: source }, forGrammy(signal));
+      if (path === undefined) throw new SendError('permanent', 'Telegram has no path for this file');
+      const address = `${apiRoot ?? 'https://api.telegram.org'}/file/bot${token}/${path}`;
+      return await transport.file(address, { maxBytes: Math.min(maxBytes, LARGEST_DOWNLOAD), signal });
+    } catch (error) {
+      throw error instanceof SendError ? error : toSendError(error);
+    }
   }
 
   health(): ChannelHealth {

@@ -1,6 +1,7 @@
 import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
+import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,
   TelegramCallback,
@@ -50,9 +51,12 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
   const isMeant = chatType === 'direct' || isAddressed(message, me);
   if (!isMeant && (!decision.allowed || update.message === undefined)) return nothing;
   if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };
-  const text = textOf(message, me);
+  const { media, words } = attachmentsOf(message);
+  const text = textOf(message, words, me);
   const edited = update.message === undefined;
-  if (text === undefined || (edited && message.text === undefined && message.caption === undefined)) return nothing;
+  // Somebody joined, a title changed, a place moves on.
+  if (text === '' && media.length === 0) return nothing;
+  if (edited && message.text === undefined && message.caption === undefined) return nothing;
   const threadId = threadOf(message);
   const replyTo = replyOf(message, me);
   return {
@@ -66,7 +70,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
       sender,
       role: decision.role,
       text: edited ? `[edited an earlier message, which now says:]\n${text}` : text,
-      media: [],
+      media: edited ? [] : media,
       ...(replyTo === undefined ? {} : { replyTo }),
       mentioned: isMeant,
       context: [],
@@ -184,13 +188,10 @@ function textAndEntities(message: TelegramContent): readonly [string, readonly T
   return [message.caption ?? '', message.caption_entities ?? []];
 }
 
-/** Undefined for what is no message of a person (somebody joined, a title changed). */
-function textOf(message: TelegramContent, me?: BotAccount): string | undefined {
+function textOf(message: TelegramContent, words: readonly string[], me?: BotAccount): string {
   const [said] = textAndEntities(message);
   const text = me === undefined ? said : withoutBotSuffix(said, me);
-  const attachment = attachmentOf(message);
-  if (attachment === undefined) return text === '' ? undefined : text;
-  return text === '' ? attachment : `${text}\n${attachment}`;
+  return [text, ...words].filter((part) => part !== '').join('\n');
 }
 
 /** `/status@our_bot now` is `/status now`. */
@@ -201,34 +202,16 @@ function withoutBotSuffix(text: string, me: BotAccount): string {
   return text.slice(0, match[0].length - suffix.length) + text.slice(match[0].length);
 }
 
-function attachmentOf(message: TelegramContent): string | undefined {
-  // An animation comes with a document that is the same file.
-  if (message.animation !== undefined) return '[animation: not supported yet]';
-  if (message.document !== undefined) {
-    const { file_name: name } = message.document;
-    return name === undefined
-      ? '[file: not supported yet]'
-      : `[file ${JSON.stringify(cut(name, 200))}: not supported yet]`;
-  }
-  if (message.sticker !== undefined) {
-    const { emoji } = message.sticker;
-    return emoji === undefined ? '[sticker]' : `[sticker ${cut(emoji, 20)}]`;
-  }
-  const kinds = ['photo', 'voice', 'audio', 'video', 'video_note', 'location', 'contact', 'poll', 'dice'] as const;
-  const kind = kinds.find((key) => message[key] !== undefined);
-  return kind === undefined ? undefined : `[${kind.replace('_', ' ')}: not supported yet]`;
-}
-
 function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | undefined {
   const answered = message.reply_to_message;
   if (answered === undefined || answered.message_id === message.message_thread_id) return undefined;
   const senderName =
     answered.from === undefined ? undefined : (senderOf(answered.from).name ?? String(answered.from.id));
-  const text = message.quote?.text ?? textOf(answered);
+  const text = message.quote?.text ?? textOf(answered, namedAttachments(answered));
   return {
     externalId: `m:${answered.message_id}`,
     ...(senderName === undefined ? {} : { senderName }),
-    ...(text === undefined ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
+    ...(text === '' ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
     author: authorOf(answered, message, me),
   };
 }

@@ -35,6 +35,11 @@ interface Answer {
 export interface Transport extends Disposable {
   /** In the shape of `fetch`, as far as grammY uses it. */
   readonly call: (url: string, call: Call) => Promise<Answer>;
+  /** Gets a file. Rejects with a `TransportError` when it is not there, or longer than `maxBytes`. */
+  readonly file: (
+    url: string,
+    options: { readonly maxBytes: number; readonly signal: AbortSignal },
+  ) => Promise<Uint8Array>;
 }
 
 /**
@@ -52,7 +57,23 @@ export function openTransport(clock: Clock): Transport {
       const request = secure
         ? https.request(address, { ...requestOptions(call), agent: agents.https })
         : http.request(address, { ...requestOptions(call), agent: agents.http });
-      return converse(request, call, { clock, readyEvent: secure ? 'secureConnect' : 'connect' });
+      return converse(request, call, { clock, readyEvent: secure ? 'secureConnect' : 'connect' }, async (response) => {
+        const bytes = await readAll(response, BODY_CAP);
+        return answer(bytes.toString('utf8'), response.statusCode ?? 0);
+      });
+    },
+    file: (url, { maxBytes, signal }) => {
+      const address = new URL(url);
+      const secure = address.protocol === 'https:';
+      const request = secure
+        ? https.request(address, { signal, agent: kept.https })
+        : http.request(address, { signal, agent: kept.http });
+      return converse(request, {}, { clock, readyEvent: secure ? 'secureConnect' : 'connect' }, async (response) => {
+        const status = response.statusCode ?? 0;
+        if (status === 200) return await readAll(response, maxBytes);
+        response.resume();
+        throw new TransportError(`the file can not be had (HTTP ${status})`, { sent: true, status });
+      });
     },
     [Symbol.dispose]() {
       for (const agent of [kept.http, kept.https, fresh.http, fresh.https]) agent.destroy();
@@ -68,11 +89,12 @@ function requestOptions({ method = 'POST', headers = {}, signal }: Call): http.R
   return { method, headers, ...(signal === undefined ? {} : { signal }) };
 }
 
-function converse(
+function converse<T>(
   request: http.ClientRequest,
   { body }: Call,
   { clock, readyEvent }: { clock: Clock; readyEvent: string },
-): Promise<Answer> {
+  read: (response: http.IncomingMessage) => Promise<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     let sent = false;
     const limit = clock.timer(CONNECT_DEADLINE_MS, () => request.destroy(new Error('connecting took too long')));
@@ -89,26 +111,26 @@ function converse(
       reject(new TransportError(isAbort(error) ? 'aborted' : (errorCode(error) ?? error.message), { sent }));
     });
     request.on('response', (response) => {
-      readAll(response).then((text) => resolve(answer(text, response.statusCode ?? 0)), reject);
+      read(response).then(resolve, reject);
     });
     request.end(typeof body === 'string' ? body : undefined);
   });
 }
 
-async function readAll(response: http.IncomingMessage): Promise<string> {
+async function readAll(response: http.IncomingMessage, mostBytes: number): Promise<Buffer> {
   const status = response.statusCode ?? 0;
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of response) {
       size += chunk.length;
-      if (size > BODY_CAP) throw new Error('the answer is too long');
+      if (size > mostBytes) throw new Error('the answer is too long');
       chunks.push(chunk);
     }
   } catch (error) {
     throw new TransportError(errorCode(error) ?? 'the answer broke off', { sent: true, status });
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function answer(text: string, status: number): Answer {

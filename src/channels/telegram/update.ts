@@ -20,6 +20,22 @@ const entity = z.object({
 
 const present = z.unknown();
 
+/** A file at Telegram. */
+const file = z.object({
+  file_id: z.string(),
+  /** Bytes. */
+  file_size: z.number().optional(),
+  file_name: z.string().optional(),
+  mime_type: z.string().optional(),
+  /** Seconds. */
+  duration: z.number().optional(),
+});
+
+/** An attachment of an unknown shape is left out; the message it came with is not. */
+function odd<Schema extends z.ZodType>(schema: Schema): z.ZodCatch<z.ZodOptional<Schema>> {
+  return schema.optional().catch(undefined);
+}
+
 const content = z.object({
   message_id: z.number(),
   /** Seconds since 1970. */
@@ -36,18 +52,20 @@ const content = z.object({
   forward_origin: present.optional(),
   forward_date: present.optional(),
   edit_date: z.number().optional(),
-  photo: present.optional(),
-  document: z.object({ file_name: z.string().optional() }).optional(),
-  voice: present.optional(),
-  audio: present.optional(),
-  video: present.optional(),
-  video_note: present.optional(),
-  animation: present.optional(),
-  sticker: z.object({ emoji: z.string().optional() }).optional(),
-  location: present.optional(),
-  contact: present.optional(),
-  poll: present.optional(),
-  dice: present.optional(),
+  /** The same picture in several sizes, the largest last. */
+  photo: odd(z.array(file)),
+  document: odd(file),
+  voice: odd(file),
+  audio: odd(file),
+  video: odd(file),
+  video_note: odd(file),
+  animation: odd(file),
+  sticker: odd(z.object({ emoji: z.string().optional() })),
+  location: odd(z.object({ latitude: z.number(), longitude: z.number() })),
+  venue: odd(z.object({ title: z.string(), address: z.string() })),
+  contact: odd(z.object({ first_name: z.string(), last_name: z.string().optional(), phone_number: z.string() })),
+  poll: odd(z.object({ question: z.string(), options: z.array(z.object({ text: z.string() })) })),
+  dice: odd(z.object({ emoji: z.string(), value: z.number() })),
 });
 
 const message = content.extend({
@@ -77,6 +95,7 @@ export type TelegramUpdate = z.output<typeof updateBody>;
 export type TelegramMessage = z.output<typeof message>;
 export type TelegramCallback = z.output<typeof callback>;
 export type TelegramContent = z.output<typeof content>;
+export type TelegramFile = z.output<typeof file>;
 export type TelegramEntity = z.output<typeof entity>;
 export type TelegramUser = z.output<typeof user>;
 

@@ -1,0 +1,85 @@
+import type { Media } from '../../bus/messages.ts';
+import { cut } from '../../util/text.ts';
+import type { TelegramContent, TelegramFile } from './update.ts';
+
+/** What the Bot API hands out of a file, bytes. */
+export const LARGEST_DOWNLOAD = 20 * 1024 * 1024;
+const LONGEST_NAME = 200;
+
+/** What came with a message beside its text. */
+export interface TelegramAttachments {
+  readonly media: readonly Media[];
+  /** What is no file, or no file that can be had, in words. */
+  readonly words: readonly string[];
+}
+
+/** Reads photos, files, speech, places, people and the rest. */
+export function attachmentsOf(message: TelegramContent): TelegramAttachments {
+  const files = filesOf(message);
+  const large = files.filter(({ size = 0 }) => size > LARGEST_DOWNLOAD);
+  return {
+    media: files.filter((file) => !large.includes(file)),
+    words: [...large.map(tooLarge), ...wordsOf(message)],
+  };
+}
+
+/** The same in a few words, for a message that is only quoted. */
+export function namedAttachments(message: TelegramContent): readonly string[] {
+  return [
+    ...filesOf(message).map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`)),
+    ...wordsOf(message),
+  ];
+}
+
+function filesOf(message: TelegramContent): readonly Media[] {
+  const { photo, document, voice, audio, video, video_note, animation } = message;
+  const picture = photo?.at(-1);
+  return [
+    ...(picture === undefined ? [] : [mediaOf(picture, 'image', 'image/jpeg')]),
+    ...(voice === undefined ? [] : [{ ...mediaOf(voice, 'audio', 'audio/ogg'), speech: true }]),
+    ...(audio === undefined ? [] : [{ ...mediaOf(audio, 'audio', 'audio/mpeg'), speech: true }]),
+    ...(video_note === undefined ? [] : [{ ...mediaOf(video_note, 'video', 'video/mp4'), speech: true }]),
+    ...(video === undefined ? [] : [mediaOf(video, 'video', 'video/mp4')]),
+    ...(animation === undefined ? [] : [mediaOf(animation, 'video', 'video/mp4')]),
+    // An animation comes with a document that is the same file.
+    ...(document === undefined || animation !== undefined ? [] : [documentOf(document)]),
+  ];
+}
+
+function documentOf(document: TelegramFile): Media {
+  const isPicture = /^image\/(?:png|jpeg|gif|webp)$/u.test(document.mime_type ?? '');
+  return mediaOf(document, isPicture ? 'image' : 'document', 'application/octet-stream');
+}
+
+function mediaOf(file: TelegramFile, kind: Media['kind'], usual: string): Media {
+  return {
+    kind,
+    mediaType: file.mime_type ?? usual,
+    path: '',
+    source: file.file_id,
+    ...(file.file_name === undefined ? {} : { name: cut(file.file_name, LONGEST_NAME) }),
+    ...(file.file_size === undefined ? {} : { size: file.file_size }),
+  };
+}
+
+function tooLarge({ kind, name, size = 0 }: Media): string {
+  const what = name === undefined ? kind : `${kind} ${JSON.stringify(name)}`;
+  return `[${what} has ${Math.ceil(size / 1024 ** 2)} MB; bots get files up to 20 MB]`;
+}
+
+function wordsOf({ sticker, venue, location, contact, poll, dice }: TelegramContent): readonly string[] {
+  return [
+    ...(sticker === undefined
+      ? []
+      : [sticker.emoji === undefined ? '[sticker]' : `[sticker ${cut(sticker.emoji, 20)}]`]),
+    ...(venue === undefined ? [] : [`[place: ${cut(venue.title, LONGEST_NAME)}, ${cut(venue.address, LONGEST_NAME)}]`]),
+    ...(location === undefined ? [] : [`[location: ${location.latitude}, ${location.longitude}]`]),
+    ...(contact === undefined
+      ? []
+      : [`[contact: ${[contact.first_name, contact.last_name, contact.phone_number].filter(Boolean).join(' ')}]`]),
+    ...(poll === undefined
+      ? []
+      : [`[poll: ${cut(poll.question, LONGEST_NAME)} (${poll.options.map(({ text }) => cut(text, 60)).join(' / ')})]`]),
+    ...(dice === undefined ? [] : [`[${dice.emoji}: ${dice.value}]`]),
+  ];
+}
