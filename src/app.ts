@@ -128,9 +128,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
     closing: closing.signal,
     restart: parts.onRestart,
   });
-  const { loop, sandbox, archiving } = agent;
+  const { loop, sandbox, archiving, mcp } = agent;
   if (sandbox !== null) stack.use(sandbox);
   stack.use(archiving);
+  stack.use(mcp);
+  await mcp.open();
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
   const recovered = await recoverTurns(loop, agent.ports);
@@ -151,6 +153,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const model = fullName(standard);
   const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
   await channels.manager.start();
+  if (base.serving) mcp.introduce();
   // The first message should not wait for what can be loaded now.
   Promise.all([
     standard.provider.warm?.(),

@@ -1,6 +1,6 @@
 import type { ArchiveRow, Archives } from '../journal/archives.ts';
 import { rawEntries, rawSummary, tagOf } from '../memory/consolidate.ts';
-import { renderHistory, type HistoryEntry } from '../memory/history.ts';
+import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../memory/history.ts';
 import { endBeforeNewest } from '../memory/plan.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -63,6 +63,13 @@ export async function runArchive(
   return await run.finish();
 }
 
+/** Whether strangers had a say up to the end of a part: what was said after their words may repeat them. */
+function hasStrangers({ stretch, turns }: ArchivePlace, part: ArchivePart): boolean {
+  if (stretch.summary?.untrusted === true) return true;
+  const end = turns.findIndex((turn) => turn.end === part.turns.at(-1)?.end);
+  return turns.slice(0, end === -1 ? turns.length : end + 1).some((turn) => turn.untrusted);
+}
+
 type Gone = 'gone' | 'retracted';
 
 interface RunFacts {
@@ -102,7 +109,7 @@ class ArchiveRun {
         if (gone !== null) return await this.#leave(gone);
         continue;
       }
-      const failure = await this.#ask(part);
+      const failure = await this.#ask(part, hasStrangers(place, part));
       if (failure !== null) return failure;
     }
     if (record.progress.questions.length === 0) await record.end('done');
@@ -110,7 +117,7 @@ class ArchiveRun {
   }
 
   /** Step 1: the model says what is left of a part; null when that is written down. */
-  async #ask(part: ArchivePart): Promise<ArchiveOutcome | null> {
+  async #ask(part: ArchivePart, untrusted: boolean): Promise<ArchiveOutcome | null> {
     const { log, clock } = this.#ports;
     const record = this.#record;
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
@@ -118,13 +125,16 @@ class ArchiveRun {
     const reply = await this.#question(part, now?.text ?? null);
     if (reply.ok) {
       const { entry, update } = reply;
-      const untrusted = part.turns.some((turn) => turn.untrusted);
       const memory =
         now === null || update === null
           ? null
           : { base: now.text, hash: now.hash, update, untrusted, askedAgain: false };
       const at = part.turns.at(-1)?.at ?? clock.now();
-      await record.answered(part, { entry, memory, paragraphs: this.#paragraphs(part, [{ at, text: entry }]) });
+      await record.answered(part, {
+        entry,
+        memory,
+        paragraphs: this.#paragraphs(part, untrusted, [{ at, text: entry }]),
+      });
       return null;
     }
     const { held, reason } = reply;
@@ -133,7 +143,7 @@ class ArchiveRun {
     log.warn('a model could not say what to remember', { ...record.facts, failures, reason });
     if (failures < MOST_FAILURES || record.row.reason === 'mem') return { outcome: 'failed', held, reason };
     log.warn('a part of a conversation goes into HISTORY.md as it was said', record.facts);
-    const paragraphs = this.#paragraphs(part, rawEntries(part.turns));
+    const paragraphs = this.#paragraphs(part, untrusted, rawEntries(part.turns));
     await record.answered(part, { entry: rawSummary(part.turns), memory: null, paragraphs });
     return null;
   }
@@ -213,9 +223,13 @@ class ArchiveRun {
     return askToArchive({ part, memory, model, window, call }, this.#ports);
   }
 
-  #paragraphs(part: ArchivePart, entries: readonly HistoryEntry[]): string[] {
-    const tag = part.own ? {} : { tag: tagOf(this.#record.row.session, part.role) };
-    return entries.flatMap((entry) => renderHistory({ ...entry, ...tag }, this.#ports.timezone) ?? []);
+  #paragraphs(part: ArchivePart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {
+    const tags = [
+      ...(part.own ? [] : [tagOf(this.#record.row.session, part.role)]),
+      ...(untrusted ? [STRANGERS_TAG] : []),
+    ];
+    const tag = tags.join(', ');
+    return entries.flatMap((entry) => renderHistory({ ...entry, tag }, this.#ports.timezone) ?? []);
   }
 
   #place(): Promise<ArchivePlace | Gone> {

@@ -23,6 +23,7 @@ import { createAttachments } from './attachments.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
+import { createMcp, type Mcp } from './mcp.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
 import { createPairing } from './pairing.ts';
@@ -55,6 +56,7 @@ export interface Agent {
   readonly requests: RequestHandlers;
   readonly sandbox: Sandbox | null;
   readonly archiving: Archiving;
+  readonly mcp: Mcp;
   /** Loads what the first turn needs. */
   warm(model: ModelName): Promise<unknown>;
 }
@@ -88,8 +90,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
-  const tools = createTools(base, stores);
+  const tools = createTools(base, stores, catalog);
   const { registry, sandbox } = tools;
+  const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry });
   const { bounds, budget, context } = createCallBounds(config, {
@@ -113,6 +116,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(askUserTool());
   registry.register(
     messageTool({
+      guard: tools.guard,
+      keep: (bytes) => media.keep(bytes),
       obstacle: (channel) =>
         isOpen(channel) || channel === terminal.name
           ? null
@@ -154,7 +159,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     settings: { ...config.agent, workspace: paths.workspace },
     resolveModel: models.resolve,
     systemPrompt: (target, role) => prompts.of(target, role),
-    toolsFor: (target, role) => prompts.tools(target, role),
+    toolsFor: (target, role) => {
+      mcp.introduce();
+      return prompts.tools(target, role);
+    },
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
@@ -175,7 +183,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       approvals,
       memory: commands,
       status: (sessionKey) =>
-        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox }),
+        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox, mcp }),
       restart: parts.restart,
     }),
   };
@@ -185,9 +193,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ prompt, memory: stores.memory, pairing, journal, audit: stores.audit }),
+    requests: createRequests({ prompt, memory: stores.memory, pairing, journal, audit: stores.audit, mcp }),
     sandbox,
     archiving,
+    mcp,
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };

@@ -6,6 +6,7 @@ import type { MemoryStore } from '../memory/store.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import { localRole } from '../security/access.ts';
 import { AppError } from '../util/errors.ts';
+import type { Mcp } from './mcp.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
@@ -13,10 +14,11 @@ export interface RequestParts {
   readonly pairing: PairingDesk;
   readonly journal: Pick<Journal, 'approvals' | 'allowances'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
+  readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
-export function createRequests({ prompt, memory, pairing, journal, audit }: RequestParts): RequestHandlers {
+export function createRequests({ prompt, memory, pairing, journal, audit, mcp }: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
       turn: null,
@@ -77,6 +79,12 @@ export function createRequests({ prompt, memory, pairing, journal, audit }: Requ
         'approval-unknown',
         `Nothing is remembered under ${given}: assistant approvals lists what is.`,
       );
+    },
+    mcpList: async () => mcp.list(),
+    mcpTest: ({ name }) => mcp.test(name),
+    mcpTrust: async ({ name, hash }) => {
+      await done(`mcp trust ${name}`);
+      return await mcp.trust(name, hash);
     },
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();

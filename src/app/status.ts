@@ -5,6 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
 import { startOfDay } from '../util/day.ts';
 import type { Base } from './base.ts';
+import type { Mcp } from './mcp.ts';
 
 export interface StatusParts {
   readonly journal: Journal;
@@ -12,6 +13,7 @@ export interface StatusParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
+  readonly mcp: Pick<Mcp, 'troubles'>;
 }
 
 async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<string> {
@@ -41,6 +43,6 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     today: day.total,
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
-    warnings,
+    warnings: [...warnings, ...parts.mcp.troubles()],
   };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { openJournal, type Journal } from '../journal/journal.ts';
+import { holdsStrangers } from '../memory/history.ts';
 import { MemorySearch } from '../memory/search.ts';
 import { MemoryStore } from '../memory/store.ts';
 import { Sessions } from '../session/sessions.ts';
@@ -59,6 +60,7 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
     origins: new UntrustedFiles({
       path: join(paths.versions, 'untrusted.jsonl'),
       folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
+      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsTheirs: holdsStrangers },
       clock,
     }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),

@@ -2,7 +2,9 @@ import { execEnvironment } from '../config/environment.ts';
 import { createGuardedFetch } from '../security/fetch.ts';
 import { PathGuard } from '../security/paths.ts';
 import { createSandbox, type Sandbox } from '../security/sandbox.ts';
+import type { SkillCatalog } from '../skills/catalog.ts';
 import { builtinTools } from '../tools/builtin.ts';
+import { withFolders } from '../tools/file-taint.ts';
 import { ToolRegistry } from '../tools/registry.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
@@ -15,9 +17,16 @@ export interface Tools {
 }
 
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(base: Base, { journal, spill, changes, memory, origins, audit }: Stores): Tools {
+export function createTools(
+  base: Base,
+  { journal, spill, changes, memory, origins: marks, audit }: Stores,
+  catalog: Pick<SkillCatalog, 'read'>,
+): Tools {
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
+  const theirs = async (): Promise<readonly string[]> =>
+    (await catalog.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
+  const origins = withFolders(marks, theirs);
   const maxOutput = agent.toolResultChars;
   const registry = new ToolRegistry({
     policy: tools,

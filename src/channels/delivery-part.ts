@@ -77,7 +77,8 @@ export async function deliverNext(id: string, failures: number, ports: PartPorts
 }
 
 async function renderParts(id: string, row: OutboundState, channel: Channel, ports: PartPorts): Promise<Step> {
-  const texts = channel.render(row.message.text);
+  const rendered = channel.render(row.message.text);
+  const texts = rendered.length === 0 && row.message.media.length > 0 ? [''] : rendered;
   if (texts.length === 0) return giveUp(row, 'there is nothing to send', ports);
   await persist(() => ports.outbox.render(id, texts), ports);
   return again;

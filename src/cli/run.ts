@@ -183,6 +183,25 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--asked', 'only what was refused or needed an answer')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./audit.ts')).auditCommand));
+  const mcp = program.command('mcp').description('MCP servers, and the tools of theirs that you agreed to');
+  mcp
+    .command('list', { isDefault: true })
+    .description('list the servers of the configuration')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./mcp.ts')).mcpListCommand));
+  mcp
+    .command('test')
+    .description('start a server and show what it offers')
+    .argument('<name>', 'the server')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./mcp.ts')).mcpTestCommand));
+  mcp
+    .command('trust')
+    .description('show what a server offers now, ask, and use that from now on')
+    .argument('<name>', 'the server')
+    .option('--yes', 'do not ask')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./mcp.ts')).mcpTrustCommand));
   const skills = program.command('skills').description('what it has learned to do');
   skills
     .command('list', { isDefault: true })

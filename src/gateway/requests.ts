@@ -20,6 +20,12 @@ export const requestParams = {
   approvalsList: z.object({}),
   /** Asks again for what was allowed for good; `approval-unknown` when there is nothing with this id. */
   approvalsForget: z.object({ id: z.string() }),
+  /** The MCP servers of the configuration. */
+  mcpList: z.object({}),
+  /** Starts one and tells what it offers; `mcp-unknown` for another name, `mcp-server` when it does not work. */
+  mcpTest: z.object({ name: z.string() }),
+  /** Takes what it offers now as agreed, if that is what `hash` of a test names; `mcp-changed` when it is not. */
+  mcpTrust: z.object({ name: z.string(), hash: z.string() }),
   /** What was allowed, approved and refused, newest first. */
   audit: z.object({
     count: z.int().min(1).max(10_000),
@@ -41,6 +47,9 @@ interface RequestResults {
   readonly pairRemove: PairedPerson;
   readonly approvalsList: ApprovalsInfo;
   readonly approvalsForget: RememberedCommand;
+  readonly mcpList: readonly McpServerInfo[];
+  readonly mcpTest: McpServerReport;
+  readonly mcpTrust: McpDifference;
   readonly audit: readonly AuditedDecision[];
 }
 
@@ -116,6 +125,45 @@ interface ApprovalsInfo {
   }[];
 }
 
+/** Names of tools, and `(resources)`, `(prompts)`. */
+interface McpDifference {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export interface McpServerInfo {
+  readonly name: string;
+  /** The command line, or the address. */
+  readonly runs: string;
+  readonly state: 'off' | 'idle' | 'starting' | 'running' | 'failed';
+  /** Why it does not work. */
+  readonly trouble: string | null;
+  /** When it was agreed to (milliseconds since 1970) and how many tools it had; null: no contact yet. */
+  readonly pinned: { readonly at: number; readonly tools: number } | null;
+  /** Names under which its tools are offered. */
+  readonly offered: readonly string[];
+  /** How what it offers now differs from what was agreed to; null: it does not run. */
+  readonly difference: McpDifference | null;
+}
+
+export interface McpServerReport extends McpServerInfo {
+  /** As it names itself. */
+  readonly is: string;
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    /** Its JSON Schema, which a model reads too. */
+    readonly parameters: Readonly<Record<string, unknown>>;
+    /** `added` and `changed` ones are off until they are agreed to. */
+    readonly state: 'agreed' | 'added' | 'changed';
+  }[];
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  /** Of all this. */
+  readonly hash: string;
+}
+
 interface AuditedDecision {
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -143,6 +191,9 @@ export const REQUEST_NAMES = [
   'pairRemove',
   'approvalsList',
   'approvalsForget',
+  'mcpList',
+  'mcpTest',
+  'mcpTrust',
   'audit',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 

@@ -18,6 +18,14 @@ const TAIL = 262_144;
 const LONGEST_TAG = 200;
 const NEWLINE = 0x0a;
 
+/** The end of the tag of a paragraph in which strangers had a say. */
+export const STRANGERS_TAG = 'words of strangers';
+
+/** Whether strangers had a say in a paragraph of HISTORY.md, or in one of several. */
+export function holdsStrangers(text: string): boolean {
+  return /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] \((?:[^()\n]*, )?words of strangers\)/mu.test(text);
+}
+
 /**
  * An entry as one paragraph, without a line break at its end: `[2026-11-21 05:10] (tag) text`, local time of the zone
  * (null: the machine's). Empty lines inside are folded away; a line that begins like a paragraph is indented.

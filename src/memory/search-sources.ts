@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { keyOfTapeName } from '../session/tape-name.ts';
 import { errorCode } from '../util/errors.ts';
+import { holdsStrangers } from './history.ts';
 import type { SearchFiles } from './retriever.ts';
 import { readTapeFrom } from './search-tape.ts';
 import type { IndexWriter, SearchDocument } from './search-write.ts';
@@ -121,6 +122,7 @@ function paragraphsOf(text: string): readonly SearchDocument[] {
     .filter((paragraph) => paragraph !== '' && !/^#[^\n]*$/u.test(paragraph))
     .map((paragraph) => ({
       ...OWN,
+      untrusted: holdsStrangers(paragraph),
       key: keyOf(paragraph),
       source: 'history',
       at: timeOf(paragraph),

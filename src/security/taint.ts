@@ -16,7 +16,7 @@ export type TaintAction =
       /** Its host is opened by the configuration. */
       readonly hostAllowed: boolean;
     }
-  /** To a chat that is not the one of the request. */
+  /** To a chat that is not the one of the request: whoever reads it takes it for the owner's wish. */
   | { readonly kind: 'message-other-chat' }
   /** A command that nothing keeps from the network. */
   | { readonly kind: 'networked-exec' }
@@ -43,7 +43,8 @@ const LASTING = {
 /**
  * The one table of what a request with strangers' text in it may do without a person's yes. What could carry private
  * things out is asked about when both bits are set. A lasting write is asked about whenever strangers' text is there:
- * what it leaves behind is read later, in conversations that do not carry the bit.
+ * what it leaves behind is read later, in conversations that do not carry the bit. So is a message to another chat: what
+ * strangers could say to anybody in the owner's name.
  */
 export function taintDecision({
   taint,
@@ -54,13 +55,12 @@ export function taintDecision({
 }): TaintDecision {
   if (!taint.untrusted) return ALLOW;
   if (action.kind === 'lasting-write') return ask(LASTING[action.target]);
+  if (action.kind === 'message-other-chat') return ask('a message to another chat is sent in your name');
   if (!taint.private) return ALLOW;
   switch (action.kind) {
     case 'fetch-url':
       if (!action.composed || action.hostAllowed) return ALLOW;
       return ask('an address that nobody gave could carry private things out');
-    case 'message-other-chat':
-      return ask('a message to another chat could carry private things out');
     case 'networked-exec':
       return ask('a command with access to the network could carry private things out');
     case 'other':

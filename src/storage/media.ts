@@ -40,6 +40,11 @@ export class MediaStore {
     return hash;
   }
 
+  /** Stores durably; returns the absolute path. */
+  async keep(bytes: Uint8Array): Promise<string> {
+    return join(this.#folder, await this.put(bytes));
+  }
+
   /** As base64; undefined when it is gone. Synchronous, because folding a tape is. */
   base64(hash: string): string | undefined {
     const cached = this.#cache.get(hash);

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
 import { AppendFile } from './append-file.ts';
@@ -11,6 +11,8 @@ export interface UntrustedFilesOptions {
   readonly path: string;
   /** Whatever lies in these folders was written by strangers. They need not exist. */
   readonly folders: readonly string[];
+  /** A file that says itself which of its parts come from them. @default there is none */
+  readonly log?: { readonly path: string; readonly holdsTheirs: (text: string) => boolean };
   /** The wall clock, by which the file system stamps changes too. */
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -50,6 +52,7 @@ interface Known {
   readonly spans: Map<string, Span>;
   /** Real paths. */
   readonly folders: readonly string[];
+  readonly log: string | undefined;
 }
 
 /**
@@ -81,9 +84,10 @@ export class UntrustedFiles {
 
   /** Whether strangers may have had a part in a file. */
   async holds({ path, bytes, stat }: ReadFile): Promise<boolean> {
-    const { marks, spans, folders } = await this.#load();
+    const { marks, spans, folders, log } = await this.#load();
     if (folders.some((folder) => isWithin(folder, path))) return true;
     if (isBlank(bytes)) return false;
+    if (path === log && this.#options.log?.holdsTheirs(Buffer.from(bytes).toString('utf8')) === true) return true;
     if (marks.has(sha256(bytes))) return true;
     return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);
   }
@@ -99,11 +103,19 @@ export class UntrustedFiles {
     return names.some((name) => known.has(name));
   }
 
-  /** Whether a command names a file or folder of strangers. It may reach one without naming it. */
-  async isNamedIn(command: string): Promise<boolean> {
-    const folders = [...this.#options.folders, ...(await this.#load()).folders];
+  /** Whether a command that runs in `cwd` names a file or folder of strangers. It may reach one without naming it. */
+  async isNamedIn(command: string, cwd?: string): Promise<boolean> {
+    const { folders: real, log } = await this.#load();
+    const folders = [...this.#options.folders, ...real];
     if (folders.some((folder) => command.includes(folder) || command.includes(`${basename(folder)}/`))) return true;
-    return await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u));
+    if (cwd !== undefined && namesPath(command, cwd, folders)) return true;
+    if (await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u))) return true;
+    if (
+      log === undefined ||
+      !(command.includes(basename(log)) || (cwd !== undefined && namesPath(command, cwd, [log])))
+    )
+      return false;
+    return this.#options.log?.holdsTheirs((await readIfExists(log)) ?? '') === true;
   }
 
   /** Whatever changes on the disk while `work` runs counts as strangers', also when the process dies meanwhile. */
@@ -152,13 +164,29 @@ export class UntrustedFiles {
     await ensureDirectory(dirname(path));
     if (lines > 2 * (MOST_MARKS + MOST_SPANS)) await replaceDurable(path, render(marks, spans));
     const folders = await Promise.all(this.#options.folders.map(realFolder));
-    return { marks, spans, folders };
+    const log = this.#options.log === undefined ? undefined : await realFolder(this.#options.log.path);
+    return { marks, spans, folders, log };
   }
 
   async #append(line: Line): Promise<void> {
     await this.#file.append(Buffer.from(`${JSON.stringify(line)}\n`));
     await this.#file.rest();
   }
+}
+
+/**
+ * Whether a command that runs in `cwd` runs in one of these places, or has a word for one, for what lies in it, or for
+ * a folder below `cwd` that holds it.
+ */
+export function namesPath(command: string, cwd: string, places: readonly string[]): boolean {
+  if (places.some((place) => isWithin(place, cwd))) return true;
+  const words = command.split(/[\s'"`;|&<>()$={},:]+/u).map((word) => word.replace(/[^/]*[*?[].*$/u, ''));
+  return words.some((word) => {
+    if (word === '' || word.includes('\0')) return false;
+    const path = resolve(cwd, word);
+    const isBelow = path !== cwd && isWithin(cwd, path);
+    return places.some((place) => isWithin(place, path) || (isBelow && isWithin(path, place)));
+  });
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {

@@ -16,9 +16,9 @@ const FETCHES = new RegExp(String.raw`https?://|(?<![\w-])(?:${TOOLS}|${GIT}|${P
 export async function bitsOfCommand(
   command: string,
   reach: Reach,
-  origins: FileOrigins | undefined,
+  { origins, cwd }: { readonly origins: FileOrigins | undefined; /** Absolute. */ readonly cwd: string },
 ): Promise<ResultBits> {
   const fetches = reach === 'network' || (reach === 'anywhere' && FETCHES.test(command));
-  const isUntrusted = fetches || (await origins?.isNamedIn(command)) === true;
+  const isUntrusted = fetches || (await origins?.isNamedIn(command, cwd)) === true;
   return isUntrusted ? { private: true, untrusted: true } : { private: true };
 }

@@ -148,7 +148,7 @@ export function createExecTool(options: ExecOptions): Tool {
     const seconds = Math.min(timeoutSeconds ?? options.timeoutSeconds, LONGEST_SECONDS);
     const { signal } = context;
     const { origins } = options;
-    const bits = await bitsOfCommand(command, await reachOf(params), origins);
+    const bits = await bitsOfCommand(command, await reachOf(params), { origins, cwd: resolve(workspace, cwd ?? '.') });
     const mayWriteTheirs = bits.untrusted === true || context.taint.untrusted;
     const execute = (program: ProgramCall, folder: string): Promise<CommandOutcome> =>
       runCommand({

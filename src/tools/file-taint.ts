@@ -1,4 +1,5 @@
-import type { UntrustedFiles } from '../storage/untrusted-files.ts';
+import { within } from '../security/path-rules.ts';
+import { namesPath, type UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { ToolResult } from './tool.ts';
 
 /** Which files strangers had a part in. */
@@ -8,6 +9,20 @@ export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 
 /** Whatever lies where tools may read is the owner's. */
 const OWNERS: ResultBits = { private: true };
+
+/** The same, where whatever lies in some more folders is by strangers too. `folders`: real paths. */
+export function withFolders(origins: FileOrigins, folders: () => Promise<readonly string[]>): FileOrigins {
+  const isIn = async (path: string): Promise<boolean> => (await folders()).some((folder) => within(folder, path));
+  return {
+    mark: (name, bytes) => origins.mark(name, bytes),
+    holds: async (file) => (await origins.holds(file)) || (await isIn(file.path)),
+    holdsFolder: async (path) => (await origins.holdsFolder(path)) || (await isIn(path)),
+    knowsName: (names) => origins.knowsName(names),
+    isNamedIn: async (command, cwd) =>
+      (await origins.isNamedIn(command, cwd)) || (cwd !== undefined && namesPath(command, cwd, await folders())),
+    during: (work) => origins.during(work),
+  };
+}
 
 /** The bits of a result that shows something of a file. Without origins nothing is known of strangers. */
 export async function bitsOfFile(

@@ -1,12 +1,14 @@
 import * as z from 'zod';
-import { SAY_BUTTON, type OutboundMessage } from '../bus/messages.ts';
+import { SAY_BUTTON, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
 import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
+import { decidePathUse } from './file-access.ts';
+import { mediaFrom, type MediaDesk } from './outgoing-media.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type ChatAddress, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
-export interface MessageOptions {
+export interface MessageOptions extends MediaDesk {
   /** Why nothing can be sent to a channel; null when it can. */
   readonly obstacle: (channel: string) => string | null;
   /** Queues it durably; one with an id that is known is the same message. */
@@ -18,6 +20,7 @@ export interface MessageOptions {
 const TTL_MS = 24 * 3_600_000;
 const LONGEST = 20_000;
 const MOST_BUTTONS = 10;
+const MOST_FILES = 10;
 /** With the sign before it a platform takes no more bytes than 64. */
 const LONGEST_LABEL_BYTES = 60;
 
@@ -29,6 +32,7 @@ const parameters = z.object({
     .min(1)
     .optional()
     .describe('Another chat, as channel:chat or channel:chat:thread; leave out for this one'),
+  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files to send after it'),
   buttons: z
     .array(z.string().trim().min(1))
     .max(MOST_BUTTONS)
@@ -46,12 +50,19 @@ export function messageTool(options: MessageOptions): Tool {
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
-    decide: ({ chat }, context) =>
-      isElsewhere(chat, context) && !atLeast(context.role, 'owner')
-        ? { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' }
-        : { decision: 'allow' },
-    action: ({ chat, text }, context) => (isElsewhere(chat, context) ? elsewhere(chat ?? '', text) : null),
-    execute: async ({ text, chat, buttons = [] }, context) => {
+    decide: async ({ chat, media = [] }, context) => {
+      if (isElsewhere(chat, context) && !atLeast(context.role, 'owner')) {
+        return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
+      }
+      for (const path of media) {
+        const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };
+        if (decision !== 'allow') return { decision: 'deny', reason: `${path} is not sent: ${reason}` };
+      }
+      return { decision: 'allow' };
+    },
+    action: ({ chat, text, media = [] }, context) =>
+      isElsewhere(chat, context) ? elsewhere(chat ?? '', [text, ...media].join('\n')) : null,
+    execute: async ({ text, chat, buttons = [], media = [] }, context) => {
       const target = chat === undefined ? context.chat : addressOf(chat);
       if (target === undefined) return errorResult('message', nowhere(chat));
       const obstacle = options.obstacle(target.channel);
@@ -60,18 +71,22 @@ export function messageTool(options: MessageOptions): Tool {
       if (long !== undefined) {
         return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);
       }
+      const files: Media[] = [];
+      for (const path of media) files.push(await mediaFrom(path, options, context));
+      const common = { ...target, kind: 'part' as const, turnId: context.turnId, metadata: {} };
+      const expiresAt = options.clock.now() + TTL_MS;
       await options.publish({
+        ...common,
         id: `${context.callId}:message`,
-        ...target,
-        kind: 'part',
         text,
         media: [],
         ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: `${SAY_BUTTON}${label}`, label }]) }),
-        turnId: context.turnId,
-        expiresAt: options.clock.now() + TTL_MS,
-        metadata: {},
+        expiresAt,
       });
-      return { title: `message to ${nameOf(target)}`, output: 'It is on its way.', metadata: {} };
+      for (const [n, file] of files.entries()) {
+        await options.publish({ ...common, id: `${context.callId}:file:${n}`, text: '', media: [file], expiresAt });
+      }
+      return { title: `message to ${nameOf(target)}`, output: 'It is on its way.', metadata: { files: files.length } };
     },
   });
 }

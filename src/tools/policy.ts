@@ -23,7 +23,8 @@ export function refusalOf(tool: Tool, role: Role, policy: ToolPolicy): string | 
   return atLeast(role, needed) ? null : `${tool.name} is for the ${needed} only.`;
 }
 
-function matches(patterns: readonly string[], name: string): boolean {
+/** Whether a pattern, in which `*` is any part, matches the whole name. */
+export function matches(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => {
     const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`, 'u').test(name);

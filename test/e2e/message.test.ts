@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { worldOfThree } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
@@ -94,6 +96,28 @@ describe('the message tool', () => {
     world.telegram.userPresses(OWNER, sent?.messageId ?? 0, 'say:Blue');
     await said(world, 'Blue it is.');
     expect(world.model.requests.at(-1)?.view.lastUserText).toContain('Blue');
+  });
+
+  test('sends files: pictures as pictures, others as documents, as they are at that moment', async () => {
+    await using world = await startWorld();
+    const png = Buffer.from('\x89PNG\r\n\x1a\n…', 'latin1');
+    await writeFile(join(world.workspace, 'dot.png'), png);
+    await writeFile(join(world.workspace, 'a.csv'), 'a,b\n');
+    world.model.reply(message({ text: 'Here they are.', media: ['dot.png', 'a.csv'] }), 'Done.');
+    world.telegram.userSays(OWNER, 'send them');
+    await said(world, 'Done.');
+    expect(chatOf(world)).toEqual(['Here they are.', '[photo dot.png]', '[document a.csv]', 'Done.']);
+    const files = world.telegram.sentMessages.flatMap(({ file }) => (file === undefined ? [] : [file.bytes]));
+    expect(files.map((bytes) => Buffer.from(bytes).toString('latin1'))).toEqual([png.toString('latin1'), 'a,b\n']);
+  });
+
+  test('sends nothing that its tools may not read', async () => {
+    await using world = await startWorld();
+    world.model.reply(message({ text: 'Here.', media: ['../config.json'] }), 'No.');
+    world.telegram.userSays(OWNER, 'send your settings');
+    await said(world, 'No.');
+    expect(lastResult(world)).toContain('../config.json is not sent');
+    expect(chatOf(world)).toEqual(['No.']);
   });
 
   test('refuses a label that no platform takes', async () => {

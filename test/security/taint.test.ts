@@ -17,7 +17,7 @@ const TABLE: readonly [string, TaintAction, readonly ('allow' | 'ask')[]][] = [
   ['a URL that was given, of an open host', fetches(false, true), ['allow', 'allow', 'allow', 'allow']],
   ['a composed URL', fetches(true, false), ['allow', 'allow', 'allow', 'ask']],
   ['a composed URL of an open host', fetches(true, true), ['allow', 'allow', 'allow', 'allow']],
-  ['a message to another chat', { kind: 'message-other-chat' }, ['allow', 'allow', 'allow', 'ask']],
+  ['a message to another chat', { kind: 'message-other-chat' }, ['allow', 'allow', 'ask', 'ask']],
   ['a command with network', { kind: 'networked-exec' }, ['allow', 'allow', 'allow', 'ask']],
   ['anything else', { kind: 'other' }, ['allow', 'allow', 'allow', 'allow']],
   ...TARGETS.map((target): [string, TaintAction, ('allow' | 'ask')[]] => [

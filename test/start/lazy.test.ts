@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -9,14 +9,20 @@ import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const MCP_SERVER = fileURLToPath(new URL('../mcp/fixture-server.ts', import.meta.url));
 const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta.url));
 
-/** The packages that a gateway has loaded a second after it said that it is ready. */
-async function packagesLoadedBy(config: unknown): Promise<Set<string>> {
-  await using folder = await tempFolder();
+/** The packages that a gateway has loaded a second after it said that it is ready; `until` holds before that. */
+async function packagesLoadedBy(
+  config: unknown,
+  { path, until }: { readonly path?: string; readonly until?: string } = {},
+): Promise<Set<string>> {
+  await using own = path === undefined ? await tempFolder() : null;
+  const folder = { path: path ?? own?.path ?? '' };
   const home = join(folder.path, 'home');
   const record = join(folder.path, 'loads');
-  await mkdir(home, { mode: 0o700 });
+  await rm(record, { force: true });
+  await mkdir(home, { recursive: true, mode: 0o700 });
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
   const child = spawn(process.execPath, ['--import', RECORDER, MAIN, 'gateway', '--home', home, '--port', '0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -26,6 +32,7 @@ async function packagesLoadedBy(config: unknown): Promise<Set<string>> {
   child.stderr.on('data', (data: Buffer) => (log += data.toString()));
   try {
     await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 15_000, what: `ready in:\n${log}` });
+    if (until !== undefined) await waitFor(() => log.includes(until), { what: `${until} in:\n${log}` });
     await new Promise((resolve) => setTimeout(resolve, 700));
   } finally {
     const gone = new Promise((resolve) => child.once('exit', resolve));
@@ -35,7 +42,8 @@ async function packagesLoadedBy(config: unknown): Promise<Set<string>> {
   return new Set(existsSync(record) ? readFileSync(record, 'utf8').split('\n') : []);
 }
 
-const SDKS = ['grammy', 'discord.js', '@slack/bolt', 'openai', '@anthropic-ai/sdk'];
+const MCP = '@modelcontextprotocol/sdk';
+const SDKS = ['grammy', 'discord.js', '@slack/bolt', 'openai', '@anthropic-ai/sdk', MCP];
 
 describe('SDKs are loaded when they are enabled, and not before', () => {
   test('without a channel and without a key none is', async () => {
@@ -51,5 +59,14 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
       channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: ['1'] } },
     });
     expect(SDKS.filter((name) => loaded.has(name))).toEqual(['grammy', '@anthropic-ai/sdk']);
+  });
+
+  test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {
+    await using folder = await tempFolder();
+    const config = { mcpServers: { fix: { command: process.execPath, args: [MCP_SERVER] } } };
+    const first = await packagesLoadedBy(config, { path: folder.path, until: 'first contact with an MCP server' });
+    expect(first).toContain(MCP);
+    const second = await packagesLoadedBy(config, { path: folder.path });
+    expect(SDKS.filter((name) => second.has(name))).toEqual([]);
   });
 });

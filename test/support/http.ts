@@ -67,9 +67,14 @@ async function run(
 
 /** The whole body as UTF-8; rejects when the client leaves before its end. */
 export async function readBody(request: http.IncomingMessage): Promise<string> {
+  return (await readBytes(request)).toString('utf8');
+}
+
+/** The whole body; rejects when the client leaves before its end. */
+export async function readBytes(request: http.IncomingMessage): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 export function replyJson(

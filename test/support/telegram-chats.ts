@@ -17,6 +17,8 @@ export interface SentMessage {
   /** What people saw before each edit, oldest first. */
   editedFrom?: readonly string[];
   replyMarkup: unknown;
+  /** What was sent instead of a text. */
+  file?: { readonly kind: string; readonly name: string; readonly bytes: Uint8Array };
   /** The latest call's parameters. */
   payload: Readonly<Record<string, unknown>>;
 }
@@ -63,9 +65,12 @@ export class Chats {
     return id;
   }
 
-  send(payload: Payload): Payload {
+  send(payload: Payload, file?: NonNullable<SentMessage['file']>): Payload {
     const chatId = chatIdOf(payload);
-    const content = contentOf(payload);
+    const content =
+      file === undefined
+        ? contentOf(payload)
+        : { text: '', parseMode: undefined, visibleText: `[${file.kind} ${file.name}]` };
     const replyTo = replyTarget(payload);
     if (replyTo !== undefined && this.#messageIds.get(chatId)?.has(replyTo.messageId) !== true && !replyTo.lenient) {
       throw new BotApiError(400, 'Bad Request: message to be replied not found');
@@ -79,6 +84,7 @@ export class Chats {
       replyTo: replyTo?.messageId,
       threadId: typeof threadId === 'number' ? threadId : undefined,
       replyMarkup: markupOf(payload),
+      ...(file === undefined ? {} : { file }),
       payload,
     };
     this.sent.push(message);

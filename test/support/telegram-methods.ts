@@ -29,6 +29,12 @@ export function botMethods({
       supports_inline_queries: false,
     }),
     sendMessage: (payload) => chats.send(payload),
+    ...Object.fromEntries(
+      ['photo', 'document', 'voice', 'audio', 'video'].map((kind) => [
+        `send${kind[0]?.toUpperCase()}${kind.slice(1)}`,
+        (payload: Payload) => chats.send(payload, uploaded(payload, kind)),
+      ]),
+    ),
     editMessageText: (payload) => chats.edit(payload),
     sendChatAction: (payload) => {
       chatIdOf(payload);
@@ -49,6 +55,16 @@ export function botMethods({
       return { file_id: id, file_unique_id: `u${id}`, file_size: file.content.byteLength, file_path: file.path };
     },
   };
+}
+
+/** A file of a form is named by `attach://` and the name of its field. */
+function uploaded(payload: Payload, kind: string): { kind: string; name: string; bytes: Uint8Array } {
+  const named = /^attach:\/\/(.+)$/u.exec(String(payload[kind]))?.[1] ?? kind;
+  const file = payload[named];
+  if (!isRecord(file) || typeof file['name'] !== 'string' || !(file['bytes'] instanceof Uint8Array)) {
+    throw new BotApiError(400, `Bad Request: there is no ${kind} in the request`);
+  }
+  return { kind, name: file['name'], bytes: file['bytes'] };
 }
 
 function checkCommands(commands: unknown): true {

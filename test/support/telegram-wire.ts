@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readBody, replyJson } from './http.ts';
+import { readBytes, replyJson } from './http.ts';
 import { isRecord } from './validate.ts';
 
 /** The body of a refusal. */
@@ -22,16 +22,35 @@ export function serveFile(content: Uint8Array | undefined, response: ServerRespo
   response.end(content);
 }
 
-/** Parameters of the address, then of the body: JSON or a form, whose values may be JSON. */
+/** A file in a form. */
+export interface UploadedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Parameters of the address, then of the body: JSON or a form, whose values may be JSON. Files are `UploadedFile`s. */
 export async function readPayload(request: IncomingMessage, url: URL): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readBody(request);
+  const bytes = await readBytes(request);
+  const text = bytes.toString('utf8');
   const fromAddress = fromForm(url.searchParams);
   if (text === '') return fromAddress;
-  if (request.headers['content-type']?.startsWith('application/json') !== true) {
+  const type = request.headers['content-type'] ?? '';
+  if (type.startsWith('multipart/form-data')) return { ...fromAddress, ...(await fromMultipart(bytes, type)) };
+  if (!type.startsWith('application/json')) {
     return { ...fromAddress, ...fromForm(new URLSearchParams(text)) };
   }
   const body: unknown = JSON.parse(text);
   return isRecord(body) ? { ...fromAddress, ...body } : fromAddress;
+}
+
+async function fromMultipart(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<Readonly<Record<string, unknown>>> {
+  const form = await new Response(bytes, { headers: { 'content-type': type } }).formData();
+  const payload: Record<string, unknown> = {};
+  for (const [key, value] of form) {
+    if (typeof value === 'string') payload[key] = /^[[{]/u.test(value) ? JSON.parse(value) : value;
+    else payload[key] = { name: value.name, bytes: await value.bytes() };
+  }
+  return payload;
 }
 
 function fromForm(parameters: URLSearchParams): Readonly<Record<string, unknown>> {

@@ -16,8 +16,10 @@ import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
+import { forGrammy } from './grammy-signal.ts';
 import { readUpdate, type Reading } from './inbound.ts';
 import type { TelegramOptions } from './options.ts';
+import { sendFile, type SendAddress } from './send-file.ts';
 import { pollUpdates } from './poll.ts';
 import { Strangers } from './strangers.ts';
 import { openTransport, type Transport } from './transport.ts';
@@ -25,8 +27,6 @@ import { botAccount, updateBody, type BotAccount } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 const HELLO_DEADLINE_MS = 20_000;
-
-type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
 
 /** A connection to the Bot API, from start to disposal. */
 interface Connection {
@@ -46,7 +46,7 @@ export class TelegramChannel implements Channel {
     typing: true,
     buttons: true,
     threads: true,
-    media: false,
+    media: true,
     reactions: false,
     drafts: false,
   };
@@ -100,7 +100,10 @@ export class TelegramChannel implements Channel {
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
     const { api } = this.#connected();
     try {
-      const sent = await this.#sendText(api, part, signal);
+      const [file] = part.media;
+      const sent = await (file === undefined
+        ? this.#sendText(api, part, signal)
+        : sendFile(api, { ...addressOf(part), ...file }, forGrammy(signal)));
       if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
       return { platformId: String(sent.message_id) };
     } catch (error) {
@@ -243,13 +246,8 @@ export class TelegramChannel implements Channel {
 
   async #sendText(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<{ message_id: number }> {
     const message = {
-      chat_id: part.chatId,
+      ...addressOf(part),
       link_preview_options: { is_disabled: true },
-      ...threadOf(part),
-      ...(part.replyTo === undefined
-        ? {}
-        : { reply_parameters: { message_id: Number(part.replyTo), allow_sending_without_reply: true } }),
-      ...(part.silent === true ? { disable_notification: true } : {}),
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
     try {
@@ -296,11 +294,19 @@ function keyboardOf(buttons: NonNullable<OutgoingPart['buttons']>): {
   return { inline_keyboard: buttons.map((row) => row.map(({ id, label }) => ({ text: label, callback_data: id }))) };
 }
 
-function threadOf({ threadId }: { readonly threadId?: string }): { message_thread_id?: number } {
-  return threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+/** Where and how any kind of message goes. */
+function addressOf(part: OutgoingPart): SendAddress {
+  const { chatId, replyTo, silent } = part;
+  return {
+    chat_id: chatId,
+    ...threadOf(part),
+    ...(replyTo === undefined
+      ? {}
+      : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } }),
+    ...(silent === true ? { disable_notification: true } : {}),
+  };
 }
 
-/** `grammy/web` uses the native signal; its types are those of a polyfill. */
-function forGrammy(signal: AbortSignal): GrammySignal {
-  return signal as unknown as GrammySignal;
+function threadOf({ threadId }: { readonly threadId?: string }): { message_thread_id?: number } {
+  return threadId === undefined ? {} : { message_thread_id: Number(threadId) };
 }

@@ -1,5 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { Readable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { errorCode, isAbort } from '../../util/errors.ts';
 
@@ -113,7 +114,11 @@ function converse<T>(
     request.on('response', (response) => {
       read(response).then(resolve, reject);
     });
-    request.end(typeof body === 'string' ? body : undefined);
+    if (body instanceof ReadableStream)
+      Readable.fromWeb(body)
+        .on('error', (error) => request.destroy(error))
+        .pipe(request);
+    else request.end(typeof body === 'string' ? body : undefined);
   });
 }
 

@@ -53,18 +53,46 @@ export const toolsSchema = z
 
 const mcpServer = z
   .object({
+    type: z
+      .enum(['stdio', 'http', 'streamable-http', 'sse'], {
+        error: 'expected "stdio", "http", "streamable-http" or "sse"',
+      })
+      .nullable()
+      .default(null)
+      .describe('How it is spoken to; null: as `command` or `url` say, streamable HTTP before SSE.'),
     command: text().optional().describe('Program of a local server.'),
     args: z.array(z.string()).default([]).describe('Its arguments.'),
-    env: textMap('Its environment.'),
-    url: httpUrl().optional().describe('Address of a remote server, instead of `command`.'),
+    env: textMap('Its environment, beside `PATH`, `HOME` and the like.'),
+    cwd: optionalText('The folder it starts in; null: the workspace.'),
+    url: httpUrl().optional().describe('Address of a remote server, instead of `command`; its host may be private.'),
     headers: textMap('Headers for it.'),
+    enabled: flag(true, 'Whether it is used.'),
+    tools: texts('Which of its tools are offered; `*` is any part of a name.', ['*']),
+    role: z.enum(['owner', 'trusted']).default('owner').describe('The least role that may call its tools.'),
+    trusted: flag(false, 'Whether its word counts that a tool only reads: such calls run side by side.'),
+    timeouts: z
+      .object({
+        startSeconds: count(60, 1, 'How long it may take to start and to list its tools.'),
+        callSeconds: count(120, 1, 'How long a call may take.'),
+      })
+      .prefault({})
+      .describe('Deadlines.'),
   })
   .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
     error: 'expected either "command" or "url"',
   })
+  .refine(({ type, command }) => type === null || (type === 'stdio') === (command !== undefined), {
+    path: ['type'],
+    error: 'expected "stdio" with "command", or "http" or "sse" with "url"',
+  })
   .describe('One MCP server.');
 
-export const mcpServersSchema = z.record(z.string(), mcpServer).default({}).describe('MCP servers by name.');
+export const mcpServersSchema = z
+  .record(z.string().regex(/^[\w.-]+$/u, { error: 'expected a name of letters, digits, ".", "-" and "_"' }), mcpServer)
+  .default({})
+  .describe('MCP servers by name.');
+
+export type McpServerSettings = z.output<typeof mcpServer>;
 
 export const skillsSchema = z
   .object({

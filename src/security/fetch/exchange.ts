@@ -22,7 +22,12 @@ const MOST_HEADER_BYTES = 32_768;
  */
 export async function exchange(
   socket: Socket,
-  { target, request, signal }: { target: Target; request: FetchRequest; signal: AbortSignal },
+  {
+    target,
+    request,
+    signal,
+    acceptEncoding = ACCEPT_ENCODING,
+  }: { target: Target; request: FetchRequest; signal: AbortSignal; acceptEncoding?: string },
 ): Promise<Answer> {
   const { Client } = await import('undici');
   let given = false;
@@ -47,7 +52,7 @@ export async function exchange(
     const { statusCode, headers, body } = await client.request({
       path: target.url.pathname + target.url.search,
       method: request.method,
-      headers: { ...request.headers, 'accept-encoding': ACCEPT_ENCODING },
+      headers: { ...request.headers, 'accept-encoding': acceptEncoding },
       body: request.body,
       signal,
       reset: true,

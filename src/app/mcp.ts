@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { execEnvironment } from '../config/environment.ts';
+import type { McpServerSettings } from '../config/schema/tools.ts';
+import { createStreamingFetch } from '../security/stream-fetch.ts';
+import { ensureDirectory, replaceDurable } from '../storage/files.ts';
+import type { McpRoom, ServerFacts, ServerReport } from '../tools/mcp/room.ts';
+import type { Difference } from '../tools/mcp/listing.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { AppError } from '../util/errors.ts';
+import type { Base } from './base.ts';
+import type { Stores } from './stores.ts';
+
+/** The MCP servers of the configuration; nothing of them is loaded where there are none. */
+export interface Mcp extends AsyncDisposable {
+  /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
+  readonly open: () => Promise<void>;
+  /** Speaks to those that are new in the configuration, once, without being waited for. */
+  readonly introduce: () => void;
+  readonly list: () => readonly McpFacts[];
+  readonly test: (name: string) => Promise<ServerReport>;
+  readonly trust: (name: string, hash: string) => Promise<Difference>;
+  /** One sentence each. */
+  readonly troubles: () => readonly string[];
+}
+
+export type McpFacts = Omit<ServerFacts, 'state'> & { readonly state: ServerFacts['state'] | 'off' };
+
+/** Beside what commands see, as the protocol's own clients have it. */
+const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
+const MOST_BYTES = 20_000_000;
+
+export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry: ToolRegistry): Mcp {
+  const { config, paths, env, clock, random, log, redact, version } = base;
+  const all = Object.entries(config.mcpServers);
+  const used = Object.fromEntries(all.filter(([, { enabled }]) => enabled));
+  let room: McpRoom | undefined;
+  const opened = (name: string): McpRoom => {
+    if (room !== undefined && used[name] !== undefined) return room;
+    const why = all.some(([known]) => known === name) ? 'is switched off' : 'is not in the configuration';
+    throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
+  };
+  return {
+    open: async () => {
+      if (Object.keys(used).length === 0) return;
+      const { McpRoom } = await import('../tools/mcp/room.ts');
+      room = await McpRoom.open({
+        servers: used,
+        registry,
+        pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
+        environment: execEnvironment(env, MORE_ENVIRONMENT),
+        workspace: paths.workspace,
+        version,
+        fetchFor: (url, { timeouts }) =>
+          createStreamingFetch({
+            // The owner wrote this address; a redirect leads nowhere else.
+            allowHosts: [hostAndPort(url)],
+            denyHosts: [],
+            clock,
+            headersMs: (timeouts.startSeconds + timeouts.callSeconds) * 1000,
+            maxBytes: MOST_BYTES,
+          }),
+        keep: async ({ sessionKey }, { bytes, mediaType }) => {
+          const folder = spill.folder(sessionKey);
+          await ensureDirectory(folder);
+          const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+          const path = join(folder, `${hash}.${endingOf(mediaType)}`);
+          await replaceDurable(path, bytes);
+          return path;
+        },
+        clock,
+        random,
+        log,
+        redact,
+      });
+    },
+    introduce: () => room?.introduce(),
+    list: () => {
+      const facts = new Map(room?.list().map((one) => [one.name, one]));
+      return all.map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
+    },
+    test: async (name) => await opened(name).test(name),
+    trust: async (name, hash) => await opened(name).trust(name, hash),
+    troubles: () => room?.troubles() ?? [],
+    [Symbol.asyncDispose]: async () => await room?.[Symbol.asyncDispose](),
+  };
+}
+
+function switchedOff(
+  name: string,
+  { url, command = '', args }: McpServerSettings,
+  redact: (text: string) => string,
+): McpFacts {
+  const runs = redact(url ?? [command, ...args].join(' '));
+  return { name, runs, state: 'off', trouble: null, pinned: null, offered: [], difference: null };
+}
+
+function hostAndPort({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+}
+
+/** `png` for `image/png`; nothing that could be run by its name. */
+function endingOf(mediaType: string): string {
+  const known: Readonly<Record<string, string>> = {
+    'image/png': 'png',
+    'image/jpeg': 'jpg',
+    'image/gif': 'gif',
+    'image/webp': 'webp',
+    'audio/mpeg': 'mp3',
+    'audio/wav': 'wav',
+    'audio/ogg': 'ogg',
+    'video/mp4': 'mp4',
+    'application/pdf': 'pdf',
+    'text/plain': 'txt',
+  };
+  return known[mediaType] ?? 'bin';
+}

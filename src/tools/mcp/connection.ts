@@ -1,0 +1,173 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import {
+  CallToolResultSchema,
+  GetPromptResultSchema,
+  ListPromptsResultSchema,
+  ListResourcesResultSchema,
+  ListResourceTemplatesResultSchema,
+  ListToolsResultSchema,
+  ReadResourceResultSchema,
+  type CallToolResult,
+  type GetPromptResult,
+  type ReadResourceResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { ForeignTool, Listing } from './listing.ts';
+
+/** The SDK's own timers are not used; the callers' signals are the deadlines. Below 2^31. */
+export const FOREVER_MS = 2_000_000_000;
+
+const MOST_TOOLS = 1_000;
+const MOST_PAGES = 100;
+
+export interface CallOptions {
+  /** Aborting tells the server that nobody waits any more. */
+  readonly signal: AbortSignal;
+  /** @default nobody is told */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** A server that can be asked. Every request rejects when the connection ends, or with the signal's reason. */
+export interface Connection {
+  /** Its own name and version, as it says. */
+  readonly server: string;
+  readonly listing: (signal: AbortSignal) => Promise<Listing>;
+  readonly call: (
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallOptions,
+  ) => Promise<CallToolResult>;
+  readonly resources: (options: CallOptions) => Promise<readonly Offered[]>;
+  readonly readResource: (uri: string, options: CallOptions) => Promise<ReadResourceResult>;
+  readonly prompts: (options: CallOptions) => Promise<readonly Offered[]>;
+  readonly getPrompt: (
+    name: string,
+    args: Readonly<Record<string, string>>,
+    options: CallOptions,
+  ) => Promise<GetPromptResult>;
+  /** Resolves when the server is alive. */
+  readonly ping: (signal: AbortSignal) => Promise<unknown>;
+  /** Ends it, and for a local server everything that it started. */
+  readonly close: () => Promise<void>;
+}
+
+/** A resource or a prompt as it is listed. */
+export interface Offered {
+  /** The URI, its template, or the name of a prompt. */
+  readonly id: string;
+  /** What it is, and what it takes. */
+  readonly about: string;
+}
+
+export function openConnection(client: Client, { close }: { readonly close: () => Promise<void> }): Connection {
+  const capabilities = client.getServerCapabilities() ?? {};
+  const { name = 'unnamed', version = '' } = client.getServerVersion() ?? {};
+  return {
+    server: `${name} ${version}`.trim(),
+    close,
+    ping: (signal) => client.ping({ signal, timeout: FOREVER_MS }),
+    listing: async (signal) => ({
+      tools: capabilities.tools === undefined ? [] : await listTools(client, signal),
+      resources: capabilities.resources !== undefined,
+      prompts: capabilities.prompts !== undefined,
+    }),
+    call: (tool, args, options) =>
+      client.request(
+        { method: 'tools/call', params: { name: tool, arguments: { ...args } } },
+        CallToolResultSchema,
+        sdkOptions(options),
+      ),
+    resources: async (options) => [
+      ...(await pages(async (cursor) => {
+        const request = { method: 'resources/list' as const, params: cursor };
+        const { resources, nextCursor } = await client.request(request, ListResourcesResultSchema, sdkOptions(options));
+        return { items: resources.map(({ uri, ...about }) => ({ id: uri, about: describe(about) })), nextCursor };
+      })),
+      ...(await templates(client, options)),
+    ],
+    readResource: (uri, options) =>
+      client.request({ method: 'resources/read', params: { uri } }, ReadResourceResultSchema, sdkOptions(options)),
+    prompts: (options) =>
+      pages(async (cursor) => {
+        const request = { method: 'prompts/list' as const, params: cursor };
+        const { prompts, nextCursor } = await client.request(request, ListPromptsResultSchema, sdkOptions(options));
+        const items = prompts.map(({ name, description = '', arguments: takes = [] }) => {
+          const fields = takes.map((field) => `${field.name}${field.required === true ? ' (required)' : ''}`);
+          return { id: name, about: [description, ...fields.map((field) => `takes ${field}`)].join('; ') };
+        });
+        return { items, nextCursor };
+      }),
+    getPrompt: (name, args, options) =>
+      client.request(
+        { method: 'prompts/get', params: { name, arguments: { ...args } } },
+        GetPromptResultSchema,
+        sdkOptions(options),
+      ),
+  };
+}
+
+/** Of two tools with one name the first counts. */
+async function listTools(client: Client, signal: AbortSignal): Promise<ForeignTool[]> {
+  const all = await pages(async (cursor) => {
+    const request = { method: 'tools/list' as const, params: cursor };
+    const options = sdkOptions({ signal });
+    const { tools, nextCursor } = await client.request(request, ListToolsResultSchema, options);
+    const items = tools.map(({ name, description = '', inputSchema, annotations = {} }) => {
+      return { name, description, inputSchema: { ...inputSchema }, annotations: { ...annotations } };
+    });
+    return { items, nextCursor };
+  });
+  const seen = new Set<string>();
+  return all.filter(({ name }) => !seen.has(name) && seen.add(name));
+}
+
+/** Not every server with resources knows templates. */
+async function templates(client: Client, options: CallOptions): Promise<readonly Offered[]> {
+  try {
+    const request = { method: 'resources/templates/list' as const };
+    const { resourceTemplates } = await client.request(request, ListResourceTemplatesResultSchema, sdkOptions(options));
+    return resourceTemplates.map(({ uriTemplate, ...about }) => ({ id: uriTemplate, about: describe(about) }));
+  } catch {
+    options.signal.throwIfAborted();
+    return [];
+  }
+}
+
+function describe({
+  name,
+  description,
+  mimeType,
+}: {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly mimeType?: string | undefined;
+}): string {
+  return [name, mimeType, description].filter((part) => part !== undefined && part !== '').join('; ');
+}
+
+/** All pages up to a cap; a server that repeats a cursor is not followed. */
+async function pages<T>(
+  next: (cursor: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor: string | undefined }>,
+): Promise<T[]> {
+  const all: T[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES && all.length < MOST_TOOLS; page += 1) {
+    const { items, nextCursor } = await next(cursor === undefined ? {} : { cursor });
+    all.push(...items);
+    if (nextCursor === undefined || seen.has(nextCursor)) break;
+    seen.add(nextCursor);
+    cursor = nextCursor;
+  }
+  return all.slice(0, MOST_TOOLS);
+}
+
+function sdkOptions({ signal, onProgress }: CallOptions): RequestOptions {
+  return { signal, timeout: FOREVER_MS, ...(onProgress === undefined ? {} : { onprogress: onProgress }) };
+}

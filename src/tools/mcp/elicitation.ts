@@ -1,0 +1,35 @@
+import { oneLine } from '../../util/text.ts';
+
+/** What a server asks its user in the middle of a call. */
+export interface Elicitation {
+  readonly message: string;
+  /** The answer that its form suggests: each field with its default. */
+  readonly suggested: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  /** Fields that must be filled in and have no default. */
+  readonly missing: readonly string[];
+}
+
+const LONGEST_MESSAGE = 600;
+
+/** Reads a form request. Fields without a default are left out of the answer. */
+export function readElicitation(params: {
+  readonly message: string;
+  readonly requestedSchema: {
+    readonly properties: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[] | undefined;
+  };
+}): Elicitation {
+  const { properties, required = [] } = params.requestedSchema;
+  const defaults = Object.entries(properties).flatMap(([name, field]) => {
+    const value = typeof field === 'object' && field !== null && 'default' in field ? field.default : undefined;
+    return isAnswer(value) ? [[name, value] as const] : [];
+  });
+  const suggested = Object.fromEntries(defaults);
+  const missing = required.filter((name) => !Object.hasOwn(suggested, name));
+  return { message: oneLine(params.message, LONGEST_MESSAGE), suggested, missing };
+}
+
+function isAnswer(value: unknown): value is string | number | boolean | readonly string[] {
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../../util/clock.ts';
+import { oneLine } from '../../util/text.ts';
+import type { ToolContext } from '../tool.ts';
+import type { Progress } from './connection.ts';
+import type { Elicitation } from './elicitation.ts';
+import { linked } from './linked.ts';
+
+/** The time a call had is over. */
+export class CallDeadline extends Error {
+  constructor(seconds: number) {
+    super(`did not answer within ${seconds} s`);
+    this.name = 'CallDeadline';
+  }
+}
+
+const PROGRESS_EVERY_MS = 300;
+
+/** A call that a server works on: its deadline, which stands still while a person is asked, and who hears of it. */
+export class RunningCall implements Disposable {
+  readonly #server: string;
+  readonly #clock: Clock;
+  readonly #context: ToolContext;
+  readonly #limit = new AbortController();
+  readonly #seconds: number;
+  readonly #link: ReturnType<typeof linked>;
+  #leftMs: number;
+  #since = 0;
+  #timer: Disposable | undefined;
+  #shownAt = -Infinity;
+  /** Aborts at the deadline and when the turn is stopped. */
+  readonly signal: AbortSignal;
+
+  constructor(options: {
+    readonly server: string;
+    readonly seconds: number;
+    readonly clock: Clock;
+    readonly context: ToolContext;
+  }) {
+    this.#server = options.server;
+    this.#clock = options.clock;
+    this.#context = options.context;
+    this.#seconds = options.seconds;
+    this.#leftMs = options.seconds * 1000;
+    this.#link = linked(options.context.signal, this.#limit.signal);
+    this.signal = this.#link.signal;
+  }
+
+  /** Its time runs from here on. */
+  start(): void {
+    this.#since = this.#clock.monotonic();
+    this.#timer = this.#clock.timer(this.#leftMs, () => this.#limit.abort(new CallDeadline(this.#seconds)), {
+      keepAlive: true,
+    });
+  }
+
+  progress({ progress, total, message = '' }: Progress): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#shownAt < PROGRESS_EVERY_MS) return;
+    this.#shownAt = now;
+    const share = total === undefined || total <= 0 ? String(progress) : `${progress} of ${total}`;
+    this.#context.progress(oneLine(`${this.#server}: ${message === '' ? share : `${message} (${share})`}`, 80));
+  }
+
+  /** Asks the person behind the turn; no answer and nobody to ask are a no. */
+  async ask({ message, suggested }: Elicitation): Promise<boolean> {
+    this.#pause();
+    try {
+      const answer = Object.keys(suggested).length === 0 ? '(an empty form)' : JSON.stringify(suggested, null, 2);
+      const { approved } = await this.#context.approve({
+        title: `Answer the MCP server ${this.#server}`,
+        detail: `It asks: ${message}\nThe answer would be: ${answer}`,
+        reason: 'an MCP server asks this in the middle of a call',
+      });
+      return approved;
+    } finally {
+      this.start();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#link[Symbol.dispose]();
+  }
+
+  #pause(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#leftMs = Math.max(1, this.#leftMs - (this.#clock.monotonic() - this.#since));
+  }
+}

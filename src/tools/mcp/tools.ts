@@ -1,0 +1,162 @@
+import * as z from 'zod';
+import { AppError } from '../../util/errors.ts';
+import { matches } from '../policy.ts';
+import { toJsonSchema } from '../schema.ts';
+import { defineTool, type EffectClass, type Tool, type ToolContext } from '../tool.ts';
+import { toolHash, type ForeignTool, type Listing } from './listing.ts';
+import { toolName } from './names.ts';
+import { callResult, listResult, promptResult, resourceResult, type KeepFile, type ResultParts } from './result.ts';
+import { showTools, validatorOf } from './schemas.ts';
+import type { LiveServer, McpServer } from './server.ts';
+import type { McpSettings } from './settings.ts';
+
+export interface ToolParts {
+  readonly name: string;
+  readonly settings: McpSettings;
+  readonly server: Pick<McpServer, 'run' | 'settle'>;
+  readonly keep: KeepFile;
+  /** Whether a tool has this name already. */
+  readonly isTaken: (name: string) => boolean;
+}
+
+export interface OfferedTools {
+  readonly tools: readonly Tool[];
+  /** Names of the server's tools that no model could be shown. */
+  readonly unusable: readonly string[];
+}
+
+/** Longest wait for a person whom the server asks something. */
+const QUESTION_MS = 600_000;
+const MARGIN_MS = 5_000;
+
+/** The tools of a server as it was agreed to: what a model sees of them is this, whatever the server says today. */
+export function toolsOf({ tools, resources, prompts }: Listing, parts: ToolParts): OfferedTools {
+  const wanted = tools.filter(({ name }) => matches(parts.settings.tools, name));
+  const shown = showTools(wanted);
+  const taken = new Set<string>();
+  const nameFor = (tool: string): string => {
+    const name = toolName(parts.name, tool, (candidate) => taken.has(candidate) || parts.isTaken(candidate));
+    taken.add(name);
+    return name;
+  };
+  const own = wanted.flatMap((tool, at) => {
+    const seen = shown[at];
+    return seen === undefined ? [] : [foreignTool(tool, { ...seen, name: nameFor(tool.name) }, parts)];
+  });
+  return {
+    tools: [
+      ...own,
+      ...(resources && matches(parts.settings.tools, 'read_resource')
+        ? [readResourceTool(nameFor('read_resource'), parts)]
+        : []),
+      ...(prompts && matches(parts.settings.tools, 'get_prompt') ? [getPromptTool(nameFor('get_prompt'), parts)] : []),
+    ],
+    unusable: wanted.filter((_tool, at) => shown[at] === undefined).map(({ name }) => name),
+  };
+}
+
+function foreignTool(
+  tool: ForeignTool,
+  shown: { readonly name: string; readonly description: string; readonly parameters: Tool['jsonSchema'] },
+  parts: ToolParts,
+): Tool {
+  const { inputSchema, annotations } = tool;
+  const agreed = toolHash(tool);
+  let validator: z.ZodObject | undefined;
+  return defineTool({
+    ...common(parts, annotations['readOnlyHint'] === true),
+    name: shown.name,
+    description: shown.description,
+    jsonSchema: shown.parameters ?? {},
+    get parameters() {
+      validator ??= validatorOf(inputSchema);
+      return validator;
+    },
+    execute: (params, context) =>
+      parts.server.run(context, async (live, options) => {
+        await requireAgreed(live, { tool: tool.name, agreed, parts, signal: options.signal });
+        const result = await live.connection.call(tool.name, params, options);
+        return await callResult(result, resultParts(tool.name, parts, context));
+      }),
+  });
+}
+
+/** Throws `mcp-tool` when the server does not offer this any more as it was agreed to. */
+async function requireAgreed(
+  live: LiveServer,
+  {
+    tool,
+    agreed,
+    parts,
+    signal,
+  }: { readonly tool: string; readonly agreed: string; readonly parts: ToolParts; readonly signal: AbortSignal },
+): Promise<void> {
+  if (live.hashes().get(tool) === agreed) return;
+  // Some servers announce tools a moment after they started.
+  await parts.server.settle(signal);
+  const now = live.hashes().get(tool);
+  if (now === agreed) return;
+  const why =
+    now === undefined
+      ? `The MCP server ${parts.name} does not offer ${tool} any more`
+      : `The MCP server ${parts.name} changed ${tool}, so it is off until the owner agrees`;
+  throw new AppError('mcp-tool', `${why}: assistant mcp trust ${parts.name} takes what it offers now.`);
+}
+
+function readResourceTool(name: string, parts: ToolParts): Tool {
+  const parameters = z.object({
+    uri: z.string().min(1).max(4_000).optional().describe('URI of a resource; left out: lists what there is'),
+  });
+  return defineTool({
+    ...common(parts, true),
+    name,
+    description: `Read a resource of the MCP server ${parts.name}, or list its resources.`,
+    parameters,
+    jsonSchema: toJsonSchema(parameters),
+    execute: ({ uri }, context) =>
+      parts.server.run(context, async ({ connection }, options) => {
+        const about = resultParts('read_resource', parts, context);
+        if (uri === undefined) return listResult(await connection.resources(options), about);
+        return await resourceResult(await connection.readResource(uri, options), about);
+      }),
+  });
+}
+
+function getPromptTool(name: string, parts: ToolParts): Tool {
+  const parameters = z.object({
+    name: z.string().min(1).max(400).optional().describe('Name of a prompt; left out: lists what there is'),
+    arguments: z.record(z.string(), z.string()).optional().describe('What the prompt takes'),
+  });
+  return defineTool({
+    ...common(parts, true),
+    name,
+    description: `Get a prompt of the MCP server ${parts.name}, or list its prompts.`,
+    parameters,
+    jsonSchema: toJsonSchema(parameters),
+    execute: (params, context) =>
+      parts.server.run(context, async ({ connection }, options) => {
+        const about = resultParts('get_prompt', parts, context);
+        if (params.name === undefined) return listResult(await connection.prompts(options), about);
+        return await promptResult(await connection.getPrompt(params.name, params.arguments ?? {}, options), about);
+      }),
+  });
+}
+
+/** A server's word that something only reads counts where the owner says so. */
+function common(
+  { settings: { trusted, role, timeouts } }: ToolParts,
+  onlyReads: boolean,
+): { effect: EffectClass; role: 'owner' | 'trusted'; timeoutMs: number; untrusted: true } {
+  const { startSeconds, callSeconds } = timeouts;
+  return {
+    effect: trusted && onlyReads ? 'none' : 'effect',
+    role,
+    // The server's own deadlines come before it; a question in the middle of a call takes its time.
+    timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,
+    untrusted: true,
+  };
+}
+
+function resultParts(what: string, { name, keep }: ToolParts, context: ToolContext): ResultParts {
+  return { server: name, what, context, keep };
+}

@@ -1,0 +1,169 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { readBody, replyJson, startServer, type TestServer } from '../support/http.ts';
+import { mcpWorld, SECRET, server } from './mcp-world.ts';
+
+interface Asked {
+  readonly method: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: { id?: number; method?: string };
+}
+
+interface Remote {
+  readonly url: string;
+  readonly port: number;
+  readonly asked: readonly Asked[];
+  /** Answers before the usual ones; true: it has answered. */
+  intercept: (asked: Asked, response: ServerResponse) => boolean;
+}
+
+const TOOLS = [{ name: 'echo', description: 'Says it.', inputSchema: { type: 'object', properties: {} } }];
+
+/** A small server of the protocol that answers with plain JSON. */
+async function remote(): Promise<Remote & AsyncDisposable> {
+  const asked: Asked[] = [];
+  const http: TestServer = await startServer(async (request, response) => {
+    const text = await readBody(request);
+    const one = { method: request.method ?? '', headers: request.headers, body: text === '' ? {} : JSON.parse(text) };
+    asked.push(one);
+    if (self.intercept(one, response)) return;
+    const { id, method } = one.body;
+    const result = (value: object): void => replyJson(response, 200, { jsonrpc: '2.0', id, result: value });
+    if (one.method !== 'POST') response.writeHead(405).end();
+    else if (method === 'initialize') {
+      const serverInfo = { name: 'remote', version: '1' };
+      response.setHeader('mcp-session-id', `session-${asked.length}`);
+      result({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo });
+    } else if (method === 'tools/list') result({ tools: TOOLS });
+    else if (method === 'tools/call') result({ content: [{ type: 'text', text: 'said' }] });
+    else response.writeHead(202).end();
+  });
+  const self: Remote & AsyncDisposable = {
+    url: `${http.url}/mcp`,
+    port: http.port,
+    asked,
+    intercept: () => false,
+    [Symbol.asyncDispose]: () => http.close(),
+  };
+  return self;
+}
+
+const isCall = ({ body }: Asked): boolean => body.method === 'tools/call';
+
+describe('a remote server', () => {
+  test('gets its headers with every request, also under an address that is private', async () => {
+    await using there = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': 'its own key' } }) });
+    await world.room.test('far');
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+    expect(there.asked.map(({ headers }) => headers['x-key'])).toEqual(there.asked.map(() => 'its own key'));
+    expect(there.asked.find(isCall)?.headers).toMatchObject({ 'accept-encoding': 'identity' });
+    await world.room[Symbol.asyncDispose]();
+    expect(there.asked.at(-1)?.method).toBe('DELETE');
+  });
+
+  test('can not lead anywhere else with a redirect', async () => {
+    await using there = await remote();
+    await using trap = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': SECRET } }) });
+    await world.room.test('far');
+    there.intercept = (_asked, response) => {
+      response.writeHead(307, { location: trap.url }).end();
+      return true;
+    };
+    const { output, isError } = await world.call('mcp_far_echo');
+    expect(isError).toBe(true);
+    expect(output).toContain(`Redirect to ${trap.url} not followed`);
+    expect(trap.asked).toEqual([]);
+  });
+
+  test('that forgot us is greeted again, and the call is made once', async () => {
+    await using there = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await world.room.test('far');
+    const old = `session-${there.asked.findIndex(({ body }) => body.method === 'initialize') + 1}`;
+    let done = 0;
+    there.intercept = (asked, response) => {
+      if (asked.headers['mcp-session-id'] === old && asked.method === 'POST') {
+        replyJson(response, 404, { error: 'no such session' });
+        return true;
+      }
+      if (isCall(asked)) done += 1;
+      return false;
+    };
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+    expect(done).toBe(1);
+  });
+
+  test('that is gone for a while fails that call, and the next one works', async () => {
+    await using there = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await world.room.test('far');
+    there.intercept = (asked, response) => {
+      if (!isCall(asked)) return false;
+      response.socket?.destroy();
+      return true;
+    };
+    expect(await world.call('mcp_far_echo')).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('The MCP server far was lost while this ran'),
+    });
+    there.intercept = () => false;
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+  });
+
+  test('that says no in the words of the protocol is heard, and stays', async () => {
+    await using there = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await world.room.test('far');
+    there.intercept = (asked, response) => {
+      if (!isCall(asked)) return false;
+      const error = { code: -32_000, message: `no more today, says ${SECRET}` };
+      replyJson(response, 200, { jsonrpc: '2.0', id: asked.body.id, error });
+      return true;
+    };
+    const { output } = await world.call('mcp_far_echo');
+    expect(output).toBe('The MCP server far answered with an error: MCP error -32000: no more today, says [redacted].');
+    expect(world.room.list()).toMatchObject([{ state: 'running' }]);
+  });
+
+  test('with an answer that never ends is cut off', async () => {
+    await using there = await remote();
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await world.room.test('far');
+    there.intercept = (asked, response) => {
+      if (!isCall(asked)) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(100_000)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+      return true;
+    };
+    expect(await world.call('mcp_far_echo')).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('is longer than 5000000 bytes'),
+    });
+  });
+
+  test.each([
+    ['that wants other credentials', 401, 'it refused the credentials (HTTP 401): set the headers that it wants'],
+    ['that has no such page', 404, 'does not work: '],
+    ['that is broken', 500, 'does not work: '],
+  ])('%s says so', async (_what, status, sentence) => {
+    await using there = await remote();
+    there.intercept = (_asked, response) => {
+      response.writeHead(status).end('no');
+      return true;
+    };
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await expect(world.room.test('far')).rejects.toThrow(sentence);
+    expect(world.room.troubles()).toHaveLength(1);
+  });
+
+  test('is never where a cloud hands out credentials', async () => {
+    await using world = await mcpWorld({ cloud: server({ url: 'http://169.254.169.254/mcp' }) });
+    await expect(world.room.test('cloud')).rejects.toThrow('it is where a cloud hands out credentials');
+  });
+});

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { McpRoom, type RoomOptions } from '../../src/tools/mcp/room.ts';
+import type { McpSettings } from '../../src/tools/mcp/settings.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import { createStreamingFetch } from '../../src/security/stream-fetch.ts';
+import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { recordingLog, type LogLine } from '../support/recording-log.ts';
+import { tempFolder } from '../support/temp.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+export const SECRET = 'sk-very-secret-value';
+const FIXTURE = fileURLToPath(new URL('fixture-server.ts', import.meta.url));
+
+/** A server of the configuration; a test names what is different. */
+export function server(overrides: Partial<McpSettings> = {}): McpSettings {
+  return {
+    type: null,
+    args: [],
+    env: {},
+    cwd: null,
+    headers: {},
+    tools: ['*'],
+    role: 'owner',
+    trusted: false,
+    timeouts: { startSeconds: 20, callSeconds: 20 },
+    ...overrides,
+  };
+}
+
+/** The server of `fixture-server.ts`. */
+export function fixture(args: readonly string[] = [], overrides: Partial<McpSettings> = {}): McpSettings {
+  return server({ command: process.execPath, args: [FIXTURE, ...args], ...overrides });
+}
+
+/** A program in JavaScript as a server. */
+export function script(code: string, overrides: Partial<McpSettings> = {}): McpSettings {
+  return server({ command: process.execPath, args: ['--input-type=module', '-e', code], ...overrides });
+}
+
+/** The main file of a package's program. */
+export function programOf(name: string): string {
+  return fileURLToPath(new URL(`../../node_modules/${name}/dist/index.js`, import.meta.url));
+}
+
+export interface McpWorld extends AsyncDisposable {
+  readonly folder: string;
+  readonly pinsPath: string;
+  readonly log: readonly LogLine[];
+  readonly registry: ToolRegistry;
+  readonly room: McpRoom;
+  /** Calls a tool by its full name, as the owner. */
+  call(name: string, args?: unknown, context?: Partial<ToolContext>): Promise<ToolResult>;
+  /** Names of the tools that a model is shown. */
+  names(): readonly string[];
+  /** Ends the room and opens another on the same files. */
+  restart(servers?: Readonly<Record<string, McpSettings>>): Promise<void>;
+}
+
+export async function mcpWorld(
+  servers: Readonly<Record<string, McpSettings>>,
+  overrides: Partial<RoomOptions> = {},
+): Promise<McpWorld> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder()).path;
+  const log = recordingLog();
+  const pinsPath = join(folder, 'mcp-pins.json');
+  const open = async (used: Readonly<Record<string, McpSettings>>): Promise<[ToolRegistry, McpRoom]> => {
+    const redact = (text: string): string => text.replaceAll(SECRET, '[redacted]');
+    const registry = new ToolRegistry({
+      policy: { allow: ['*'], deny: [], guest: [] },
+      clock: systemClock,
+      redact,
+      maxOutput: 16_000,
+    });
+    const room = await McpRoom.open({
+      servers: used,
+      registry,
+      pins: { path: pinsPath, quarantine: join(folder, 'quarantine') },
+      environment: { PATH: process.env['PATH'] ?? '', HOME: folder },
+      workspace: folder,
+      version: '0.0.0',
+      fetchFor: ({ host }) =>
+        createStreamingFetch({
+          allowHosts: [host],
+          denyHosts: [],
+          clock: systemClock,
+          headersMs: 30_000,
+          maxBytes: 5_000_000,
+        }),
+      keep: async (_context, { mediaType }) => join(folder, mediaType.replace('/', '.')),
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      redact,
+      settleMs: 100,
+      ...overrides,
+    });
+    return [registry, room];
+  };
+  let [registry, room] = await open(servers);
+  stack.defer(() => room[Symbol.asyncDispose]());
+  const owned = stack.move();
+  return {
+    folder,
+    pinsPath,
+    log: log.lines,
+    get registry() {
+      return registry;
+    },
+    get room() {
+      return room;
+    },
+    call: (name, args = {}, context = {}) =>
+      registry.run({ name, arguments: JSON.stringify(args) }, testToolContext(context)),
+    names: () => registry.specs('owner').map(({ name }) => name),
+    async restart(used = servers) {
+      await room[Symbol.asyncDispose]();
+      [registry, room] = await open(used);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
