@@ -116,6 +116,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.defer(() => bus.close());
   const channels = createChannels(base, { bus, journal });
   stack.use(showTyping(base, channels, bus));
+  stack.use(channels.previews);
   const models = createModels(base);
   const { standard } = models;
   const closing = new AbortController();

@@ -29,6 +29,8 @@ export interface RunnerPorts extends TurnPorts {
   /** Puts what leaves a conversation into memory. */
   readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
+  /** Resolves when nothing that shows the answer while it is written is on its way any more. */
+  readonly settled: (turnId: string) => Promise<void>;
   readonly turnTimeoutMs: number;
   readonly whenBusy: 'steer' | 'queue' | 'interrupt';
 }
@@ -167,6 +169,7 @@ export class TurnRunner {
     const entries = session.turn(facts.turnId);
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
+    await this.#ports.settled(facts.turnId);
     const says = end.outcome === 'stopped' ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'

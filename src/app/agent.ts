@@ -164,6 +164,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       return prompts.tools(target, role);
     },
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
+    settled: (turnId) => channels.previews.settle(turnId),
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
     bursts: {

@@ -3,6 +3,7 @@ import { Delivery } from '../channels/delivery.ts';
 import { ChannelManager, type ChannelPeople } from '../channels/manager.ts';
 import { channelSource } from '../channels/registry.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
+import { Previews } from '../channels/preview.ts';
 import { startTyping } from '../channels/typing.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -12,6 +13,7 @@ export interface Channels {
   readonly terminal: TerminalChannel;
   readonly manager: ChannelManager;
   readonly delivery: Delivery;
+  readonly previews: Previews;
 }
 
 /** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
@@ -27,7 +29,15 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
     { bus, people: peopleOf(bus, journal), clock, random, log },
   );
   const delivery = new Delivery({ bus, outbox: journal.outbox, outlets: manager, clock, random, log });
-  return { terminal, manager, delivery };
+  const previews = new Previews({
+    bus,
+    ledger: journal.previews,
+    outlets: manager,
+    isShown: (channel) => config.channels[channel]?.stream ?? true,
+    clock,
+    log,
+  });
+  return { terminal, manager, delivery, previews };
 }
 
 function peopleOf(bus: MessageBus, { people, pairing }: Journal): ChannelPeople {

@@ -93,7 +93,9 @@ async function sendPart(
 ): Promise<Step> {
   const { id, chatId } = row.message;
   const { outbox, log } = ports;
-  const resend = part.state === 'sending' || part.state === 'uncertain';
+  const place = channel.edit === undefined ? null : part.platformId;
+  // Writing the same over a message once more does no harm.
+  const resend = place === null && (part.state === 'sending' || part.state === 'uncertain');
   if (resend && part.resends >= MAX_RESENDS) {
     return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
   }
@@ -101,9 +103,14 @@ async function sendPart(
   if (!open) return finished;
   let platformId: string;
   try {
-    ({ platformId } = await sendInTime(channel, outgoing(row, part, resend), ports));
+    ({ platformId } = await sendInTime(channel, outgoing(row, part, resend), ports, place));
   } catch (thrown) {
     ports.aborted.throwIfAborted();
+    if (place !== null && toSendError(thrown).failure === 'permanent') {
+      log.info('a message that was to be replaced is gone, sending it anew', { id, reason: errorMessage(thrown) });
+      await persist(() => outbox.forgetPlace(id, part.n), ports);
+      return again;
+    }
     return recordFailure({ row, part, failure: toSendError(thrown), failures }, ports);
   }
   await persist(() => outbox.delivered(id, part.n, platformId), ports);
@@ -161,10 +168,18 @@ function outgoing({ message, parts }: OutboundState, part: Part, resend: boolean
   };
 }
 
-async function sendInTime(channel: Channel, part: OutgoingPart, ports: PartPorts): Promise<{ platformId: string }> {
+/** `place`: the platform's message that it is written over. */
+async function sendInTime(
+  channel: Channel,
+  part: OutgoingPart,
+  ports: PartPorts,
+  place: string | null,
+): Promise<{ platformId: string }> {
   using limit = deadline(ports.clock, SEND_DEADLINE_MS, 'Sending');
   const signal = AbortSignal.any([ports.aborted, limit.signal]);
-  return await raceAbort(channel.send(part, signal), signal);
+  if (place === null || channel.edit === undefined) return await raceAbort(channel.send(part, signal), signal);
+  await raceAbort(channel.edit({ ...part, platformId: place }, signal), signal);
+  return { platformId: place };
 }
 
 function toSendError(thrown: unknown): SendError {

@@ -7,6 +7,7 @@ import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
+import { PreviewLedger } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { journalMigrations } from './schema.ts';
@@ -21,6 +22,7 @@ export interface Journal extends Disposable {
   readonly outbox: Outbox;
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
+  readonly previews: PreviewLedger;
   readonly approvals: ApprovalLedger;
   readonly asks: AskLedger;
   /** What an owner allowed for good. */
@@ -52,6 +54,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
+    previews: new PreviewLedger(shared),
     approvals: new ApprovalLedger({ ...shared, outbox }),
     asks: new AskLedger({ ...shared, outbox }),
     allowances: new Allowances(shared),

@@ -11,6 +11,7 @@ export interface Part {
   readonly n: number;
   readonly text: string;
   readonly state: PartState;
+  /** Of the platform's message; before it is delivered: of the one whose place it takes. */
   readonly platformId: string | null;
   /** 22 characters, the same at each attempt. */
   readonly nonce: string;
@@ -143,6 +144,14 @@ export class Outbox implements OutboxPort {
       );
       const rest = db.get("SELECT 1 AS one FROM parts WHERE outbound_id = ? AND state <> 'delivered' LIMIT 1", id);
       if (rest === undefined) this.#touch(id, "state = 'delivered', reason = NULL");
+    });
+  }
+
+  /** The message that this part was to take the place of is gone: it is sent as one of its own. */
+  forgetPlace(id: string, n: number): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run("UPDATE parts SET platform_id = NULL, state = 'pending' WHERE outbound_id = ? AND n = ?", id, n);
     });
   }
 

@@ -104,7 +104,7 @@ export class TelegramChannel implements Channel {
       const sent = await (file === undefined
         ? this.#sendText(api, part, signal)
         : sendFile(api, { ...addressOf(part), ...file }, forGrammy(signal)));
-      if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
+      this.#told(part);
       return { platformId: String(sent.message_id) };
     } catch (error) {
       throw toSendError(error);
@@ -123,10 +123,15 @@ export class TelegramChannel implements Channel {
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
     try {
-      await api.raw.editMessageText(message, forGrammy(signal));
+      await api.raw.editMessageText(message, forGrammy(signal)).catch(async (error: unknown) => {
+        if (!isMarkupRefused(error)) throw error;
+        const { parse_mode: _, ...plain } = message;
+        return await api.raw.editMessageText({ ...plain, text: plainText(part.text) }, forGrammy(signal));
+      });
     } catch (error) {
       if (!isUnchanged(error)) throw toSendError(error);
     }
+    this.#told(part);
   }
 
   async typing(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void> {
@@ -224,6 +229,11 @@ export class TelegramChannel implements Channel {
     if (drafts.length > 0) await context.accept(drafts);
     await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
     for (const id of pressed) void this.#confirmPress(id, context);
+  }
+
+  /** An answer is there: whoever asked may go on without a mention. */
+  #told(part: OutgoingPart): void {
+    if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
   }
 
   /** What is to be answered of what was read. */

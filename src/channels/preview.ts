@@ -1,0 +1,197 @@
+import type { MessageBus } from '../bus/bus.ts';
+import type { OutboundEvent } from '../bus/messages.ts';
+import { previewNonce, type PreviewLedger, type PreviewPlace } from '../journal/previews.ts';
+import { deadline, raceAbort, type Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import { SendError, type Channel } from './channel.ts';
+import type { Outlets } from './delivery-part.ts';
+
+/** What is written sooner is sent once, whole. */
+const FIRST_MS = 1_000;
+/** Between two edits; platforms allow about one a second. */
+const EDIT_MS = 1_200;
+const CALL_DEADLINE_MS = 10_000;
+
+interface Preview {
+  readonly turnId: string;
+  readonly place: PreviewPlace;
+  text: string;
+  /** What is being done, in one line; empty: the text is being written. */
+  status: string;
+  /** As it was sent last. */
+  shown: string;
+  platformId: string | undefined;
+  timer: Disposable | undefined;
+  /** The call under way. */
+  busy: Promise<void> | undefined;
+  /** Nothing is shown any more. */
+  over: boolean;
+  /** Not before, by `Clock.now`. */
+  notBefore: number;
+}
+
+export interface PreviewPorts {
+  readonly bus: Pick<MessageBus, 'listen'>;
+  readonly ledger: PreviewLedger;
+  readonly outlets: Pick<Outlets, 'outlet'>;
+  /** Whether a channel shows answers while they are written. */
+  readonly isShown: (channel: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Shows an answer while it is written: one message that grows by edits, at most one a second, with what a tool is doing
+ * as its last line. The answer takes its place in the end; until then it is in the journal, so that an answer after a
+ * crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
+ */
+export class Previews implements Disposable {
+  readonly #ports: PreviewPorts;
+  readonly #previews = new Map<string, Preview>();
+  readonly #listening: Disposable;
+
+  constructor(ports: PreviewPorts) {
+    this.#ports = ports;
+    this.#listening = ports.bus.listen((event) => this.#hear(event));
+  }
+
+  /** Resolves when nothing of a turn's preview is on its way any more, and nothing will be: its answer may follow. */
+  async settle(turnId: string): Promise<void> {
+    const preview = this.#previews.get(turnId);
+    if (preview === undefined) return;
+    this.#previews.delete(turnId);
+    preview.over = true;
+    preview.timer?.[Symbol.dispose]();
+    await preview.busy;
+  }
+
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]();
+    for (const preview of this.#previews.values()) {
+      preview.over = true;
+      preview.timer?.[Symbol.dispose]();
+    }
+    this.#previews.clear();
+  }
+
+  #hear(event: OutboundEvent): void {
+    const known = this.#previews.get(event.turnId);
+    switch (event.type) {
+      case 'text': {
+        const preview = known ?? this.#open(event);
+        if (preview === undefined) return;
+        preview.text = event.text;
+        preview.status = '';
+        this.#schedule(preview);
+        break;
+      }
+      case 'tool-start':
+      case 'tool-end':
+        if (known === undefined) return;
+        known.status = event.type === 'tool-start' ? event.title : '';
+        this.#schedule(known);
+        break;
+      default:
+    }
+  }
+
+  #open({ turnId, channel, chatId, threadId }: OutboundEvent): Preview | undefined {
+    const { ledger, clock, isShown } = this.#ports;
+    if (!isShown(channel) || this.#channel(channel)?.edit === undefined) return undefined;
+    const preview: Preview = {
+      turnId,
+      place: { channel, chatId, ...(threadId === undefined ? {} : { threadId }) },
+      text: '',
+      status: '',
+      shown: '',
+      platformId: ledger.platformId(turnId),
+      timer: undefined,
+      busy: undefined,
+      over: false,
+      notBefore: clock.now() + FIRST_MS,
+    };
+    this.#previews.set(turnId, preview);
+    return preview;
+  }
+
+  #schedule(preview: Preview): void {
+    const { clock } = this.#ports;
+    if (preview.over || preview.busy !== undefined || preview.timer !== undefined) return;
+    preview.timer = clock.timer(Math.max(0, preview.notBefore - clock.now()), () => {
+      preview.timer = undefined;
+      const before = preview.shown;
+      preview.busy = this.#show(preview).finally(() => {
+        preview.busy = undefined;
+        preview.notBefore = Math.max(preview.notBefore, clock.now() + EDIT_MS);
+        if (preview.shown !== before) this.#schedule(preview);
+      });
+    });
+  }
+
+  /** Never rejects. */
+  async #show(preview: Preview): Promise<void> {
+    const { log } = this.#ports;
+    const channel = this.#channel(preview.place.channel);
+    if (channel === undefined || preview.text.trim() === '') return;
+    const line = preview.status === '' ? '' : `\n\n_⋯ ${preview.status.replaceAll(/[_*`[\]<>]/gu, ' ')}_`;
+    // The beginning: what does not fit into one message comes with the answer.
+    const [text = ''] = channel.render(preview.text + line);
+    if (text === '' || text === preview.shown) return;
+    try {
+      await (preview.platformId === undefined
+        ? this.#begin(preview, channel, text)
+        : this.#edit(preview, channel, preview.platformId, text));
+      preview.shown = text;
+    } catch (error) {
+      log.debug('an answer could not be shown while it is written', { reason: errorMessage(error) });
+      const waitMs = error instanceof SendError ? error.retryAfterMs : undefined;
+      if (waitMs !== undefined) preview.notBefore = this.#ports.clock.now() + waitMs;
+      if (preview.platformId === undefined) preview.over = true;
+    }
+  }
+
+  async #begin(preview: Preview, channel: Channel, text: string): Promise<void> {
+    const { ledger } = this.#ports;
+    const { turnId } = preview;
+    if (!(await ledger.begin(turnId, preview.place))) throw new Error('it was begun before');
+    try {
+      const { platformId } = await this.#inTime((signal) => channel.send(this.#part(preview, text), signal));
+      preview.platformId = platformId;
+    } catch (error) {
+      // What may have arrived stays in the journal as that.
+      const isGone = error instanceof SendError && error.failure !== 'uncertain';
+      if (isGone) await ledger.failed(turnId, errorMessage(error));
+      throw error;
+    }
+    await ledger.sent(turnId, preview.platformId);
+  }
+
+  async #edit(preview: Preview, channel: Channel, platformId: string, text: string): Promise<void> {
+    await this.#inTime(async (signal) => channel.edit?.({ ...this.#part(preview, text), platformId }, signal));
+  }
+
+  #part({ turnId, place }: Preview, text: string): Parameters<Channel['send']>[0] {
+    const { chatId, threadId } = place;
+    return {
+      messageId: `${turnId}:preview`,
+      kind: 'part',
+      turnId,
+      chatId,
+      ...(threadId === undefined ? {} : { threadId }),
+      text,
+      media: [],
+      nonce: previewNonce(turnId),
+    };
+  }
+
+  async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    using limit = deadline(this.#ports.clock, CALL_DEADLINE_MS, 'Showing an answer');
+    return await raceAbort(work(limit.signal), limit.signal);
+  }
+
+  #channel(name: string): Channel | undefined {
+    const found = this.#ports.outlets.outlet(name);
+    return typeof found === 'string' ? undefined : found;
+  }
+}
