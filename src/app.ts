@@ -1,3 +1,4 @@
+import type { CommandTable } from './agent/commands/table.ts';
 import { HookRunner, type Hooks } from './agent/hooks.ts';
 import { recoverTurns } from './agent/recovery.ts';
 import { unifiedSession } from './agent/unified.ts';
@@ -8,6 +9,7 @@ import { createModels, fullName } from './app/models.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
 import { MessageBus } from './bus/bus.ts';
+import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
@@ -27,6 +29,12 @@ const clock = systemClock;
 const TURN_GRACE_MS = 3_000;
 const DELIVERY_GRACE_MS = 1_500;
 const RESTART_WAIT_MS = 1_000;
+
+/** Of everybody's commands, and of those for owners. */
+function menuOf(table: CommandTable): readonly MenuCommand[] {
+  const everybodys = new Set(table.of('guest').map(({ name }) => name));
+  return table.of('owner').map(({ name, description }) => ({ name, description, isOwners: !everybodys.has(name) }));
+}
 
 /** A plugin's hooks, named after it. */
 export interface HookSet {
@@ -153,7 +161,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { approvals, registry, requests } = agent;
   const model = fullName(standard);
   const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
-  await channels.manager.start();
+  await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   // The first message should not wait for what can be loaded now.
   Promise.all([

@@ -194,7 +194,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ prompt, memory: stores.memory, pairing, journal, audit: stores.audit, mcp }),
+    requests: createRequests({ bus, prompt, memory: stores.memory, pairing, journal, audit: stores.audit, mcp }),
     sandbox,
     archiving,
     mcp,

@@ -1,5 +1,6 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingDesk } from '../agent/commands/pair.ts';
+import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/store.ts';
@@ -12,13 +13,14 @@ export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
-  readonly journal: Pick<Journal, 'approvals' | 'allowances'>;
+  readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk'>;
+  readonly bus: Pick<MessageBus, 'inboundWritten' | 'outboundWritten'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
-export function createRequests({ prompt, memory, pairing, journal, audit, mcp }: RequestParts): RequestHandlers {
+export function createRequests({ bus, prompt, memory, pairing, journal, audit, mcp }: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
       turn: null,
@@ -86,6 +88,30 @@ export function createRequests({ prompt, memory, pairing, journal, audit, mcp }:
       await done(`mcp trust ${name}`);
       return await mcp.trust(name, hash);
     },
+    outboxList: async () => journal.desk.outbox(),
+    outboxRetry: async ({ id }) => {
+      await done(`outbox retry ${id}`);
+      if (!(await journal.desk.retry(id))) throw unknownMail(id, 'outbox');
+      bus.outboundWritten();
+      return null;
+    },
+    outboxDrop: async ({ id }) => {
+      await done(`outbox drop ${id}`);
+      if (!(await journal.desk.drop(id))) throw unknownMail(id, 'outbox');
+      return null;
+    },
+    inboxList: async () => journal.desk.inbox(),
+    inboxRetry: async ({ id }) => {
+      await done(`inbox retry ${id}`);
+      if (!(await journal.desk.readmit(id))) throw unknownMail(id, 'inbox');
+      bus.inboundWritten();
+      return null;
+    },
+    inboxDrop: async ({ id }) => {
+      await done(`inbox drop ${id}`);
+      if (!(await journal.desk.refuse(id))) throw unknownMail(id, 'inbox');
+      return null;
+    },
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();
       return audit.newest(
@@ -96,4 +122,9 @@ export function createRequests({ prompt, memory, pairing, journal, audit, mcp }:
       );
     },
   };
+}
+
+function unknownMail(id: string, where: 'inbox' | 'outbox'): AppError {
+  const given = JSON.stringify(id.slice(0, 80));
+  return new AppError('mail-unknown', `Nothing can be done about ${given}: assistant ${where} lists what is there.`);
 }

@@ -94,6 +94,11 @@ export class MessageBus {
     return this.#consume(this.#outbound, (after) => this.#outbox.page(after, PAGE));
   }
 
+  /** Somebody wrote inbound rows in a transaction of their own (a scheduled run): look again. */
+  inboundWritten(): void {
+    this.#inbound.wake();
+  }
+
   /** Somebody wrote outbound rows in a transaction of their own (closing a turn): look again. */
   outboundWritten(): void {
     this.#outbound.wake();

@@ -39,6 +39,14 @@ export interface Stranger {
   readonly chatId: string;
 }
 
+/** A command that people may send, for the platform's own menu. */
+export interface MenuCommand {
+  readonly name: string;
+  readonly description: string;
+  /** Only owners are shown it. */
+  readonly isOwners: boolean;
+}
+
 export interface ChannelContext {
   /**
    * Writes messages down, all in one transaction; resolves after the commit. Only then may the platform be told.
@@ -53,6 +61,8 @@ export interface ChannelContext {
   wake(chatId: string): void;
   /** The running channel can not go on by itself: it is disposed and, unless the error says otherwise, started again. */
   fail(error: ChannelError): void;
+  /** What the platform may show as a menu. */
+  readonly commands: readonly MenuCommand[];
   readonly clock: Clock;
   readonly log: Logger;
 }

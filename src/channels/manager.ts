@@ -6,7 +6,14 @@ import type { Random } from '../util/random.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { withoutInvisible } from '../security/invisible.ts';
 import { oneLine } from '../util/text.ts';
-import { ChannelError, type Channel, type ChannelContext, type ChannelHealth, type Stranger } from './channel.ts';
+import {
+  ChannelError,
+  type Channel,
+  type ChannelContext,
+  type ChannelHealth,
+  type MenuCommand,
+  type Stranger,
+} from './channel.ts';
 import type { Outlets } from './delivery-part.ts';
 
 const START_DEADLINE_MS = 30_000;
@@ -55,6 +62,7 @@ export class ChannelManager implements Outlets {
   readonly #listeners = new Set<(channel: string, chatId: string | undefined) => void>();
   readonly #stop = new AbortController();
   readonly #loops = new Set<Promise<void>>();
+  #commands: readonly MenuCommand[] = [];
 
   constructor(sources: readonly ChannelSource[], ports: ManagerPorts) {
     this.#ports = ports;
@@ -69,7 +77,8 @@ export class ChannelManager implements Outlets {
   }
 
   /** Starts all side by side; resolves when each runs, failed, or waits for another try. Never rejects. */
-  async start(): Promise<void> {
+  async start(commands: readonly MenuCommand[] = []): Promise<void> {
+    this.#commands = commands;
     await Promise.all(
       [...this.#channels.values()].map(
         (entry) =>
@@ -190,6 +199,7 @@ export class ChannelManager implements Outlets {
           log.error('a stranger could not be given a pairing code', { reason: errorMessage(error) });
         }
       },
+      commands: this.#commands,
       wake: (chatId) => this.#tell(source.name, chatId),
       fail: (error) => {
         if (!life.signal.aborted) entry.fail(error);

@@ -175,6 +175,43 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<id>', 'from the list')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./approvals.ts')).approvalsForgetCommand));
+  for (const [name, about] of [
+    ['outbox', 'what is on its way out, or did not get there'],
+    ['inbox', 'what came in and was not answered, or not yet'],
+  ] as const) {
+    const mail = program.command(name).description(about);
+    const load = async () => await import('./mail.ts');
+    mail
+      .command('list', { isDefault: true })
+      .description(`list ${about}`)
+      .option('--json', 'as JSON')
+      .action(
+        action(async () => {
+          const { outboxListCommand, inboxListCommand } = await load();
+          return name === 'outbox' ? outboxListCommand : inboxListCommand;
+        }),
+      );
+    mail
+      .command('retry')
+      .description(name === 'outbox' ? 'send it again' : 'let it be answered after all')
+      .argument('<id>', 'from the list')
+      .option('--json', 'as JSON')
+      .action(
+        action(async () =>
+          (await load()).mailCommand(`${name}Retry`, name === 'outbox' ? 'It is sent again.' : 'It gets a turn.'),
+        ),
+      );
+    mail
+      .command('drop')
+      .description(name === 'outbox' ? 'do not send it' : 'do not answer it')
+      .argument('<id>', 'from the list')
+      .option('--json', 'as JSON')
+      .action(
+        action(async () =>
+          (await load()).mailCommand(`${name}Drop`, name === 'outbox' ? 'It is not sent.' : 'It is not answered.'),
+        ),
+      );
+  }
   program
     .command('audit')
     .description('who wanted what, and what was decided about it')

@@ -26,6 +26,16 @@ export const requestParams = {
   mcpTest: z.object({ name: z.string() }),
   /** Takes what it offers now as agreed, if that is what `hash` of a test names; `mcp-changed` when it is not. */
   mcpTrust: z.object({ name: z.string(), hash: z.string() }),
+  /** What is on its way out, or did not get there. */
+  outboxList: z.object({}),
+  /** Sends one again, or gives it up; `mail-unknown` when nothing can be done about it. */
+  outboxRetry: z.object({ id: z.string() }),
+  outboxDrop: z.object({ id: z.string() }),
+  /** What came in and was not answered, or not yet. */
+  inboxList: z.object({}),
+  /** Lets one that was given up or refused have a turn, or refuses one that waits; `mail-unknown` as above. */
+  inboxRetry: z.object({ id: z.string() }),
+  inboxDrop: z.object({ id: z.string() }),
   /** What was allowed, approved and refused, newest first. */
   audit: z.object({
     count: z.int().min(1).max(10_000),
@@ -50,6 +60,12 @@ interface RequestResults {
   readonly mcpList: readonly McpServerInfo[];
   readonly mcpTest: McpServerReport;
   readonly mcpTrust: McpDifference;
+  readonly outboxList: readonly (MailItem & { readonly kind: string; readonly attempts: number })[];
+  readonly outboxRetry: null;
+  readonly outboxDrop: null;
+  readonly inboxList: readonly (MailItem & { readonly who: string })[];
+  readonly inboxRetry: null;
+  readonly inboxDrop: null;
   readonly audit: readonly AuditedDecision[];
 }
 
@@ -164,6 +180,18 @@ export interface McpServerReport extends McpServerInfo {
   readonly hash: string;
 }
 
+interface MailItem {
+  readonly id: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly state: string;
+  readonly reason: string | null;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** Its beginning, on one line. */
+  readonly text: string;
+}
+
 interface AuditedDecision {
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -194,6 +222,12 @@ export const REQUEST_NAMES = [
   'mcpList',
   'mcpTest',
   'mcpTrust',
+  'outboxList',
+  'outboxRetry',
+  'outboxDrop',
+  'inboxList',
+  'inboxRetry',
+  'inboxDrop',
   'audit',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 

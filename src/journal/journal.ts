@@ -5,6 +5,7 @@ import { Allowances } from './allowances.ts';
 import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
+import { MailDesk } from './desk.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewLedger } from './previews.ts';
@@ -22,6 +23,7 @@ export interface Journal extends Disposable {
   readonly outbox: Outbox;
   readonly usage: UsageLedger;
   readonly settings: SessionSettings;
+  readonly desk: MailDesk;
   readonly previews: PreviewLedger;
   readonly approvals: ApprovalLedger;
   readonly asks: AskLedger;
@@ -54,6 +56,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
+    desk: new MailDesk(shared),
     previews: new PreviewLedger(shared),
     approvals: new ApprovalLedger({ ...shared, outbox }),
     asks: new AskLedger({ ...shared, outbox }),

@@ -16,7 +16,7 @@ function read(message: Fields, access: Partial<ReadingContext['access']> = {}, k
   };
   const context: ReadingContext = {
     channel: 'telegram',
-    me: { id: 99, username: 'test_bot', first_name: 'Jeeves' },
+    me: { id: 99, username: 'test_bot', first_name: 'Jeeves', can_read_all_group_messages: false },
     access: {
       allowFrom: ['7', '8'],
       owners: ['7'],

@@ -18,6 +18,7 @@ import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
 import { readUpdate, type Reading } from './inbound.ts';
+import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
 import { pollUpdates } from './poll.ts';
@@ -75,8 +76,13 @@ export class TelegramChannel implements Channel {
       this.#connection = connection;
       this.#health = this.#running(undefined);
       this.#warnOfNames(context);
+      this.#hintAtPrivacy(me, context);
       const stop = new AbortController();
-      const polling = this.#poll(connection, AbortSignal.any([signal, stop.signal]));
+      const until = AbortSignal.any([signal, stop.signal]);
+      const polling = this.#poll(connection, until);
+      const { owners, allowFrom } = this.#options;
+      const menu = { commands: context.commands, owners: owners.length > 0 ? owners : allowFrom, log: context.log };
+      if (context.commands.length > 0) void showMenu(api, menu, forGrammy(until));
       return {
         [Symbol.asyncDispose]: async () => {
           stop.abort();
@@ -287,6 +293,14 @@ export class TelegramChannel implements Channel {
   #warnOfNames({ log }: ChannelContext): void {
     const trouble = this.#nameTrouble();
     if (trouble !== undefined) log.warn(trouble);
+  }
+
+  /** In privacy mode a bot is not sent what does not mean it, so it can neither read along nor be open. */
+  #hintAtPrivacy({ can_read_all_group_messages: readsAll }: BotAccount, { log }: ChannelContext): void {
+    if (this.#options.groups.policy !== 'open' || readsAll) return;
+    log.warn(
+      `channels.${this.name}.groups.policy is "open", but Telegram sends this bot only what means it: switch its privacy mode off at @BotFather (/setprivacy), then add it to the group again.`,
+    );
   }
 
   /** Names can be given up and taken by somebody else, so only numbers let people in. */

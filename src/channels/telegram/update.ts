@@ -104,6 +104,7 @@ export const botAccount = z.object({
   id: z.number(),
   username: z.string().default(''),
   first_name: z.string().default(''),
+  can_read_all_group_messages: z.boolean().default(false),
 });
 
 export type BotAccount = z.output<typeof botAccount>;
