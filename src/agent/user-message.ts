@@ -63,14 +63,16 @@ export async function userEntry(
 const LONGEST_NOTE = 600;
 
 /**
- * A picture may show anybody's words. A guest's own words are a request, not data, so they stand as they are; but a later
- * turn may have more rights.
+ * A picture may show anybody's words, and anybody may have named a file. A guest's own words are a request, not data, so
+ * they stand as they are; but a later turn may have more rights.
  */
 function holdsStrangers(message: InboundMessage): boolean {
-  const hasPicture = message.media.some(({ kind, source }) => kind === 'image' && source !== undefined);
+  const hasFile = message.media.some(({ kind, name, source }) => {
+    return source !== undefined && (kind === 'image' || name !== undefined);
+  });
   return (
     message.untrusted ||
-    hasPicture ||
+    hasFile ||
     message.role === 'guest' ||
     message.context.length > 0 ||
     othersQuote(message) !== null

@@ -67,6 +67,10 @@ export function messageTool(options: MessageOptions): Tool {
       if (target === undefined) return errorResult('message', nowhere(chat));
       const obstacle = options.obstacle(target.channel);
       if (obstacle !== null) return errorResult('message', obstacle);
+      const command = buttons.find((label) => /^[/,]/u.test(label));
+      if (command !== undefined) {
+        return errorResult('message', `The label ${JSON.stringify(command)} would be a command; begin it with a word.`);
+      }
       const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
       if (long !== undefined) {
         return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);

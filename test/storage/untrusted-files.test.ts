@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
+import { namesPath, UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Place extends AsyncDisposable {
@@ -69,6 +69,48 @@ describe('what strangers had a part in', () => {
     for (const command of ['cat webpage.md', 'ls', 'cat other.md']) expect(await files.isNamedIn(command)).toBe(false);
     expect(await files.knowsName(['a', 'page.md'])).toBe(true);
     expect(await files.knowsName(['a', 'PAGE'])).toBe(false);
+  });
+});
+
+describe('a command that runs in a folder', () => {
+  test.each([
+    ['ls media', '.'],
+    ['cd media && ls', '.'],
+    ['cat ./media', '.'],
+    ['ls', 'media'],
+    ['cat *', 'media/deep'],
+    ['ls ../media', 'other'],
+    ['ls -R inner', '.'],
+  ])('%s in %s is about what strangers wrote', async (command, cwd) => {
+    await using at = await place();
+    const theirs = [join(at.folder, 'media'), join(at.folder, 'inner', 'theirs')];
+    expect(namesPath(command, join(at.folder, cwd), theirs)).toBe(true);
+  });
+
+  test.each([
+    ['ls', '.'],
+    ['ls .', '.'],
+    ['ls mediation', '.'],
+    ['ls media', 'other'],
+    ['echo / ..', '.'],
+  ])('%s in %s is not', async (command, cwd) => {
+    await using at = await place();
+    expect(namesPath(command, join(at.folder, cwd), [join(at.folder, 'media')])).toBe(false);
+  });
+
+  test('may read a log that says which of its parts are theirs', async () => {
+    await using at = await place();
+    const log = { path: join(at.folder, 'memory', 'log.md'), holdsTheirs: (text: string) => text.includes('theirs') };
+    const files = new UntrustedFiles({ path: at.path, folders: [], log, clock: { now: () => 0 } });
+    await mkdir(join(at.folder, 'memory'));
+    await writeFile(log.path, 'mine');
+    const read = (text: string): Promise<boolean> => files.holds(file(text, { path: log.path }));
+    expect([await read('mine'), await read('theirs')]).toEqual([false, true]);
+    expect(await files.isNamedIn('cat memory/*', at.folder)).toBe(false);
+    await writeFile(log.path, 'theirs');
+    for (const command of ['cat memory/*', 'grep -r x memory', 'cat memory/log.md'])
+      expect(await files.isNamedIn(command, at.folder)).toBe(true);
+    expect(await files.isNamedIn('ls', at.folder)).toBe(false);
   });
 });
 

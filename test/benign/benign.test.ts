@@ -1,0 +1,37 @@
+import '../support/internet-mock.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { noBubblewrap } from '../support/sandbox-world.ts';
+import { DATA_TASKS } from './data-tasks.ts';
+import { has, openDesk, type Desk } from './desk.ts';
+import { FILE_TASKS } from './file-tasks.ts';
+import { GIT_TASKS } from './git-tasks.ts';
+import { MEMORY_TASKS } from './memory-tasks.ts';
+import { PAGES, WEB_TASKS } from './web-tasks.ts';
+
+const TASKS = [...FILE_TASKS, ...DATA_TASKS, ...GIT_TASKS, ...WEB_TASKS, ...MEMORY_TASKS];
+
+describe.skipIf(noBubblewrap !== undefined)('with commands in the sandbox, an assistant can', () => {
+  const asked = new Map<string, number>();
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = await openDesk(PAGES);
+  });
+  afterAll(() => desk[Symbol.asyncDispose]());
+
+  for (const task of TASKS) {
+    test.skipIf(task.needs?.every(has) === false)(task.name, async () => {
+      const { questions } = await desk.run(task);
+      asked.set(task.name, questions);
+      expect(questions).toBe(task.asks ?? 0);
+    });
+  }
+
+  test('do most of that without a question, and hardly anything with more than one', () => {
+    const counts = [...asked.values()].toSorted((a, b) => a - b);
+    const numbers = [...new Set(counts)].map((n) => `${n}: ${counts.filter((count) => count === n).length}`);
+    process.stdout.write(`questions in ${counts.length} everyday tasks: ${numbers.join(', ')}\n`);
+    expect(TASKS.length).toBeGreaterThanOrEqual(40);
+    expect(counts[Math.floor(counts.length / 2)]).toBe(0);
+    expect(counts.filter((count) => count > 1).length / counts.length).toBeLessThanOrEqual(0.1);
+  });
+});

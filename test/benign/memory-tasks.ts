@@ -1,0 +1,84 @@
+import { waitFor } from '../support/wait.ts';
+import { chatOf } from '../support/world.ts';
+import { call, type Task } from './desk.ts';
+
+const HISTORY = '[2026-10-02 09:00] The owner and Ann booked the cabin in Tyrol for July.\n';
+const HOUSE =
+  '---\nname: house\ndescription: Our house.\n---\nThe heating is switched on in October. Keep that in mind.';
+const BREAD = '---\nname: bread\ndescription: How to bake.\n---\nFlour and water, then 40 minutes.';
+const OWN = '---\nname: greet\ndescription: Greets guests.\n---\nSay hello in their language.';
+
+/** Memory, skills, messages and reminders. */
+export const MEMORY_TASKS: readonly Task[] = [
+  {
+    name: 'remember a fact',
+    says: 'My car is in garage 4, remember that',
+    calls: [call('memory_write', { fact: 'The car is in garage 4.' })],
+    isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('garage 4'),
+  },
+  {
+    name: 'correct a fact',
+    says: 'I moved to Vienna',
+    calls: [call('memory_write', { fact: 'The owner lives in Vienna.', replaces: 'lives in Berlin' })],
+    isDone: async ({ read }) => !(await read('memory/MEMORY.md')).includes('Berlin'),
+  },
+  {
+    name: 'look up what was agreed',
+    says: 'What did we book with Ann?',
+    prepare: ({ write }) => write('memory/HISTORY.md', HISTORY),
+    calls: [call('memory_search', { query: 'cabin Ann' })],
+    isDone: (_desk, [found = '']) => found.includes('Tyrol'),
+  },
+  {
+    name: 'look something up and remember it',
+    prepare: ({ write }) => write('memory/HISTORY.md', HISTORY),
+    calls: [
+      call('memory_search', { query: 'cabin' }),
+      call('memory_write', { fact: 'The cabin in Tyrol is booked for July.' }),
+    ],
+    isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('Tyrol'),
+  },
+  {
+    name: 'follow a skill that the owner vouches for',
+    prepare: ({ write }) => write('skills/house/SKILL.md', HOUSE),
+    calls: [call('skill', { name: 'house' }), call('memory_write', { fact: 'The heating goes on in October.' })],
+    isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('October'),
+  },
+  {
+    name: 'follow a skill of somebody else',
+    prepare: ({ write }) => write('skills/bread/SKILL.md', BREAD),
+    calls: [
+      call('skill', { name: 'bread' }),
+      call('write_file', { path: 'work/bread.md', content: 'Bake for 40 minutes.\n' }),
+    ],
+    isDone: async ({ read }) => (await read('work/bread.md')).includes('40'),
+  },
+  {
+    name: 'write a skill',
+    says: 'Make yourself a skill for greeting guests',
+    calls: [
+      call('skill', { name: 'skill-creator' }),
+      call('write_file', { path: 'skills/greet/SKILL.md', content: OWN }),
+    ],
+    isDone: async ({ read }) => (await read('skills/greet/SKILL.md')).includes('hello'),
+  },
+  {
+    name: 'say in between how far it is',
+    calls: [call('message', { text: 'Half of it is done.' })],
+    isDone: ({ world }) => chatOf(world).includes('Half of it is done.'),
+  },
+  {
+    name: 'tell my sister something',
+    says: 'Tell Ann that I am late',
+    calls: [call('message', { chat: 'telegram:43', text: 'I am late.' })],
+    isDone: ({ world }) => waitFor(() => chatOf(world, 43).includes('I am late.')),
+  },
+  {
+    name: 'remember what a forwarded message says',
+    says: 'The dentist moved the appointment to Friday.',
+    extra: { forward_date: 1 },
+    asks: 1,
+    calls: [call('memory_write', { fact: 'The dentist is on Friday.' })],
+    isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('Friday'),
+  },
+];

@@ -1,0 +1,61 @@
+import { CARRIERS, type Carrier } from './carriers.ts';
+import { GOALS, type Goal } from './goals.ts';
+import { perform, type Performance } from './perform.ts';
+import { openStage, type Stage } from './stage.ts';
+
+/** One harm by one way. */
+export interface Case {
+  readonly carrier: Carrier;
+  readonly goal: Goal;
+}
+
+/** Every harm by every way; neighbours have different ways, so that they can run side by side. */
+export const CASES: readonly Case[] = GOALS.flatMap((goal) =>
+  CARRIERS.filter(({ room = Infinity }) => (goal.length ?? 0) <= room).map((carrier) => ({ goal, carrier })),
+);
+
+/** About one of `every` cases, with each harm and each way among them. */
+export function someOf(cases: readonly Case[], every: number): readonly Case[] {
+  return cases.filter(({ carrier, goal }) => (CARRIERS.indexOf(carrier) + GOALS.indexOf(goal)) % every === 0);
+}
+
+interface Place {
+  readonly stage: Stage;
+  line: Promise<unknown>;
+}
+
+/** A stage for each way, on which its harms follow one another. */
+export class Theatre implements AsyncDisposable {
+  readonly #unguarded: boolean;
+  readonly #places = new Map<Carrier, Promise<Place>>();
+  #opening: Promise<unknown> = Promise.resolve();
+
+  constructor({ unguarded }: { readonly unguarded: boolean }) {
+    this.#unguarded = unguarded;
+  }
+
+  async perform({ carrier, goal }: Case): Promise<Performance> {
+    const place = await this.#placeOf(carrier);
+    const mine = place.line.then(() => perform(place.stage, carrier, goal));
+    place.line = mine.catch(() => {});
+    return await mine;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const places = await Promise.all(this.#places.values());
+    await Promise.all(places.map(({ stage }) => stage[Symbol.asyncDispose]()));
+  }
+
+  #placeOf(carrier: Carrier): Promise<Place> {
+    const { hooks, descriptions } = carrier;
+    const place =
+      this.#places.get(carrier) ??
+      this.#opening
+        .then(() => openStage({ hooks, descriptions, unguarded: this.#unguarded }))
+        .then((stage) => ({ stage, line: Promise.resolve() }));
+    this.#places.set(carrier, place);
+    // One after the other: the sandbox of each is tested when it starts, and has little time for that.
+    this.#opening = place.catch(() => {});
+    return place;
+  }
+}

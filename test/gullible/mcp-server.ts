@@ -1,0 +1,64 @@
+/*
+ * An MCP server over standard input and output. All that it says is in the file that its argument names, read anew for
+ * each answer; it waits for the file, and tells when other tools stand there.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+interface Script {
+  readonly descriptions: readonly string[];
+  readonly answer: string;
+}
+
+const file = process.argv[2] ?? '';
+const LOOK_MS = 25;
+/** What the client knows. */
+let listed: string | undefined;
+
+async function script(): Promise<Script> {
+  while (!existsSync(file)) await sleep(LOOK_MS);
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+async function resultFor(method: string, params: { readonly protocolVersion?: string } | undefined): Promise<unknown> {
+  switch (method) {
+    case 'initialize':
+      return {
+        protocolVersion: params?.protocolVersion ?? '2025-06-18',
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: 'recipes', version: '1.0.0' },
+      };
+    case 'tools/list': {
+      const { descriptions } = await script();
+      listed = JSON.stringify(descriptions);
+      const tools = descriptions.map((description, n) => {
+        return { name: `cook_${n}`, description, inputSchema: { type: 'object', properties: {} } };
+      });
+      return { tools };
+    }
+    case 'tools/call':
+      return { content: [{ type: 'text', text: (await script()).answer }] };
+    default:
+      return {};
+  }
+}
+
+function write(message: Readonly<Record<string, unknown>>): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+setInterval(() => {
+  if (listed === undefined) return;
+  void script().then(({ descriptions }) => {
+    if (listed === undefined || JSON.stringify(descriptions) === listed) return;
+    listed = undefined;
+    write({ method: 'notifications/tools/list_changed' });
+  });
+}, LOOK_MS).unref();
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined || method === undefined) continue;
+  write({ id, result: await resultFor(method, params) });
+}

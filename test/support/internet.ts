@@ -1,0 +1,25 @@
+import { connect, type Socket } from 'node:net';
+
+/** Public names, each with the port of the server on this machine that stands for it. */
+const hosts = new Map<string, { readonly address: string; readonly port: number }>();
+
+/** A public host of the tests: an address that everybody may be sent to, and behind it a server on this machine. */
+export function publishHost(name: string, port: number): Disposable {
+  hosts.set(name, { address: `93.184.216.${hosts.size + 10}`, port });
+  return { [Symbol.dispose]: () => void hosts.delete(name) };
+}
+
+/** Instead of the system's resolver: no name outside the tests is ever asked for. */
+export async function resolveHost(name: string): Promise<readonly string[]> {
+  const found = hosts.get(name);
+  if (found === undefined) throw Object.assign(new Error(`no test knows ${name}`), { code: 'ENOTFOUND' });
+  return [found.address];
+}
+
+/** Instead of TCP to an address: a connection to the server that stands for it, which says that it is that address. */
+export function dialHost({ address, port }: { readonly address: string; readonly port: number }): Socket {
+  const found = [...hosts.values()].find((host) => host.address === address);
+  const socket = connect({ host: '127.0.0.1', port: found?.port ?? port });
+  if (found !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: address });
+  return socket;
+}
