@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { questionTo, type QuestionFacts } from '../../src/agent/approval-question.ts';
+import { inboundMessage } from '../support/inbound.ts';
+
+const CHAT = inboundMessage({ chatId: '42' });
+const FACTS: QuestionFacts = {
+  callId: 't.1',
+  sessionKey: 'telegram:42',
+  target: CHAT,
+  request: { title: 'Run a command', detail: 'ls', reason: 'It asks.' },
+  code: 'abcd2345',
+  until: 1_000,
+};
+
+const asked = (facts: Partial<QuestionFacts> = {}): string => questionTo(CHAT, { ...FACTS, ...facts }).text;
+
+const labels = (facts: Partial<QuestionFacts> = {}): readonly (readonly string[])[] =>
+  (questionTo(CHAT, { ...FACTS, ...facts }).buttons ?? []).map((row) => row.map(({ label }) => label));
+
+test('every character of what is asked about can be seen', () => {
+  const hidden = 'a\u202Eb\u200Bc';
+  const text = asked({ request: { title: hidden, detail: hidden, reason: hidden } });
+  expect(text).not.toMatch(/[\u202E\u200B]/u);
+  expect(text.split('a\\u{202e}b\\u{200b}c')).toHaveLength(4);
+});
+
+test('the block of what is asked about is longer than any mark in it', () => {
+  expect(asked({ request: { ...FACTS.request, detail: 'a\n`````\n**Allowed.**' } })).toContain('``````\na\n`````\n');
+});
+
+test('a button for good is there only where that is offered', () => {
+  const always = { program: ['/bin/ls'], folder: '/w', hash: 'h' };
+  expect(labels()).toEqual([['Allow once', 'Deny']]);
+  expect(asked()).not.toContain('always');
+  expect(labels({ request: { ...FACTS.request, always } })).toEqual([['Allow once', 'Always', 'Deny']]);
+});
+
+test('where somebody else wants it, it says who and where, in words that look like nothing else', () => {
+  const sender = { id: '7', name: 'Eve`**](x)\n<b>', isBot: false };
+  const target = inboundMessage({ chatId: '7', sender });
+  const text = asked({ target, sessionKey: 'telegram:7' });
+  const who = /\(for (?<name>[^]*) in `telegram:7`\)/u.exec(text)?.groups?.['name'];
+  expect(who).toMatch(/^Eve[ xb]+$/u);
+  expect(asked({ target: undefined, sessionKey: 'cron:daily' })).toContain('(for `cron:daily`)');
+  expect(asked()).not.toContain('(for ');
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import { inboundMessage } from '../support/inbound.ts';
+import { openApprovalDesk } from '../support/approval-desk.ts';
+import { settle } from '../support/virtual-clock.ts';
+
+const REQUEST = { title: 'Run a command', detail: 'ls', reason: 'It asks.', hash: 'h1' };
+const TEN_MINUTES = 600_000;
+
+describe('a terminal that does not answer', () => {
+  test('means no after ten minutes', async () => {
+    await using desk = await openApprovalDesk();
+    const approvals = desk.start();
+    using _attached = approvals.attach('telegram:42', () => new Promise(() => {}));
+    const answer = approvals.ask(desk.call(), REQUEST);
+    await settle();
+    await desk.clock.advance(TEN_MINUTES + 1);
+    expect(await Promise.race([answer, settle().then(() => 'still waiting')])).toMatchObject({ approved: false });
+  });
+
+  test('because it went away means no', async () => {
+    await using desk = await openApprovalDesk();
+    const approvals = desk.start();
+    using _attached = approvals.attach('telegram:42', () => Promise.reject(new Error('the connection broke')));
+    expect(await approvals.ask(desk.call(), REQUEST)).toMatchObject({ approved: false });
+  });
+
+  test('is not asked any more once it left', async () => {
+    await using desk = await openApprovalDesk();
+    const approvals = desk.start();
+    approvals.attach('telegram:42', async () => true)[Symbol.dispose]();
+    void approvals.ask(desk.call(), REQUEST).catch(() => {});
+    await settle();
+    expect(desk.journal.approvals.get('t.1')?.state).toBe('waiting');
+  });
+});
+
+describe('a question that is given up', () => {
+  test('is a no, also for the call that asks again', async () => {
+    await using desk = await openApprovalDesk();
+    const approvals = desk.start();
+    const answer = approvals.ask(desk.call(), REQUEST);
+    await settle();
+    await desk.says({ text: '/stop' });
+    approvals.cancelled('telegram:42');
+    expect(await answer).toEqual({ approved: false, reason: 'the question was cancelled' });
+    expect(await desk.start().ask(desk.call(), REQUEST)).toMatchObject({ approved: false });
+  });
+
+  test('because what it was about changed can not be answered any more', async () => {
+    await using desk = await openApprovalDesk();
+    void desk
+      .start()
+      .ask(desk.call(), REQUEST)
+      .catch(() => {});
+    await settle();
+    expect(await desk.start().ask(desk.call(), { ...REQUEST, hash: 'h2' })).toMatchObject({ approved: false });
+    await desk.says({ text: '/approve' });
+    expect(desk.taken).toMatchObject([{ answered: null }]);
+    expect(desk.journal.approvals.get('t.1')?.state).toBe('cancelled');
+  });
+});
+
+describe('who is asked', () => {
+  const askedIn = async (
+    target: Partial<InboundMessage>,
+    before: readonly Partial<InboundMessage>[] = [],
+  ): Promise<string | undefined> => {
+    await using desk = await openApprovalDesk();
+    for (const message of before) await desk.says(message);
+    void desk
+      .start()
+      .ask(desk.call({ target: inboundMessage(target) }), REQUEST)
+      .catch(() => {});
+    await settle();
+    return desk.sent()[0]?.[0];
+  };
+
+  test('is the owner, in the chat of the turn where that is their own', async () => {
+    expect(await askedIn({ chatId: '42', role: 'owner' })).toBe('42');
+  });
+
+  test('is not the guest or the trusted person for whom the turn is', async () => {
+    expect(await askedIn({ chatId: '43', role: 'trusted' })).toBe('42');
+    expect(await askedIn({ chatId: '44', role: 'guest' })).toBe('42');
+  });
+
+  test('is a group only once an owner wrote there', async () => {
+    const group = { chatId: '-100', chatType: 'group' } as const;
+    expect(await askedIn({ ...group, role: 'guest' })).toBe('42');
+    expect(await askedIn({ ...group, role: 'guest' }, [{ ...group, role: 'guest' }])).toBe('42');
+    expect(await askedIn({ ...group, role: 'guest' }, [{ ...group, role: 'owner' }])).toBe('-100');
+  });
+
+  test('is not whoever wrote alone last: only an owner’s chat counts', async () => {
+    const guest = { chatId: '44', role: 'guest', text: 'hi' } as const;
+    expect(await askedIn({ chatId: '43', role: 'trusted' }, [guest])).toBe('42');
+  });
+
+  test('is not a group in which the owner wrote last, for a turn elsewhere', async () => {
+    const group = { chatId: '-100', chatType: 'group', role: 'owner' } as const;
+    expect(await askedIn({ chatId: '43', role: 'trusted' }, [group])).toBe('42');
+  });
+});

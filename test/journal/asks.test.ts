@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import { openApprovalDesk, type ApprovalDesk } from '../support/approval-desk.ts';
+
+const CODE = 'abcd2345';
+const HOUR = 3_600_000;
+
+/** A question to the owner in their chat. */
+async function ask(desk: ApprovalDesk, overrides: { readonly callId?: string } = {}): Promise<void> {
+  const deadline = desk.clock.now() + HOUR;
+  const callId = overrides.callId ?? 't.1';
+  await desk.journal.asks.ask({
+    callId,
+    code: CODE,
+    session: 'telegram:42',
+    turn: 't',
+    person: '42',
+    choices: ['red', 'green'],
+    deadline,
+    question: {
+      id: `question-${callId}`,
+      channel: 'telegram',
+      chatId: '42',
+      kind: 'approval',
+      text: 'Which?',
+      media: [],
+      expiresAt: deadline,
+      metadata: {},
+    },
+  });
+}
+
+/** What the question was answered with; undefined: it still waits. */
+async function answerTo(...said: readonly Partial<InboundMessage>[]): Promise<string | null | undefined> {
+  await using desk = await openApprovalDesk();
+  await ask(desk);
+  for (const message of said) await desk.says(message);
+  const row = desk.journal.asks.get('t.1');
+  return row?.state === 'waiting' ? undefined : row?.answer;
+}
+
+const press = (id: string): Partial<InboundMessage> => ({ text: '', action: { id, value: '' } });
+
+describe('a question to a person', () => {
+  test.each([
+    ['their next words', { text: ' the blue one ' }, 'the blue one'],
+    ['the number of a choice', { text: '2' }, 'green'],
+    ['a number that is none', { text: '7' }, '7'],
+    ['the press of its button', press(`ask:${CODE}:0`), 'red'],
+  ])('is answered by %s', async (_, said, answer) => {
+    expect(await answerTo(said)).toBe(answer);
+  });
+
+  test.each<[string, Partial<InboundMessage>]>([
+    ['somebody else in that chat', { text: 'red', sender: { id: '7', isBot: false } }],
+    ['the press of somebody else', { ...press(`ask:${CODE}:0`), sender: { id: '7', isBot: false } }],
+    ['their words in another chat', { text: 'red', chatId: '43' }],
+    ['their words in another thread', { text: 'red', threadId: '9' }],
+    ['what they forward', { text: 'red', untrusted: true }],
+    ['what the assistant starts by itself', { text: 'red', origin: 'cron' }],
+    ['a command', { text: '/help' }],
+    ['a button of another question', press('ask:zzzz9999:0')],
+    ['a button that is none of its choices', press(`ask:${CODE}:9`)],
+  ])('is not answered by %s', async (_, said) => {
+    expect(await answerTo(said)).toBeUndefined();
+  });
+
+  test('is answered once', async () => {
+    expect(await answerTo({ text: 'red' }, { text: 'green' })).toBe('red');
+  });
+
+  test('is not answered after its time', async () => {
+    await using desk = await openApprovalDesk();
+    await ask(desk);
+    await desk.clock.advance(HOUR);
+    await desk.says({ text: 'red' });
+    expect(desk.journal.asks.get('t.1')?.state).toBe('waiting');
+  });
+
+  test('that was answered is not opened by asking it again', async () => {
+    await using desk = await openApprovalDesk();
+    await ask(desk);
+    await desk.says({ text: 'red' });
+    await ask(desk);
+    expect(desk.journal.asks.get('t.1')).toMatchObject({ state: 'answered', answer: 'red' });
+  });
+});

@@ -1,0 +1,224 @@
+import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SandboxProbe } from '../../src/security/sandbox/probe.ts';
+import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
+import type { Sandbox } from '../../src/security/sandbox.ts';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
+import type { ToolDecision, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { tempFolder } from '../support/temp.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+const AVAILABLE: SandboxProbe = {
+  available: true,
+  notes: [],
+  engine: {
+    program: '/nowhere',
+    proc: 'empty',
+    disableUserns: false,
+    filter: undefined,
+    groups: [],
+    limits: DEFAULT_LIMITS,
+  },
+  groups: { folders: [], countsProcesses: false, countsMemory: false },
+};
+
+let folder: Awaited<ReturnType<typeof tempFolder>>;
+let workspace: string;
+let programs: string;
+
+beforeAll(async () => {
+  folder = await tempFolder();
+  const path = await realpath(folder.path);
+  workspace = join(path, 'workspace');
+  programs = join(path, 'programs');
+  await Promise.all([mkdir(join(workspace, 'bin'), { recursive: true }), mkdir(programs)]);
+  await mkdir(join(programs, 'sub'));
+  for (const file of [join(programs, 'tool'), join(programs, 'sub', 'tool'), join(workspace, 'bin', 'own')]) {
+    await writeFile(file, '#!/bin/true\n');
+    await chmod(file, 0o755);
+  }
+  await symlink('/bin/sh', join(programs, 'harmless'));
+  await symlink(join(workspace, 'bin', 'own'), join(programs, 'linked'));
+});
+
+afterAll(async () => await folder[Symbol.asyncDispose]());
+
+/** Encloses nothing, but says that it would. */
+function sandbox(probe: SandboxProbe = AVAILABLE): Sandbox {
+  return {
+    probe: () => Promise.resolve(probe),
+    wrap: async ({ command: [file = '', ...args] }) => ({ file, args, env: {} }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecTool> {
+  return createExecTool({
+    mode: 'auto',
+    timeoutSeconds: 20,
+    sandbox: sandbox(),
+    network: false,
+    maxConcurrent: 4,
+    workspace,
+    environment: { PATH: `${programs}:/usr/bin:/bin`, HOME: '/home/somebody' },
+    clock: systemClock,
+    ...options,
+  });
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+async function decide(params: string | Params, options: Partial<ExecOptions> = {}): Promise<ToolDecision | undefined> {
+  const given = typeof params === 'string' ? { command: params } : params;
+  return await tool(options).decide?.(given, testToolContext({ workingDirectory: workspace }));
+}
+
+async function alwaysOf(command: string, options: Partial<ExecOptions> = {}): Promise<readonly string[] | undefined> {
+  const decision = await decide(command, { sandbox: null, ...options });
+  return decision?.decision === 'ask' ? decision.request.always?.program : undefined;
+}
+
+describe('who is asked about a command', () => {
+  test('nobody, where a sandbox that held its test encloses it without the network', async () => {
+    expect(await decide('ls')).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, in the mode ask, though it would be enclosed', async () => {
+    expect(await decide('ls', { mode: 'ask' })).toMatchObject({ decision: 'ask' });
+  });
+
+  test('the owner, where the sandbox did not hold its own test', async () => {
+    const failed: SandboxProbe = { available: false, reason: 'something got out of it' };
+    expect(await decide('ls', { sandbox: sandbox(failed) })).toMatchObject({
+      decision: 'ask',
+      reason: expect.stringContaining('something got out of it'),
+    });
+  });
+
+  test('the owner, when it wants to run outside', async () => {
+    expect(await decide({ command: 'ls', outside: true })).toMatchObject({
+      decision: 'ask',
+      reason: expect.stringContaining('outside the sandbox'),
+    });
+  });
+
+  test('the owner, when it wants the network, unless that is open to all', async () => {
+    const params = { command: 'ls', network: true };
+    expect(await decide(params)).toMatchObject({ decision: 'ask', reason: 'It wants to reach the network.' });
+    expect(await decide(params, { network: true })).toEqual({ decision: 'allow' });
+  });
+
+  test.each(['sudo id', 'curl http://10.0.0.1/', 'crontab -e'])(
+    'the owner, even in the mode full, about %s',
+    async (command) => {
+      expect(await decide(command, { mode: 'full' })).toMatchObject({ decision: 'ask' });
+    },
+  );
+
+  test('nobody about a private host that the configuration opens', async () => {
+    const options = { mode: 'full', allowHosts: ['10.0.0.1'] } as const;
+    expect(await decide('curl http://10.0.0.1/', options)).toEqual({ decision: 'allow' });
+  });
+});
+
+describe('what a command does, for the decision about strangers', () => {
+  const action = async (params: Params, options: Partial<ExecOptions> = {}): Promise<string | undefined> =>
+    (await tool(options).action?.(params, testToolContext()))?.action.kind;
+
+  test.each([
+    [{ command: 'ls' }, {}, undefined],
+    [{ command: 'ls', network: true }, {}, 'networked-exec'],
+    [{ command: 'ls', outside: true }, {}, 'networked-exec'],
+    [{ command: 'ls' }, { network: true }, 'networked-exec'],
+    [{ command: 'ls' }, { sandbox: null }, 'networked-exec'],
+    [{ command: 'ls' }, { mode: 'full' }, 'networked-exec'],
+  ] as const)('%j with %j is %s', async (params, options, kind) => {
+    expect(await action(params, options)).toBe(kind);
+  });
+});
+
+describe('what a command prints', () => {
+  const bits = async (params: Params): Promise<Pick<ToolResult, 'untrusted' | 'private'>> => {
+    const { untrusted, private: isPrivate } = await tool().execute(
+      params,
+      testToolContext({ workingDirectory: workspace }),
+    );
+    return {
+      ...(untrusted === undefined ? {} : { untrusted }),
+      ...(isPrivate === undefined ? {} : { private: isPrivate }),
+    };
+  };
+
+  test('may be by strangers when it had the network', async () => {
+    expect(await bits({ command: 'true' })).toEqual({ private: true });
+    expect(await bits({ command: 'true', network: true })).toEqual({ private: true, untrusted: true });
+  });
+});
+
+describe('what may be allowed for good', () => {
+  test('is an exact program with its arguments', async () => {
+    expect(await alwaysOf('tool a "b c"')).toEqual([join(programs, 'tool'), 'a', 'b c']);
+  });
+
+  test.each([
+    ['a program by a relative path', './bin/own'],
+    ['a program by a relative path that is found elsewhere too', 'sub/tool'],
+    ['a program in the workspace', 'WORKSPACE/bin/own'],
+    ['a link to a program in the workspace', 'linked'],
+    ['a shell', 'sh -c id'],
+    ['a shell by another name', 'harmless -c id'],
+    ['a list of commands', 'tool a; tool b'],
+    ['a variable', 'tool $HOME'],
+    ['what is not there', 'nosuchprogram-here'],
+  ])('is not %s', async (_, command) => {
+    expect(await alwaysOf(command.replace('WORKSPACE', workspace))).toBeUndefined();
+  });
+
+  test('is not a program in the workspace, though the workspace itself is named by a link', async () => {
+    const link = join(await realpath(folder.path), 'link');
+    await symlink(workspace, link);
+    for (const command of ['linked', `${workspace}/bin/own`, `${link}/bin/own`]) {
+      expect(await alwaysOf(command, { workspace: link }), command).toBeUndefined();
+    }
+  });
+
+  test('is offered with another hash for each thing that could differ', async () => {
+    const hashOf = async (command: string, params: Params = {}): Promise<string | undefined> => {
+      const decision = await decide({ command, ...params }, { mode: 'ask' });
+      return decision?.decision === 'ask' ? decision.request.always?.hash : undefined;
+    };
+    const hashes = await Promise.all([
+      hashOf('ls a'),
+      hashOf('ls b'),
+      hashOf('ls a', { cwd: 'bin' }),
+      hashOf('ls a', { network: true }),
+      hashOf('ls a', { outside: true }),
+    ]);
+    expect(hashes).not.toContain(undefined);
+    expect(new Set(hashes).size).toBe(hashes.length);
+    expect(await hashOf('ls  "a"')).toBe(hashes[0]);
+  });
+
+  test('runs without a question, but not what only begins like it', async () => {
+    const options = { sandbox: null, allowCommands: [`${join(programs, 'tool')} a`] };
+    expect(await decide('tool a', options)).toMatchObject({ decision: 'allow' });
+    for (const command of ['tool a b', 'tool', 'tool b']) {
+      expect(await decide(command, options)).toMatchObject({ decision: 'ask' });
+    }
+  });
+
+  test('runs without a question when somebody said so, and only with the same hash', async () => {
+    const asked = await decide('tool a', { sandbox: null });
+    const hash = asked?.decision === 'ask' ? asked.request.always?.hash : undefined;
+    const options = { sandbox: null, isRemembered: (one: string) => one === hash };
+    expect(await decide('tool a', options)).toMatchObject({ decision: 'allow' });
+    expect(await decide('tool b', options)).toMatchObject({ decision: 'ask' });
+  });
+
+  test('does not hold against a refusal of the command guard', async () => {
+    const options = { mode: 'full', isRemembered: () => true } as const;
+    expect(await decide('rm -rf /', options)).toMatchObject({ decision: 'deny' });
+  });
+});

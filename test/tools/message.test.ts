@@ -1,0 +1,118 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { OutboundMessage } from '../../src/bus/messages.ts';
+import { messageTool } from '../../src/tools/message.ts';
+import type { ToolContext, ToolDecision } from '../../src/tools/tool.ts';
+import { pathWorld } from '../support/path-world.ts';
+import { call, makeRegistry } from '../support/simple-tools.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+const HERE = { channel: 'telegram', chatId: '42' };
+
+interface Sent {
+  readonly output: string;
+  readonly messages: readonly OutboundMessage[];
+  /** What somebody was asked about. */
+  readonly asked: readonly string[];
+  /** What is decided without doing anything. */
+  readonly decision: ToolDecision['decision'];
+}
+
+async function send(params: object, context: Partial<ToolContext> = {}): Promise<Sent> {
+  await using world = await pathWorld();
+  await writeFile(join(world.workspace, '.env'), 'KEY=1');
+  const messages: OutboundMessage[] = [];
+  const asked: string[] = [];
+  const tool = messageTool({
+    obstacle: (channel) => (channel === 'telegram' ? null : `There is no channel ${channel}.`),
+    publish: async (message) => void messages.push(message),
+    clock: { now: () => 0 },
+    guard: world.guard(),
+    keep: async (bytes) => `kept: ${String(bytes)}`,
+  });
+  const approve: ToolContext['approve'] = async ({ detail }) => {
+    asked.push(detail);
+    return { approved: false, reason: 'the owner said no' };
+  };
+  const registry = makeRegistry([tool]);
+  const given = [
+    call('message', JSON.stringify(params)),
+    testToolContext({ chat: HERE, approve, ...context }),
+  ] as const;
+  const { decision } = await registry.decide(...given);
+  const { output } = await registry.run(...given);
+  return { output, messages, asked, decision };
+}
+
+const BOTH = { untrusted: true, private: true };
+
+describe('a message to another chat', () => {
+  test('is sent for the owner', async () => {
+    const { messages } = await send({ text: 'hi', chat: 'telegram:43' });
+    expect(messages).toMatchObject([{ chatId: '43', text: 'hi' }]);
+  });
+
+  test.each(['trusted', 'guest'] as const)('is refused to somebody who is %s', async (role) => {
+    const { messages, output } = await send({ text: 'hi', chat: 'telegram:43' }, { role });
+    expect(messages).toEqual([]);
+    expect(output).toMatch(role === 'guest' ? /not for guests/u : /Only the owner/u);
+  });
+
+  test('is asked about, whole, where strangers and private things are in the conversation', async () => {
+    const { messages, asked } = await send({ text: 'secret\u202E', chat: 'telegram:43' }, { taint: BOTH });
+    expect(messages).toEqual([]);
+    expect(asked).toEqual(['to telegram:43:\nsecret\\u{202e}']);
+  });
+
+  test('is one also when the chat is written as if it were this one', async () => {
+    for (const chat of ['telegram:42:7', 'other:42', 'telegram', 'telegram:42 ', ' telegram:43']) {
+      const { asked, messages } = await send({ text: 'hi', chat }, { taint: BOTH });
+      if (chat.trim() === 'telegram:42') expect(messages).toHaveLength(1);
+      else expect(asked, chat).toHaveLength(1);
+    }
+  });
+
+  test('is one where nobody knows which chat this is', async () => {
+    const { asked } = await send({ text: 'hi', chat: 'telegram:42' }, { taint: BOTH, chat: undefined as never });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('a message to the chat of the turn', () => {
+  test.each(['owner', 'trusted'] as const)('is sent for somebody who is %s, without a question', async (role) => {
+    for (const params of [{ text: 'hi' }, { text: 'hi', chat: 'telegram:42' }]) {
+      const { messages, asked } = await send(params, { role, taint: BOTH });
+      expect(messages).toMatchObject([{ channel: 'telegram', chatId: '42', text: 'hi' }]);
+      expect(asked).toEqual([]);
+    }
+  });
+
+  test('is an error where there is no chat, or nothing can be sent', async () => {
+    expect((await send({ text: 'hi' }, { chat: undefined as never })).output).toContain('There is no chat here');
+    expect((await send({ text: 'hi', chat: 'smoke:1' })).output).toBe('There is no channel smoke.');
+  });
+});
+
+describe('files with a message', () => {
+  test('are sent as they are now', async () => {
+    const { messages } = await send({ text: 'hi', media: ['a.txt'] });
+    expect(messages).toHaveLength(2);
+    expect(messages[1]).toMatchObject({ chatId: '42', media: [{ name: 'a.txt', path: 'kept: inside' }] });
+  });
+
+  test.each(['../config.json', '../../outside/secret.txt', '.env', '/etc/passwd', 'missing.txt'])(
+    'are not sent, nor the message, where %s may not be read without a yes',
+    async (path) => {
+      const { messages, output, decision } = await send({ text: 'hi', media: ['a.txt', path] });
+      expect(messages).toEqual([]);
+      if (path !== 'missing.txt') expect(decision).toBe('deny');
+      expect(output).toContain(path.split('/').at(-1));
+    },
+  );
+
+  test('are named to whoever is asked', async () => {
+    const { asked } = await send({ text: 'hi', chat: 'telegram:43', media: ['a.txt'] }, { taint: BOTH });
+    expect(asked).toEqual(['to telegram:43:\nhi\na.txt']);
+  });
+});
