@@ -28,11 +28,13 @@ async function settled(world: World): Promise<void> {
   await say(world, '/usage');
 }
 
-/** All that is on disk in the home, as text. */
+/** All that is on disk in the home, as text; a file that is replaced meanwhile is read under its own name. */
 async function onDisk(world: World): Promise<string> {
   const names = await readdir(world.home, { recursive: true, withFileTypes: true });
   const files = names.filter((entry) => entry.isFile());
-  const texts = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  const texts = await Promise.all(
+    files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1').catch(() => '')),
+  );
   return texts.join('\n');
 }
 

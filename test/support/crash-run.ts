@@ -34,7 +34,7 @@ export interface CrashReport {
   readonly marks: number;
   /** Effects that happened more than once. */
   readonly repeatedEffects: readonly number[];
-  /** Effects that are missing without a word about it. */
+  /** Effects that are missing although neither a dead letter nor an interrupted call tells why. */
   readonly missingEffects: readonly number[];
   readonly interruptedNotices: number;
   /** Calls whose outcome nobody knows, by the tapes. */
@@ -95,8 +95,10 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   const settled = (): boolean => distinctAnswered(telegram).size >= sent;
   await waitFor(settled, { timeoutMs: 60_000, what: 'every message is answered' }).catch(() => {});
   await stopSoftly(child);
+  const ledger = readLedger(folder.path);
   const report = judge({
     telegram,
+    interrupted: ledger.interruptedWork.flatMap((command) => numbersIn(command, /echo (?<n>\d+)/gu)),
     sent,
     effects: effectLines(effectsFile),
     uncertain,
@@ -104,7 +106,6 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     inside,
     kills: plan.kills,
   });
-  const ledger = readLedger(folder.path);
   return {
     ...report,
     traces: report.lost.map((n) => traceOf(folder.path, n)),
@@ -174,6 +175,8 @@ function progress(telegram: FakeTelegram, modelCalls: number): number {
 
 function judge(run: {
   telegram: FakeTelegram;
+  /** What calls whose outcome nobody knows were to do. */
+  interrupted: readonly number[];
   sent: number;
   effects: readonly number[];
   uncertain: readonly string[];
@@ -188,7 +191,7 @@ function judge(run: {
   const plain = answers.filter(({ text }) => !text.startsWith('↻')).flatMap(({ numbers }) => numbers);
   const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('can not tell whether'));
   const done = run.effects;
-  const missing = all.filter((n) => !done.includes(n));
+  const told = new Set([...done, ...gaveUp(run.telegram), ...run.interrupted]);
   return {
     kills: run.kills,
     inside: run.inside,
@@ -202,7 +205,7 @@ function judge(run: {
       .filter((text) => !run.uncertain.some((part) => text.includes(plainText(part)))),
     marks: marked.length,
     repeatedEffects: [...new Set(done.filter((n, i) => done.indexOf(n) !== i))],
-    missingEffects: missing.length > notices.length ? missing : [],
+    missingEffects: all.filter((n) => !told.has(n)),
     interruptedNotices: notices.length,
     deadLetters: gaveUp(run.telegram).length,
   };

@@ -30,6 +30,8 @@ export function traceOf(home: string, n: number): unknown {
 export interface Ledger {
   /** Ids of results that say "interrupted". */
   readonly interruptedCalls: readonly string[];
+  /** What these calls were to do: their arguments. */
+  readonly interruptedWork: readonly string[];
   /** Ids of the notices about them. */
   readonly notices: readonly string[];
   /** Messages, turns and replies that have not come to an end. */
@@ -49,8 +51,17 @@ export function readLedger(home: string): Ledger {
     .all()
     .map((row) => String(row['id']));
   db.close();
-  const ids = readTapes(join(home, 'sessions')).map((line) => line.id ?? '');
-  return { interruptedCalls: [...new Set(ids.filter((id) => id.endsWith(':interrupted')))], notices, open };
+  const lines = readTapes(join(home, 'sessions'));
+  const interrupted = lines.filter(({ id }) => id?.endsWith(':interrupted') === true);
+  const calls = lines.flatMap(({ content }) => content ?? []);
+  return {
+    interruptedCalls: [...new Set(interrupted.map(({ id }) => id ?? ''))],
+    interruptedWork: interrupted.map(
+      ({ callId }) => calls.find((part) => part.callId === callId && part.arguments !== undefined)?.arguments ?? '',
+    ),
+    notices,
+    open,
+  };
 }
 
 interface Line {
