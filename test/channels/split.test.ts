@@ -15,6 +15,7 @@ describe('where a text is cut', () => {
     ['a word that is too long is cut hard', 'abcdefghij', 4, ['abcd', 'efgh', 'ij']],
     ['a break exactly at the limit is used', 'abcd efgh', 4, ['abcd', 'efgh']],
     ['indentation after a cut survives', 'if x:\n    y()\n    z()', 13, ['if x:\n    y()', '    z()']],
+    ['sentences without white space between them', '日本語です。次の文です。終', 8, ['日本語です。', '次の文です。終']],
     ['blank text has no parts', ' \n\n ', 10, []],
   ])('%s', (_, text, limit, parts) => {
     expect(split(text, limit)).toEqual(parts);
@@ -23,6 +24,13 @@ describe('where a text is cut', () => {
   test('a pair of surrogates is never cut', () => {
     expect(split('😀😀😀', 3)).toEqual(['😀', '😀', '😀']);
     expect(split('😀😀', 1)).toEqual(['😀', '😀']);
+  });
+
+  test('what people see as one character is not cut, unless it is longer than a part', () => {
+    const family = '👩‍👩‍👧‍👦';
+    expect(split(`${family}${family}`, family.length + 3)).toEqual([family, family]);
+    expect(split('e\u0301'.repeat(4), 3)).toEqual(['e\u0301', 'e\u0301', 'e\u0301', 'e\u0301']);
+    expect(split(`a${'\u0301'.repeat(10)}`, 4).every((part) => part.length <= 4)).toBe(true);
   });
 
   test('nothing but white space is lost, and no part is too long or blank', () => {

@@ -73,11 +73,17 @@ function tagFailure(name: string, attributes: ReadonlyMap<string, string>): stri
   }
 }
 
-/** `code` and `pre` hold nothing (but `pre` a `code`); links and quotes are not nested in themselves. */
+/**
+ * `code` and `pre` hold nothing (but `pre` a `code`) and stand in nothing but a quote; nothing is nested in itself; a quote
+ * stands in nothing.
+ */
 function nestingFailure(name: string, open: readonly string[]): string | undefined {
   if (open.includes('code')) return `Tag "${name}" inside "code"`;
   if (open.includes('pre') && !(name === 'code' && open.at(-1) === 'pre')) return `Tag "${name}" inside "pre"`;
-  if ((name === 'a' || name === 'blockquote') && open.includes(name)) return `Tag "${name}" inside itself`;
+  if (open.includes(name)) return `Tag "${name}" inside itself`;
+  if (name === 'blockquote' && open.length > 0) return `Tag "blockquote" inside "${open.at(-1)}"`;
+  const around = open.find((tag) => tag !== 'blockquote' && !(name === 'code' && tag === 'pre'));
+  if ((name === 'code' || name === 'pre') && around !== undefined) return `Tag "${name}" inside "${around}"`;
   return undefined;
 }
 

@@ -35,7 +35,7 @@ function tagsOf(span: Span): readonly string[] {
   }
   if (span.link !== undefined) tags.push(`a href="${escapeHtml(span.link)}"`);
   else if (span.code === true) return [...tags, 'code'];
-  if (span.bold === true) tags.push('b');
+  if (span.bold === true || span.heading !== undefined) tags.push('b');
   if (span.italic === true) tags.push('i');
   if (span.strike === true) tags.push('s');
   return tags;

@@ -1,27 +1,34 @@
-import MarkdownIt, { type Token } from 'markdown-it';
-import type { Span } from './spans.ts';
+import type { Token } from 'markdown-it';
+import { inlineSpans, type LinkRule } from './inline.ts';
+import { attribute, LONGEST_MARKDOWN, parseMarkdown, textOf } from './parser.ts';
+import { isInvisible, visibleText, type ListItem, type Role, type Span } from './spans.ts';
 import { alignTable } from './table.ts';
 
-const parser = new MarkdownIt({ html: false, linkify: false });
-
-const LINK_LIMIT = 2_000;
 const RULE = '———';
 const BULLET = '• ';
 const INDENT = '  ';
 
-type Style = Omit<Span, 'text'>;
+interface OpenList {
+  readonly list: symbol;
+  readonly start: number;
+  next: number | undefined;
+}
 
-interface Item {
+interface OpenItem extends ListItem {
   readonly opening: Token;
-  readonly marker: string;
   /** Its marker is not written yet. */
   fresh: boolean;
 }
 
-/** Markdown (CommonMark, tables, strikethrough) as spans. Raw HTML is text. */
-export function toSpans(markdown: string): readonly Span[] {
-  const writer = new SpanWriter();
-  const tokens = parser.parse(markdown.toWellFormed(), {});
+/**
+ * Markdown (CommonMark, tables, strikethrough) as spans. Raw HTML is text. What shows nothing as Markdown, such as a lone
+ * link definition, and what is longer than 100,000 units is shown as it was written.
+ */
+export function toSpans(markdown: string, canLink: LinkRule): readonly Span[] {
+  const source = markdown.toWellFormed();
+  if (source.length > LONGEST_MARKDOWN) return [{ text: source }];
+  const writer = new SpanWriter(canLink);
+  const tokens = parseMarkdown(source);
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
     if (token === undefined) break;
@@ -33,20 +40,26 @@ export function toSpans(markdown: string): readonly Span[] {
       writer.block(token);
     }
   }
-  return writer.spans;
+  return isInvisible(visibleText(writer.spans)) ? [{ text: source }] : writer.spans;
 }
 
 class SpanWriter {
   readonly spans: Span[] = [];
-  readonly #items: Item[] = [];
+  readonly #canLink: LinkRule;
+  readonly #lists: OpenList[] = [];
+  readonly #items: OpenItem[] = [];
   #quotes = 0;
   /** Which of the outermost quotes this is; 0 outside. */
   #quote = 0;
   #lastQuote = 0;
   #quotesSeen = 0;
-  #heading = false;
+  #heading = 0;
   /** The source line after the block before. */
   #lastLine = 0;
+
+  constructor(canLink: LinkRule) {
+    this.#canLink = canLink;
+  }
 
   block(token: Token): void {
     switch (token.type) {
@@ -58,6 +71,18 @@ class SpanWriter {
         this.#quotes -= 1;
         if (this.#quotes === 0) this.#quote = 0;
         return;
+      case 'bullet_list_open':
+        this.#lists.push({ list: Symbol('list'), start: 1, next: undefined });
+        return;
+      case 'ordered_list_open': {
+        const start = Number(attribute(token, 'start') || 1);
+        this.#lists.push({ list: Symbol('list'), start, next: start });
+        return;
+      }
+      case 'bullet_list_close':
+      case 'ordered_list_close':
+        this.#lists.pop();
+        return;
       case 'list_item_open':
         this.#openItem(token);
         return;
@@ -65,11 +90,11 @@ class SpanWriter {
         this.#closeItem();
         return;
       case 'heading_open':
-        this.#heading = true;
+        this.#heading = Number(token.tag.slice(1));
         this.#begin(token);
         return;
       case 'heading_close':
-        this.#heading = false;
+        this.#heading = 0;
         return;
       case 'paragraph_open':
         this.#begin(token);
@@ -83,7 +108,7 @@ class SpanWriter {
         return;
       case 'hr':
         this.#begin(token);
-        this.#write(RULE);
+        this.#write({ text: RULE, role: 'rule' });
         return;
     }
   }
@@ -100,8 +125,17 @@ class SpanWriter {
   }
 
   #openItem(opening: Token): void {
-    const marker = opening.info === '' ? BULLET : `${opening.info}${opening.markup} `;
-    this.#items.push({ opening, marker, fresh: true });
+    const list = this.#lists.at(-1);
+    const number = list?.next;
+    if (list !== undefined && number !== undefined) list.next = number + 1;
+    this.#items.push({
+      parent: this.#items.at(-1),
+      list: list?.list ?? Symbol('list'),
+      number,
+      start: list?.start ?? 1,
+      opening,
+      fresh: true,
+    });
   }
 
   /** An item without content still shows its marker. */
@@ -113,101 +147,52 @@ class SpanWriter {
 
   #preformatted(token: Token, text: string, language: string): void {
     this.#begin(token);
-    if (this.#items.length > 0 && this.spans.at(-1)?.text.endsWith('\n') === false) this.#write('\n');
-    this.#write(text, { pre: language });
+    if (this.#items.length > 0 && this.spans.at(-1)?.role !== 'gap') this.#write({ text: '\n', role: 'indent' });
+    if (!isInvisible(text)) this.#write({ text, pre: language });
   }
 
   /** The gap to the block before, as in the source; then the indentation and the markers of the list items around. */
   #begin(token: Token): void {
     const [first, after] = token.map ?? [this.#lastLine, this.#lastLine];
     if (this.spans.length > 0) {
-      const gap = first > this.#lastLine ? '\n\n' : '\n';
-      const inside = this.#quote !== 0 && this.#quote === this.#lastQuote;
-      this.spans.push({ text: gap, ...(inside ? { quote: true } : {}) });
+      this.#gap(first > this.#lastLine ? '\n\n' : '\n', this.#quote !== 0 && this.#quote === this.#lastQuote);
     }
     this.#lastLine = after;
     this.#lastQuote = this.#quote;
-    this.#write(this.#items.map((item) => (item.fresh ? item.marker : INDENT)).join(''));
-    for (const item of this.#items) item.fresh = false;
+    for (const item of this.#items) {
+      if (item.fresh) this.#marker(item);
+      else this.#write({ text: INDENT, role: 'indent' });
+      item.fresh = false;
+    }
+  }
+
+  #marker(item: OpenItem): void {
+    const text = item.number === undefined ? BULLET : `${item.number}. `;
+    this.spans.push({ text, role: 'marker', item, ...this.#around() });
+  }
+
+  #gap(text: string, inQuote: boolean): void {
+    const role: Role = 'gap';
+    this.spans.push({ text, role, ...(inQuote ? { quote: true } : {}) });
   }
 
   #inline(tokens: readonly Token[]): void {
-    let strong = 0;
-    let emphasis = 0;
-    let strike = 0;
-    let href: string | undefined;
-    let linkBegan = 0;
-    for (const token of tokens) {
-      const link = href !== undefined && isSafeLink(href) ? href : undefined;
-      const style: Style = {
-        ...(strong > 0 || this.#heading ? { bold: true } : {}),
-        ...(emphasis > 0 ? { italic: true } : {}),
-        ...(strike > 0 ? { strike: true } : {}),
-        ...(link === undefined ? {} : { link }),
-      };
-      switch (token.type) {
-        case 'strong_open':
-        case 'strong_close':
-          strong += token.nesting;
-          break;
-        case 'em_open':
-        case 'em_close':
-          emphasis += token.nesting;
-          break;
-        case 's_open':
-        case 's_close':
-          strike += token.nesting;
-          break;
-        case 'link_open':
-          href = attribute(token, 'href');
-          linkBegan = this.spans.length;
-          break;
-        case 'link_close':
-          if (this.spans.length === linkBegan) this.#write(href ?? '', style);
-          else if (link === undefined && href !== undefined && href !== '') this.#write(` (${href})`, style);
-          href = undefined;
-          break;
-        case 'image':
-          this.#image(token, style);
-          break;
-        case 'softbreak':
-        case 'hardbreak':
-          this.#write(`\n${INDENT.repeat(this.#items.length)}`, style);
-          break;
-        case 'code_inline':
-          this.#write(token.content, { ...style, code: true });
-          break;
-        default:
-          this.#write(token.content, style);
+    const heading = this.#heading > 0 ? { heading: this.#heading } : {};
+    for (const span of inlineSpans(tokens, this.#canLink)) {
+      this.#write({ ...span, ...heading });
+      if (span.text === '\n') {
+        for (const _ of this.#items) this.#write({ ...span, ...heading, text: INDENT, role: 'indent' });
       }
     }
   }
 
-  #image(token: Token, style: Style): void {
-    const source = attribute(token, 'src');
-    const label = textOf(token.children ?? []).trim() || source;
-    this.#write(label, style.link === undefined && isSafeLink(source) ? { ...style, link: source } : style);
+  #write(span: Span): void {
+    if (span.text === '') return;
+    const item = this.#items.at(-1);
+    this.spans.push({ ...span, ...this.#around(), ...(item === undefined ? {} : { item }) });
   }
 
-  #write(text: string, style: Style = {}): void {
-    if (text !== '') this.spans.push({ text, ...style, ...(this.#quotes > 0 ? { quote: true } : {}) });
+  #around(): { quote?: boolean } {
+    return this.#quotes > 0 ? { quote: true } : {};
   }
-}
-
-function attribute(token: Token, name: string): string {
-  return String(token.attrGet(name) ?? '');
-}
-
-function isSafeLink(href: string): boolean {
-  return href.length <= LINK_LIMIT && /^(?:https?:\/\/|tg:\/\/|mailto:)./iu.test(href);
-}
-
-/** What inline tokens say, without how it looks. */
-function textOf(tokens: readonly Token[]): string {
-  return tokens
-    .map((token) => {
-      if (token.type === 'softbreak' || token.type === 'hardbreak') return ' ';
-      return token.type === 'image' ? textOf(token.children ?? []) : token.content;
-    })
-    .join('');
 }

@@ -6,35 +6,60 @@ export interface Range {
   readonly end: number;
 }
 
+/** Longer runs of characters that belong together (marks upon marks) are cut like any text. */
+const LONGEST_CLUSTER = 64;
+
 /**
  * Cuts a text into ranges of at most `limit` UTF-16 units, where possible between paragraphs, else lines, sentences,
- * words. No surrogate pair is cut; only white space at the cuts is left out, never the indentation of a line.
+ * words, characters as people see them. No surrogate pair is cut; only white space at the cuts is left out, never the
+ * indentation of a line.
  */
 export function splitRanges(text: string, limit: number): readonly Range[] {
   const ranges: Range[] = [];
-  let start = afterBreak(text, 0);
-  while (start < text.length) {
-    const length =
-      text.length - start <= limit ? text.length - start : breakAt(text.slice(start, start + limit + 1), limit);
-    const end = start + text.slice(start, start + length).trimEnd().length;
-    if (end > start) ranges.push({ start, end });
-    start = afterBreak(text, start + length);
+  for (let start = afterBreak(text, 0); start < text.length;) {
+    const { range, next } = nextRange(text, start, limit);
+    if (range.end > range.start) ranges.push(range);
+    start = next;
   }
   return ranges;
 }
 
-/** How much of a window of `limit` + 1 units to take. */
-function breakAt(window: string, limit: number): number {
+/** The first range of what is left at `start`, empty if that begins with white space only, and where the rest begins. */
+export function nextRange(
+  text: string,
+  start: number,
+  limit: number,
+): { readonly range: Range; readonly next: number } {
+  const rest = text.length - start;
+  const length = rest <= limit ? rest : breakAt(text.slice(start, start + limit + LONGEST_CLUSTER), limit);
+  const end = start + text.slice(start, start + length).trimEnd().length;
+  return { range: { start, end }, next: afterBreak(text, start + length) };
+}
+
+/** How much of a window that reaches beyond `limit` to take. */
+function breakAt(beyond: string, limit: number): number {
+  const window = beyond.slice(0, limit + 1);
   const paragraph = window.lastIndexOf('\n\n');
   if (paragraph >= limit / 4) return paragraph;
   const line = window.lastIndexOf('\n');
   if (line >= limit / 2) return line;
-  const sentence = lastEnd(window, /[.!?…。！？]["')\]]*(?=\s)/gu);
+  const sentence = lastEnd(window, /[.!?…]["')\]]*(?=\s)|[。！？][」』）]*(?=[^])/gu);
   if (sentence >= limit / 2) return sentence;
   const word = lastEnd(window, /\S(?=\s)/gu);
   if (word > 0) return word;
-  // A pair of surrogates is taken whole even where only one unit is allowed.
-  return cut(window, limit).length || 2;
+  return hardCut(beyond, limit);
+}
+
+let graphemes: Intl.Segmenter | undefined;
+
+/** Between two characters as people see them; a pair of surrogates is taken whole even where only one unit is allowed. */
+function hardCut(beyond: string, limit: number): number {
+  const plain = cut(beyond, limit).length || 2;
+  const from = Math.max(0, plain - LONGEST_CLUSTER);
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  const cluster = graphemes.segment(beyond.slice(from)).containing(plain - from);
+  const boundary = from + (cluster?.index ?? plain - from);
+  return boundary > from ? boundary : plain;
 }
 
 function lastEnd(text: string, pattern: RegExp): number {
@@ -43,8 +68,8 @@ function lastEnd(text: string, pattern: RegExp): number {
   return end;
 }
 
-/** Where the next range begins: after the white space, but before the indentation of its first line. */
-function afterBreak(text: string, at: number): number {
+/** Where a range begins: after the white space, but before the indentation of its first line. */
+export function afterBreak(text: string, at: number): number {
   const space = /\s*/uy;
   space.lastIndex = at;
   const run = space.exec(text)?.[0] ?? '';

@@ -1,24 +1,37 @@
-import { toTelegramHtml } from './html.ts';
+import { plainText, toTelegramHtml } from './html.ts';
 import { toSpans } from './markdown.ts';
-import { sliceSpans, visibleText, type Span } from './spans.ts';
-import { splitRanges } from './split.ts';
+import type { Markup } from './markup.ts';
+import { toParts } from './parts.ts';
 
 /** Telegram takes 4096 UTF-16 units of visible text; two are kept free for the mark of a message that is sent again. */
 const VISIBLE_LIMIT = 4_094;
 /** Characters of markup and text together. */
 const HTML_LIMIT = 9_000;
+/** Telegram drops the formatting behind the hundredth entity. */
+const ENTITY_LIMIT = 100;
+const LINK_LIMIT = 2_000;
 
-/** Markdown → Telegram's HTML in parts that each fit into a message and parse alone. Empty only for blank text. */
+/** Markdown → Telegram's HTML in parts that each fit into a message and parse alone. Empty only where nothing shows. */
 export function renderTelegram(markdown: string): readonly string[] {
-  const parts = fit(toSpans(markdown), VISIBLE_LIMIT);
-  // Something that shows nothing, such as a lone link definition, is shown as it was written.
-  return parts.length > 0 ? parts : fit([{ text: markdown.toWellFormed() }], VISIBLE_LIMIT);
+  return toParts(toSpans(markdown, isTelegramLink), {
+    limit: VISIBLE_LIMIT,
+    render: toTelegramHtml,
+    load: (html) => Math.max(html.length / HTML_LIMIT, countEntities(html) / ENTITY_LIMIT),
+  });
 }
 
-function fit(spans: readonly Span[], limit: number): readonly string[] {
-  return splitRanges(visibleText(spans), limit).flatMap(({ start, end }) => {
-    const part = sliceSpans(spans, start, end);
-    const html = toTelegramHtml(part);
-    return html.length <= HTML_LIMIT || limit === 1 ? [html] : fit(part, Math.floor(limit / 2));
-  });
+export const telegramMarkup: Markup = {
+  render: renderTelegram,
+  plain: plainText,
+  marked: (mark, part) => mark + part,
+};
+
+/** Telegram makes web addresses of mail addresses in links, but finds those that stand in the text. */
+export function isTelegramLink(href: string): boolean {
+  return /^(?:https?|tg):\/\/./iu.test(href) && href.replaceAll('&', '&amp;').length <= LINK_LIMIT;
+}
+
+/** A block of code with a language is one entity of two tags. */
+function countEntities(html: string): number {
+  return html.match(/<(?:[abis]|blockquote|pre|code)(?:>| href)/gu)?.length ?? 0;
 }

@@ -1,0 +1,101 @@
+import { renderRows, type Dialect, type OpenItems } from './blocks.ts';
+import { toSpans } from './markdown.ts';
+import type { Markup } from './markup.ts';
+import { parseLine, textOf } from './parser.ts';
+import { toParts } from './parts.ts';
+import { renderPieces, toPieces } from './pieces.ts';
+import { toRows, type Row } from './rows.ts';
+import { BREAK, breakMentions, escapeEntities, isSlackLink, slackPieces } from './slack-text.ts';
+import { visibleText, type Span } from './spans.ts';
+
+/** Slack takes 12,000 characters in all Markdown blocks of a message; some are kept free for the mark of a resend. */
+const LIMIT = 11_900;
+/** A message has at most 50 blocks, and Slack makes one or two of each heading and rule. */
+const BREAKS_LIMIT = 22;
+const HEADING_LIMIT = 150;
+
+/** A message for `chat.postMessage`. */
+export interface SlackMessage {
+  /** For notifications, and for everybody when the block is refused. */
+  readonly text: string;
+  readonly blocks: readonly [{ readonly type: 'markdown'; readonly text: string }];
+}
+
+const slack: Dialect = {
+  line,
+  heading: (spans, level) => {
+    if (!isHeading(spans)) return line(spans.map((span) => ({ ...span, bold: true })));
+    return `${'#'.repeat(level)} ${line(spans).replace(/#+$/u, (signs) => signs.replaceAll('#', '\\#'))}`;
+  },
+  code: (text, language) => {
+    const longest = Math.max(2, ...(text.match(/`+/gu) ?? []).map((run) => run.length));
+    const fence = '`'.repeat(longest + 1);
+    const name = /^[\w+#.-]{1,40}$/u.test(language) ? language : '';
+    return [fence + name, ...breakMentions(text).split('\n'), fence];
+  },
+  // Behind the marker of a list these would be one rule.
+  rule: (marked) => (marked ? '___' : '---'),
+  nothing: BREAK,
+  marker: ({ number }, { other }) => {
+    const text = number === undefined ? (other ? '* ' : '- ') : `${number}${other ? ')' : '.'} `;
+    return { text, indent: text.length };
+  },
+  apart,
+  indentsBlank: false,
+};
+
+export const slackMarkup: Markup = {
+  /** The Markdown of Slack's `markdown` block. */
+  render: (markdown) =>
+    toParts(toSpans(markdown, isSlackLink), {
+      limit: LIMIT,
+      count: (spans) => countBreaks(spans) / BREAKS_LIMIT,
+      render: (spans) => renderRows(toRows(spans), slack),
+      load: (part) => part.length / LIMIT,
+    }),
+  plain: (part) => visibleText(toSpans(part, isSlackLink)).replaceAll(BREAK, ''),
+  marked: (mark, part) => `${mark.trim()}\n\n${part}`,
+};
+
+/** A rendered part as Slack takes it. Its mentions are text in both forms. */
+export function slackMessage(part: string): SlackMessage {
+  return { text: escapeEntities(slackMarkup.plain(part)), blocks: [{ type: 'markdown', text: part }] };
+}
+
+/** Emphasis that would not be read as it is meant is left out: every character is to be seen, and no other. */
+function line(spans: readonly Span[]): string {
+  const pieces = toPieces(spans, slackPieces.urls);
+  const looks = renderPieces(pieces, slackPieces);
+  const isPlain = pieces.every(({ bold, strike, italic }) => !bold && !strike && !italic);
+  if (isPlain || shows(looks) === visibleText(spans).trim()) return looks;
+  return renderPieces(pieces, slackPieces, false);
+}
+
+function shows(markdown: string): string {
+  return textOf(parseLine(markdown)).replaceAll(BREAK, '').trim();
+}
+
+/** A paragraph goes on over the beginning of many blocks, and a rule below one makes a heading of it. */
+function apart(before: Row, row: Row, items: OpenItems): boolean {
+  if (before.quote && !(row.quote && row.sameQuote)) return true;
+  const { first } = items;
+  if (first !== undefined) {
+    if (items.before[items.kept.length]?.list === first.list) return false;
+    const isInside = items.kept.length > 0 && items.kept.length === items.before.length;
+    const isEmpty = row.type === 'text' && visibleText(row.spans).trim() === '';
+    return !isInside || isEmpty || (first.number ?? 1) !== 1;
+  }
+  const isText = before.type === 'text' && !(before.heading !== undefined && isHeading(before.spans));
+  return isText && !(row.type === 'code' || (row.type === 'text' && row.heading !== undefined));
+}
+
+function isHeading(spans: readonly Span[]): boolean {
+  return visibleText(spans).length <= HEADING_LIMIT;
+}
+
+/** Rules, and lines of headings. */
+function countBreaks(spans: readonly Span[]): number {
+  const begins = ({ role, heading, text }: Span, at: number): boolean =>
+    role === 'rule' || (heading !== undefined && (text === '\n' || spans[at - 1]?.heading === undefined));
+  return spans.filter(begins).length;
+}

@@ -1,0 +1,66 @@
+import MarkdownIt from 'markdown-it';
+import { isDiscordLink } from '../../src/channels/markup/discord-text.ts';
+import { discordMarkup } from '../../src/channels/markup/discord.ts';
+import type { LinkRule } from '../../src/channels/markup/inline.ts';
+import { toSpans } from '../../src/channels/markup/markdown.ts';
+import type { Markup } from '../../src/channels/markup/markup.ts';
+import { isSlackLink } from '../../src/channels/markup/slack-text.ts';
+import { slackMarkup } from '../../src/channels/markup/slack.ts';
+import { isInvisible, visibleText } from '../../src/channels/markup/spans.ts';
+import { isTelegramLink, telegramMarkup } from '../../src/channels/markup/telegram.ts';
+import { readDiscord } from './discord-markdown.ts';
+import { readSlack } from './slack-markdown.ts';
+import { readTelegram } from './telegram-part.ts';
+import { inkOf, isSubsequence, visibleLines } from './visible-lines.ts';
+
+/** A platform's markup together with a reader that is as strict as the platform, and stricter where it forgives. */
+interface Platform {
+  readonly name: string;
+  readonly markup: Markup;
+  readonly read: (part: string) => { readonly visible: string; readonly problems: readonly string[] };
+  readonly canLink: LinkRule;
+}
+
+export const platforms: readonly Platform[] = [
+  { name: 'Telegram', markup: telegramMarkup, read: readTelegram, canLink: isTelegramLink },
+  { name: 'Discord', markup: discordMarkup, read: readDiscord, canLink: isDiscordLink },
+  { name: 'Slack', markup: slackMarkup, read: readSlack, canLink: isSlackLink },
+];
+
+export function platform(name: string): Platform {
+  const found = platforms.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no platform ${name}`);
+  return found;
+}
+
+/**
+ * Renders a document, reads each part by itself, and says what is wrong: a part that is not legal, or visible text that
+ * is not the document's. What all parts show is what the document shows: line by line where there is one part, white space
+ * aside where there are more.
+ */
+export function faultsOf(markdown: string, { markup, read, canLink }: Platform): readonly string[] {
+  const parts = markup.render(markdown);
+  const readings = parts.map((part) => read(part));
+  const faults = readings.flatMap(({ problems }) => problems);
+  const document = visibleText(toSpans(markdown, canLink));
+  if (parts.length === 0) return isInvisible(markdown.toWellFormed()) ? faults : [...faults, 'nothing to send'];
+  const shown = readings.map(({ visible }) => visible).join('\n');
+  const same =
+    parts.length === 1
+      ? visibleLines(shown).join('\n') === visibleLines(document).join('\n')
+      : inkOf(shown) === inkOf(document);
+  return same ? faults : [...faults, `shows ${JSON.stringify(shown)} for ${JSON.stringify(document)}`];
+}
+
+const reference = new MarkdownIt();
+
+/** Whether all that another renderer shows of a document is to be seen in what a platform shows. */
+export function showsAll(markdown: string, { markup, read }: Platform): boolean {
+  const html = reference
+    .render(markdown.toWellFormed())
+    .replace(/<img [^>]*alt="([^"]*)"[^>]*>/gu, '$1')
+    .replace(/<[^>]*>/gu, '')
+    .replace(/&(lt|gt|amp|quot);/gu, (_, name: string) => ({ lt: '<', gt: '>', amp: '&', quot: '"' })[name] ?? '');
+  const shown = markup.render(markdown).map((part) => read(part).visible);
+  return isSubsequence(inkOf(html), inkOf(shown.join('\n')));
+}
