@@ -25,6 +25,11 @@ const SECRET_VARIABLE = /(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$/u;
 const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
 const VARIABLE = /\$(?<escaped>\$?)\{(?<name>\w+)\}/gu;
 
+/** A variable of such a name holds a secret whatever its value looks like. */
+const SECRET_NAME = /key|token|secret|pass|auth|cred|pw|pin|login/iu;
+/** Words, numbers, paths and plain addresses, which many texts hold: `production`, `/usr/bin`, `application/json`. */
+const ORDINARY = /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|[\d.]+|[~./][^\s=]*|https?:\/\/[^\s@?]+|[a-z]+\/[a-z0-9.+*-]+)$/u;
+
 /** Whether the value at this path is never shown. */
 export function isSecretPath(path: readonly string[]): boolean {
   const keys = path.filter((key) => !/^\d+$/u.test(key));
@@ -83,7 +88,7 @@ export function collectSecrets(config: unknown, env: Environment, fromFiles: rea
   const found = new Set(fromFiles);
   const walk = (value: unknown, path: readonly string[]): void => {
     if (typeof value === 'string') {
-      if (isSecretPath(path)) found.add(value);
+      if (isSecretPath(path) && !isOrdinary(value, path)) found.add(value);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value)) walk(item, [...path, key]);
     }
@@ -94,6 +99,11 @@ export function collectSecrets(config: unknown, env: Environment, fromFiles: rea
   }
   found.delete('');
   return [...found];
+}
+
+/** Of maps in which not all is secret: taking such a word out of every text would spoil them. */
+function isOrdinary(value: string, path: readonly string[]): boolean {
+  return SECRET_MAPS.has(path.at(-2) ?? '') && !SECRET_NAME.test(path.at(-1) ?? '') && ORDINARY.test(value);
 }
 
 function fileReference(value: object, path: readonly string[]): string | undefined {

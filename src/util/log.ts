@@ -2,7 +2,7 @@ import { pino } from 'pino';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Structured logging: a constant message, facts as fields. Every string passes `scrub` before it is written. */
+/** Structured logging: a constant message, facts as fields. */
 export interface Logger {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
@@ -16,18 +16,31 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** `auto` is pretty on a terminal and JSON lines elsewhere. */
   readonly format: 'auto' | 'json' | 'pretty';
-  /** Removes secrets from a string. */
-  readonly scrub: (text: string) => string;
 }
 
-/** Opens the process's log on stderr. */
+/** Opens the process's log on stderr; see `scrubbed`. */
 export async function openLog(options: LogOptions): Promise<Logger> {
   const pretty = options.format === 'pretty' || (options.format === 'auto' && process.stderr.isTTY);
   const settings = { level: options.level, base: { pid: process.pid } };
-  if (!pretty) return wrap(pino(settings, pino.destination({ dest: 2, sync: true })), options.scrub);
+  if (!pretty) return wrap(pino(settings, pino.destination({ dest: 2, sync: true })));
   const { default: prettyStream } = await import('pino-pretty');
   const stream = prettyStream({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
-  return wrap(pino(settings, stream), options.scrub);
+  return wrap(pino(settings, stream));
+}
+
+/** The same log: every string, in fields too, passes `scrub` before it is written. Errors become their stack. */
+export function scrubbed(log: Logger, scrub: (text: string) => string): Logger {
+  const write =
+    (level: Level) =>
+    (message: string, fields: Record<string, unknown> = {}): void =>
+      log[level](scrub(message), scrubFields(fields, scrub));
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    with: (fields) => scrubbed(log.with(scrubFields(fields, scrub)), scrub),
+  };
 }
 
 export const silentLog: Logger = {
@@ -41,17 +54,17 @@ export const silentLog: Logger = {
 type Level = 'debug' | 'info' | 'warn' | 'error';
 type Sink = Record<Level, (fields: object, message: string) => void>;
 
-function wrap(sink: Sink, scrub: (text: string) => string, fixed: Record<string, unknown> = {}): Logger {
+function wrap(sink: Sink, fixed: Record<string, unknown> = {}): Logger {
   const write =
     (level: Level) =>
     (message: string, fields: Record<string, unknown> = {}): void =>
-      sink[level](scrubFields({ ...fixed, ...fields }, scrub), scrub(message));
+      sink[level]({ ...fixed, ...fields }, message);
   return {
     debug: write('debug'),
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    with: (fields) => wrap(sink, scrub, { ...fixed, ...fields }),
+    with: (fields) => wrap(sink, { ...fixed, ...fields }),
   };
 }
 

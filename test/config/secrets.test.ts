@@ -93,6 +93,18 @@ describe('what is redacted', () => {
   });
 });
 
+test('ordinary words among variables and headers are no secrets, unless their names say so', async () => {
+  const text = `{
+    "providers": {"x": {"headers": {"Accept": "application/json", "X-Auth": "onlyletters"}, "baseUrl": "http://127.0.0.1"}},
+    "mcpServers": {"m": {"command": "c", "env": {
+      "NODE_ENV": "production", "DATA": "/srv/data-1", "API": "https://api.example.org/v1", "PORT": "18790",
+      "DB_PASS": "correcthorse", "URL": "https://me:pw-1@example.org", "ID": "a1b2c3d4"
+    }}}
+  }`;
+  const { secrets } = await load(text, {});
+  expect([...secrets].sort()).toEqual(['a1b2c3d4', 'correcthorse', 'https://me:pw-1@example.org', 'onlyletters']);
+});
+
 describe('errors never show a secret', () => {
   test.each([
     [`{"providers": {"openai": "${SECRET}"}}`],

@@ -1,17 +1,26 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../src/security/redact.ts';
+import { word } from './redact-samples.ts';
 
 const SECRET = 'p@ss "wörd"/x+y z\\1';
 const redact = createRedactor([SECRET, 'plain-secret-0001']);
+const html = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
 describe('a configured secret is taken out', () => {
   const forms: readonly [string, string][] = [
     ['as it is', SECRET],
     ['URL-encoded', encodeURIComponent(SECRET)],
+    ['URL-encoded in small letters', encodeURIComponent(SECRET).replaceAll(/%../g, (code) => code.toLowerCase())],
+    ['URL-encoded as a path', encodeURIComponent(SECRET).replaceAll('%2F', '/')],
     ['form-encoded', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['as a query of a URL', new URLSearchParams({ key: SECRET }).toString()],
     ['JSON-encoded', JSON.stringify(SECRET)],
+    ['JSON-encoded in ASCII', JSON.stringify(SECRET).replaceAll('ö', String.raw`\u00f6`)],
+    ['JSON-encoded with escaped slashes', JSON.stringify(SECRET).replaceAll('/', String.raw`\/`)],
     ['as JSON inside JSON', JSON.stringify(JSON.stringify({ key: SECRET }))],
+    ['as HTML', html(SECRET)],
     ['as hex', Buffer.from(SECRET).toString('hex')],
     ['as upper-case hex', Buffer.from(SECRET).toString('hex').toUpperCase()],
     ['as base64', Buffer.from(SECRET).toString('base64')],
@@ -32,6 +41,33 @@ describe('a configured secret is taken out', () => {
     );
   });
 
+  test('as base64 and hex that are broken into lines, wherever the line ends', () => {
+    const long = createRedactor(['a-secret-of-thirty-one-letters!']);
+    for (let shift = 0; shift < 80; shift += 1) {
+      const bytes = Buffer.from(`${'x'.repeat(shift)}a-secret-of-thirty-one-letters!${'y'.repeat(40)}`);
+      for (const [coded, width] of [
+        [bytes.toString('base64'), 76],
+        [bytes.toString('base64'), 64],
+        [bytes.toString('hex'), 60],
+      ] as const) {
+        for (const end of ['\n', '\r\n', '\n    ', String.raw`\n`]) {
+          const wrapped = coded.replaceAll(new RegExp(`.{${width}}`, 'g'), `$&${end}`);
+          expect(long(wrapped), `${shift} ${width} ${JSON.stringify(end)}`).toContain('[redacted]');
+        }
+      }
+    }
+  });
+
+  test('also when it overlaps another', () => {
+    expect(createRedactor(['first-secret-one', 'one-second-secret'])('a first-secret-one-second-secret b')).toBe(
+      'a [redacted] b',
+    );
+  });
+
+  test('and what stands behind the scheme of a header', () => {
+    expect(createRedactor(['Bearer only-letters-here'])('sent only-letters-here today')).toBe('sent [redacted] today');
+  });
+
   test('unless it is too short to be one', () => {
     expect(createRedactor(['short'])('a short word')).toBe('a short word');
   });
@@ -39,75 +75,42 @@ describe('a configured secret is taken out', () => {
   test('and special characters in it mean nothing', () => {
     expect(createRedactor(['a.c*[d](e)+?'])('abc a.c*[d](e)+? aacd')).toBe('abc [redacted] aacd');
   });
-});
 
-describe('a token is known by its shape', () => {
-  const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH';
-  const tokens: readonly [string, string][] = [
-    ['OpenAI', `sk-${digits}`],
-    ['OpenAI project', `sk-proj-${digits}`],
-    ['Anthropic', `sk-ant-api03-${digits}`],
-    ['GitHub', `ghp_${digits.slice(0, 36)}`],
-    ['GitHub fine-grained', `github_pat_${digits}`],
-    ['Slack bot', `xoxb-${digits}`],
-    ['Slack app', `xapp-1-${digits}`],
-    ['Telegram', `1234567890:${digits.slice(0, 35)}`],
-    ['AWS', 'AKIAIOSFODNN7EXAMPLE'],
-  ];
-  test.each(tokens)('%s', (_title, token) => {
-    expect(redact(`key=${token}, next`)).toBe('key=[redacted], next');
-  });
-
-  test('a bearer token keeps its scheme', () => {
-    expect(redact('Authorization: Bearer abcdef0123456789.xyz')).toBe('Authorization: Bearer [redacted]');
-  });
-
-  test('a private key block goes as a whole', () => {
-    const block = `-----BEGIN RSA PRIVATE KEY-----\n${`${'QUJD'.repeat(16)}\n`.repeat(3)}-----END RSA PRIVATE KEY-----`;
-    expect(redact(`a\n${block}\nb`)).toBe('a\n[redacted]\nb');
-  });
-
-  test('a private key block whose end was cut off goes too', () => {
-    const block = `-----BEGIN PRIVATE KEY-----\n${`${'QUJD'.repeat(16)}\n`.repeat(3)}`;
-    expect(redact(`a\n${block}And then: more.`)).toBe('a\n[redacted]And then: more.');
+  test('whatever the secret and whatever stands around it, and a second time changes nothing', () => {
+    const text = fc.string({ maxLength: 30, unit: 'grapheme' });
+    fc.assert(
+      fc.property(fc.string({ minLength: 8, maxLength: 40 }), text, text, (secret, before, after) => {
+        fc.pre(!'[redacted]'.includes(secret));
+        const clean = createRedactor([secret])(before + secret + after);
+        expect(clean).not.toContain(secret);
+        expect(createRedactor([secret])(clean)).toBe(clean);
+      }),
+    );
   });
 });
 
-describe('look-alikes stay', () => {
+describe('what a cut has left of a secret', () => {
+  const token = `ghp_${word(36)}`;
   test.each([
-    'task-0123456789abcdefghijklmnop',
-    'disk-2026-11-07-backup-volume-0001',
-    'sk-fading-circle-of-dots-animation',
-    'sk-1234',
-    'ghp_short',
-    'the bearer of bad news was a man',
-    'Bearer token required',
-    'at 12:30:45 the process 12345678: started',
-    'AKIA is a prefix',
-    'xoxb- is a prefix',
-    '3f2504e0-4f89-11d3-9a0c-0305e82c3301',
-    'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
-    '-----BEGIN CERTIFICATE-----',
-    'plain-secret-0002',
-    'https://example.org/a?b=c%20d',
-  ])('%s', (text) => {
-    expect(redact(text)).toBe(text);
+    ['of a configured one', 'it is plain-secret…', 'it is [redacted]…'],
+    [
+      'of one in base64',
+      `it is ${Buffer.from('plain-secret-0001').toString('base64').slice(0, 14)}… and`,
+      'it is [redacted]… and',
+    ],
+    ['of a token', `key=${token.slice(0, 20)}…`, 'key=[redacted: github token]…'],
+    [
+      'in the middle of an output',
+      `key=${token.slice(0, 20)}\n\n[… 5 characters …]`,
+      'key=[redacted: github token]\n\n[… 5 characters …]',
+    ],
+    ['if it is next to nothing', `it is plain…, and ${token.slice(0, 8)}…`, `it is plain…, and ${token.slice(0, 8)}…`],
+    [
+      'if it was none',
+      'sk-ant-api03-… or ghp_xxxxxxxxxxxx… or task-0123456789…',
+      'sk-ant-api03-… or ghp_xxxxxxxxxxxx… or task-0123456789…',
+    ],
+  ])('%s', (_title, text, clean) => {
+    expect(redact(text)).toBe(clean);
   });
 });
-
-test('two megabytes of hostile text take well under a second each', () => {
-  const many = createRedactor(Array.from({ length: 40 }, (_, i) => `configured-secret-number-${i}`));
-  for (const piece of [
-    'sk-',
-    'Bearer ',
-    '-----BEGIN PRIVATE KEY-----\n',
-    '1234567890:',
-    'a b c\n',
-    'configured-secret-',
-  ]) {
-    const text = piece.repeat(Math.floor(2_000_000 / piece.length));
-    const start = performance.now();
-    many(text);
-    expect(performance.now() - start, piece).toBeLessThan(1_000);
-  }
-}, 60_000);

@@ -1,0 +1,107 @@
+import { CONTEXTS } from './contexts.ts';
+import { formsOf } from './encodings.ts';
+import { keyBlocks } from './key-blocks.ts';
+import { isPlaceholder, isPlaceholderValue } from './placeholders.ts';
+import type { Shape } from './shape.ts';
+import { StartIndex } from './start-index.ts';
+import { LOOSE_TOKENS, TOKENS } from './tokens.ts';
+import { unwrap } from './unwrapped.ts';
+
+/** A secret in a text. */
+export interface Found {
+  readonly start: number;
+  readonly end: number;
+  /** What it is; undefined for one that was configured. */
+  readonly name: string | undefined;
+}
+
+/** What may begin at a place: a form of a configured secret as it is, or a shape. */
+type Candidate = string | Shape;
+
+interface FindOptions {
+  /** The text still grows. */
+  readonly partial: boolean;
+  /** Also what is known only by what stands before it. */
+  readonly named: boolean;
+}
+
+export interface Finder {
+  /** Everything that is found; places may overlap, what counts more comes first. */
+  readonly find: (text: string, options: FindOptions) => readonly Found[];
+  readonly candidates: StartIndex<Candidate>;
+  /** Forms that may be broken into lines. */
+  readonly coded: StartIndex<string>;
+  /** Length of the longest form. */
+  readonly longest: number;
+}
+
+export function createFinder(secrets: readonly string[]): Finder {
+  const forms = formsOf(secrets);
+  const candidates = new StartIndex<Candidate>();
+  for (const form of forms.all) candidates.add(form, form);
+  for (const shape of [...TOKENS, ...CONTEXTS]) for (const start of shape.starts) candidates.add(start, shape);
+  const coded = new StartIndex<string>();
+  for (const form of forms.coded) coded.add(form, form);
+  return {
+    candidates,
+    coded,
+    longest: Math.max(0, ...forms.all.map(({ length }) => length)),
+    find: (text, { partial, named: withNamed }) => {
+      const known: Found[] = [];
+      const shaped: Found[] = [];
+      const named: Found[] = [];
+      candidates.visit(text, 0, (at, entries) => {
+        for (const entry of entries) {
+          if (typeof entry === 'string') {
+            if (text.startsWith(entry, at)) known.push({ start: at, end: at + entry.length, name: undefined });
+            continue;
+          }
+          if (entry.keepsHead && !withNamed) continue;
+          const found = entry.keepsHead ? named : shaped;
+          // Within a match of its kind nothing new begins: what it took is taken.
+          if ((found.at(-1)?.end ?? 0) > at) continue;
+          const match = matchAt(text, at, entry);
+          if (match !== undefined) found.push(match);
+        }
+      });
+      const broken = forms.coded.length > 0 ? wrapped(text, coded) : [];
+      const blocks = keyBlocks(text, partial).map((block) => ({ ...block, name: 'private key' }));
+      return [...known, ...broken, ...blocks, ...shaped, ...loose(text), ...named];
+    },
+  };
+}
+
+function matchAt(text: string, at: number, { name, whole, keepsHead }: Shape): Found | undefined {
+  whole.lastIndex = at;
+  const match = whole.exec(text);
+  const body = match?.groups?.['body'];
+  if (match === null || body === undefined) return undefined;
+  if (keepsHead ? isPlaceholderValue(body) : isPlaceholder(body)) return undefined;
+  const end = at + match[0].length;
+  return { start: keepsHead ? end - body.length : at, end, name };
+}
+
+function loose(text: string): readonly Found[] {
+  return LOOSE_TOKENS.flatMap(({ name, needs, pattern }) =>
+    text.includes(needs)
+      ? [...text.matchAll(pattern)].map(({ 0: token, index, groups }) => ({
+          start: index - (groups?.['before']?.length ?? 0),
+          end: index + token.length,
+          name,
+        }))
+      : [],
+  );
+}
+
+/** Forms that are broken into lines. */
+function wrapped(text: string, coded: StartIndex<string>): readonly Found[] {
+  const lines = unwrap(text);
+  if (lines === undefined) return [];
+  const found: Found[] = [];
+  coded.visit(lines.text, 0, (at, forms) => {
+    const form = forms.find((each) => lines.text.startsWith(each, at));
+    if (form === undefined) return;
+    found.push({ start: lines.origin(at), end: lines.origin(at + form.length - 1) + 1, name: undefined });
+  });
+  return found;
+}

@@ -1,0 +1,245 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { homePaths } from '../../src/config/home.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { startServer } from '../support/http.ts';
+import { recordingLog, type LogLine } from '../support/recording-log.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { word } from './redact-samples.ts';
+
+const SECRETS = { configured: 'canary-configured-9c2e51b7d0f4a86e', token: `ghp_${word(36)}` };
+const NOTE = 'note.txt';
+
+/** A world whose configuration holds the first secret, with all that leaves it. */
+async function place(): Promise<World & { readonly lines: LogLine[]; readonly events: unknown[] }> {
+  const log = recordingLog();
+  const events: unknown[] = [];
+  const world = await startWorld({
+    log,
+    config: {
+      providers: { other: { kind: 'openai', apiKey: SECRETS.configured, baseUrl: 'http://127.0.0.1:9/v1' } },
+      tools: { exec: { mode: 'full', sandbox: 'off' }, web: { allowHosts: ['127.0.0.1'] } },
+    },
+  });
+  return Object.assign(world, { lines: log.lines, events });
+}
+
+const says = async (world: World, text: string): Promise<void> => {
+  const before = chatOf(world).length;
+  world.telegram.userSays(OWNER, text);
+  await waitFor(() => chatOf(world).length > before, { what: 'a reply' });
+};
+const calls = (name: string, args: Readonly<Record<string, unknown>>): object => ({
+  calls: [{ name, arguments: args }],
+});
+const note = (world: World, secret: string): Promise<void> =>
+  writeFile(join(world.workspace, NOTE), `The key:\n${secret}\nand no more.\n`);
+
+type Way = (world: Awaited<ReturnType<typeof place>>, secret: string) => Promise<unknown>;
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'the words of a person': async (world, secret) => {
+    world.model.reply('Noted.');
+    await says(world, `My key is ${secret}, keep it.`);
+  },
+  'a file that is read': async (world, secret) => {
+    await note(world, secret);
+    world.model.reply(calls('read_file', { path: NOTE }), 'Read.');
+    await says(world, 'read it');
+  },
+  'the output of a command': async (world, secret) => {
+    await note(world, secret);
+    world.model.reply(calls('exec', { command: `cat ${NOTE}; cat ${NOTE} >&2; env; exit 3` }), 'Ran.');
+    await says(world, 'run it');
+  },
+  'the output of a command, in base64': async (world, secret) => {
+    if (secret !== SECRETS.configured) return;
+    await note(world, secret);
+    world.model.reply(calls('exec', { command: `base64 -w 20 ${NOTE}; base64 ${NOTE}` }), 'Ran.');
+    await says(world, 'run it');
+  },
+  'a long output that is kept in a file': async (world, secret) => {
+    await note(world, secret);
+    const command = `for i in $(seq 400); do cat ${NOTE}; echo some more text to make it long; done`;
+    world.model.reply(calls('exec', { command }), 'Ran.');
+    await says(world, 'run it');
+  },
+  'a page': async (world, secret) => {
+    const server = await startServer((_request, response) => {
+      void response.writeHead(200, { 'content-type': 'text/html' }).end(`<p>Their key is <b>${secret}</b>.</p>`);
+    });
+    world.model.reply(calls('web_fetch', { url: `${server.url}/` }), 'Fetched.');
+    await says(world, 'fetch it');
+    await server.close();
+  },
+  'an error of the model server': async (world, secret) => {
+    world.model.reply({ error: { status: 400, message: `Something is wrong with ${secret} here` } });
+    await says(world, 'hello');
+    world.model.reply({ error: { status: 401, message: `Incorrect API key provided: ${secret}` } });
+    await says(world, 'hello');
+  },
+  'the answer of a model': async (world, secret) => {
+    const text = `I think that it is ${secret} indeed.`;
+    world.model.reply({ text, reasoning: `Is it ${secret}?`, chunkSize: 1 }, { text, chunkSize: 5 });
+    await says(world, 'what is it?');
+    const stream = world.assistant.stream('what is it?');
+    for await (const event of stream) world.events.push(event);
+    expect(JSON.stringify(world.events)).toContain('it is [redacted');
+  },
+  'the arguments of a call': async (world, secret) => {
+    world.model.reply(calls('write_file', { path: 'made.txt', content: `key=${secret}` }), 'Written.');
+    await says(world, 'write it');
+  },
+  'the name of a file': async (world, secret) => {
+    await writeFile(join(world.workspace, NOTE), 'x');
+    world.model.reply(calls('read_file', { path: `no-${secret}.txt` }), 'Not there.');
+    await says(world, 'read it');
+  },
+  'a command by hand': async (world, secret) => {
+    await note(world, secret);
+    await says(world, `,read_file ${NOTE}`);
+    await says(world, `,read_file ${'a'.repeat(440)} and ${secret}-${secret}`);
+    await says(world, `/${secret}`);
+  },
+  'a fact by hand': async (world, secret) => {
+    await says(world, `,memory_write fact="The key is ${secret}" section=Keys`);
+    world.model.reply('Hello.');
+    await says(world, 'hi');
+  },
+  'the memory that the owner wrote': async (world, secret) => {
+    await mkdir(join(world.workspace, 'memory'), { recursive: true });
+    await writeFile(join(world.workspace, 'USER.md'), `My key is ${secret}\n`);
+    world.model.reply('Hello.', 'Hello.');
+    await says(world, 'hi');
+    await says(world, '/context');
+    await says(world, 'hi');
+    await world.assistant
+      .request('prompt', { session: `telegram:${OWNER}` })
+      .then((report) => world.events.push(report));
+  },
+  'a summary by hand': async (world, secret) => {
+    world.model.reply('Hello.', 'Hello.');
+    await says(world, 'hi');
+    await says(world, `/tape handoff We spoke of ${secret}.`);
+    await says(world, 'hi');
+  },
+  'what a model wants to remember': async (world, secret) => {
+    world.model.reply('Hello.');
+    await says(world, 'hi');
+    world.model.setAside(() => ({
+      calls: [
+        {
+          name: 'save_memory',
+          arguments: {
+            history_entry: `They spoke of ${secret}.`,
+            memory_update: `# Memory\n\n- The key is ${secret}.\n`,
+          },
+        },
+      ],
+    }));
+    await says(world, '/mem');
+    const memory = join(world.workspace, 'memory');
+    await waitFor(
+      async () => (await readFile(join(memory, 'MEMORY.md'), 'utf8').catch(() => '')).includes('The key is'),
+      {
+        what: 'the memory is written',
+      },
+    );
+    expect(await readFile(join(memory, 'HISTORY.md'), 'utf8')).toContain('[redacted');
+  },
+  'a message that a tool sends': async (world, secret) => {
+    world.model.reply(calls('message', { text: `It is ${secret}` }), 'Sent.');
+    await says(world, 'tell me');
+  },
+};
+
+/** Pieces of a secret: none of them may be anywhere. */
+function pieces(secret: string): readonly string[] {
+  const coded = [0, 1, 2].map((shift) =>
+    Buffer.from(`${'x'.repeat(shift)}${secret}`)
+      .toString('base64')
+      .slice(shift + 2, shift + 18),
+  );
+  return [secret.slice(4, 16), secret.slice(-12), Buffer.from(secret).toString('hex').slice(8, 32), ...coded];
+}
+
+/** Rows of the journal but those of the inbox, which keeps what people wrote as they wrote it. */
+function rowsOf(path: string): string {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'inbound'").all();
+    return JSON.stringify(tables.map(({ name }) => db.prepare(`SELECT * FROM "${String(name)}"`).all()));
+  } finally {
+    db.close();
+  }
+}
+
+async function leaks(world: Awaited<ReturnType<typeof place>>, secret: string): Promise<readonly string[]> {
+  const { home, model, telegram, lines, events } = world;
+  const found = (text: string): boolean => pieces(secret).some((piece) => text.includes(piece));
+  const places: Record<string, string> = {
+    'the journal': rowsOf(join(home, 'state.db')),
+    'the log': JSON.stringify(lines),
+    'what watches a turn': JSON.stringify(events),
+    'a request to the model': JSON.stringify([...model.requests, ...model.asides].map(({ body }) => body)),
+    'a call of the Bot API': JSON.stringify(telegram.calls.filter(({ method }) => method !== 'getUpdates')),
+  };
+  for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
+    const path = relative(home, join(entry.parentPath, entry.name));
+    if (!entry.isFile() || /state\.db|config\.json|USER\.md|note\.txt$/.test(path)) continue;
+    places[path] = await readFile(join(home, path), 'latin1').catch(() => '');
+  }
+  return Object.entries(places).flatMap(([name, text]) => (found(text) ? [name] : []));
+}
+
+describe.each(Object.entries(SECRETS))('a secret (%s) that comes in by', (_kind, secret) => {
+  test('any way is found nowhere', { timeout: 60_000 }, async () => {
+    await using world = await place();
+    for (const [way, comeIn] of Object.entries(WAYS)) {
+      await comeIn(world, secret);
+      expect(await leaks(world, secret), way).toEqual([]);
+    }
+  });
+
+  test('whatever way does not come out at the control socket', async () => {
+    await using world = await place();
+    await note(world, secret);
+    await mkdir(join(world.workspace, 'memory'), { recursive: true });
+    await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), `- It is ${secret}\n`);
+    const remote = await connectAssistant(homePaths(world.home).socket, systemClock);
+    if (remote === undefined) throw new Error('nobody listens');
+    world.model.reply({ text: `Now ${secret} again`, chunkSize: 1 });
+    const heard: unknown[] = [];
+    heard.push(
+      await remote.send({ session: 'main', text: `say ${secret}` }, { onEvent: (event) => heard.push(event) }),
+      await remote.runTool({ name: 'read_file', arguments: `{"path":"${NOTE}"}`, dryRun: false }),
+      await remote.runTool({ name: 'read_file', arguments: `{"path":"/${secret}"}`, dryRun: true }),
+      await remote.runTool({ name: secret, arguments: '{}', dryRun: false }),
+      await remote.request('memoryShow', {}),
+      await remote.request('prompt', { session: 'terminal:main' }),
+      await remote.request('memoryShow', { id: secret }).catch(String),
+      await remote.request('approvalsForget', { id: secret }).catch(String),
+      await remote.request('audit', { count: 50, asked: false, about: '' }),
+    );
+    expect(pieces(secret).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual([]);
+    expect(JSON.stringify(heard)).toContain('Now [redacted');
+  });
+
+  test('a command is not in the question whether it may run', async () => {
+    await using world = await startWorld({
+      config: {
+        providers: { other: { kind: 'openai', apiKey: SECRETS.configured, baseUrl: 'http://127.0.0.1:9/v1' } },
+        tools: { exec: { mode: 'ask', sandbox: 'off' } },
+      },
+    });
+    const lines: LogLine[] = [];
+    world.telegram.userSays(OWNER, `,exec echo ${secret}`);
+    await waitFor(() => chatOf(world).some((text) => text.includes('/approve ')), { what: 'a question' });
+    expect(await leaks(Object.assign(world, { lines, events: [] }), secret)).toEqual([]);
+    await says(world, '/stop');
+  });
+});
