@@ -161,6 +161,50 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<person>', 'channel and id, such as telegram:123456789')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairRemoveCommand));
+  const cron = program.command('cron').description('reminders and scheduled tasks');
+  cron
+    .command('list', { isDefault: true })
+    .description('list what is scheduled')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./cron.ts')).cronListCommand));
+  cron
+    .command('add')
+    .description('schedule something')
+    .argument('<when>', '"in 20m", "tomorrow at 9", "2027-03-01T09:00", "every 2h" or "0 9 * * 1-5"')
+    .argument('<text>', 'what is said or, with --kind, done')
+    .addOption(
+      new Option('--kind <kind>', 'message: the text is sent; agent: it is a task; command: a comma command')
+        .choices(['message', 'agent', 'command'])
+        .default('message'),
+    )
+    .option('--id <id>', 'its name (default: made of the text)')
+    .option('--zone <zone>', 'time zone, e.g. Europe/Vienna')
+    .option('--chat <chat>', 'where it speaks, e.g. telegram:123456789 (default: where the owner last wrote)')
+    .addOption(
+      new Option('--session <which>', 'a conversation of its own, or that of the chat').choices(['own', 'main']),
+    )
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./cron.ts')).cronAddCommand));
+  for (const [name, description] of [
+    ['show', 'show one, and its last 20 runs'],
+    ['remove', 'remove one'],
+    ['disable', 'switch one off'],
+    ['run', 'run one now'],
+  ] as const) {
+    cron
+      .command(name)
+      .description(description)
+      .argument('<id>', 'from the list')
+      .option('--json', 'as JSON')
+      .action(action(async () => (await import('./cron.ts')).cronOneCommand(name)));
+  }
+  cron
+    .command('enable')
+    .description('switch one on; asks about one that was only found in cron/jobs.json')
+    .argument('<id>', 'from the list')
+    .option('--yes', 'do not ask')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./cron.ts')).cronEnableCommand));
   const approvals = program
     .command('approvals')
     .description('commands that an owner allowed for good, and open questions');

@@ -21,6 +21,7 @@ export class Inbox implements InboxPort {
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
   readonly #askListeners = new Set<(taken: AskTaken) => void>();
+  #background: (session: string) => number = () => 0;
 
   constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
     this.#ports = ports;
@@ -53,6 +54,39 @@ export class Inbox implements InboxPort {
     for (const taken of answers) for (const listener of this.#answerListeners) listener(taken);
     for (const taken of asked) for (const listener of this.#askListeners) listener(taken);
     return results;
+  }
+
+  /** Part of a transaction of the caller's: takes what the program says to itself, whatever waits. False: it was taken before. */
+  insertOwn(message: InboundMessage): boolean {
+    return this.#insert(message, 'accepted', null);
+  }
+
+  /** The same in a transaction of its own. */
+  acceptOwn(message: InboundMessage): Promise<boolean> {
+    return this.#ports.db.write(() => this.insertOwn(message));
+  }
+
+  /** What the program said to itself needs no turn any more; false: a turn has it, or nobody said it. */
+  withdrawOwn(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): Promise<boolean> {
+    const { db, clock } = this.#ports;
+    const { channel, account, chatId, externalId } = message;
+    return db.write(() => {
+      const changed = db.run(
+        `UPDATE inbound SET state = 'done', reason = 'withdrawn', updated_at = ?
+         WHERE channel = ? AND account = ? AND chat = ? AND external_id = ? AND state = 'accepted' AND origin <> 'user'`,
+        clock.now(),
+        channel,
+        account,
+        chatId,
+        externalId,
+      );
+      return changed === 1;
+    });
+  }
+
+  /** A /stop in a session also ends so many other things there, which its reply counts. */
+  countsBackground(count: (session: string) => number): void {
+    this.#background = count;
   }
 
   page(after: number, limit: number): readonly Queued<InboundMessage>[] {
@@ -90,7 +124,6 @@ export class Inbox implements InboxPort {
     waiting: Map<string, number>,
     { stops, answers, asked }: { stops: Stopped[]; answers: AnswerTaken[]; asked: AskTaken[] },
   ): AcceptResult {
-    const { db } = this.#ports;
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
     if (!stop && this.#isKnown(message)) return 'duplicate';
@@ -98,27 +131,10 @@ export class Inbox implements InboxPort {
     const ask = stop || answer !== null ? null : answerAsk(this.#ports, message);
     const isEdit = !stop && answer === null && ask === null && this.#replaceEdited(message);
     const state = stop || answer !== null || ask !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
-    const inserted = db.run(
-      `INSERT OR IGNORE INTO inbound
-         (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      message.id,
-      message.channel,
-      message.account,
-      message.chatId,
-      message.externalId,
-      message.sessionKey,
-      JSON.stringify(message),
-      message.role,
-      message.origin,
-      state,
-      stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full,
-      message.receivedAt,
-      this.#ports.clock.now(),
-    );
-    if (inserted === 0) return 'duplicate';
+    const reason = stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full;
+    if (!this.#insert(message, state, reason)) return 'duplicate';
     if (stop) {
-      stops.push(stopSession(this.#ports, message));
+      stops.push(stopSession(this.#ports, message, this.#background(message.sessionKey)));
       return 'accepted';
     }
     if (answer !== null) {
@@ -156,6 +172,28 @@ export class Inbox implements InboxPort {
       row.text('id'),
     );
     return true;
+  }
+
+  #insert(message: InboundMessage, state: string, reason: string | null): boolean {
+    const inserted = this.#ports.db.run(
+      `INSERT OR IGNORE INTO inbound
+         (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      message.id,
+      message.channel,
+      message.account,
+      message.chatId,
+      message.externalId,
+      message.sessionKey,
+      JSON.stringify(message),
+      message.role,
+      message.origin,
+      state,
+      reason,
+      message.receivedAt,
+      this.#ports.clock.now(),
+    );
+    return inserted === 1;
   }
 
   #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {

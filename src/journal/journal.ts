@@ -5,6 +5,8 @@ import { Allowances } from './allowances.ts';
 import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
+import { CronRuns } from './cron-runs.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { MailDesk } from './desk.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
@@ -30,6 +32,8 @@ export interface Journal extends Disposable {
   /** What an owner allowed for good. */
   readonly allowances: Allowances;
   readonly archives: Archives;
+  readonly cron: CronRuns;
+  readonly heartbeats: Heartbeats;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -50,9 +54,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
+  const inbox = new Inbox({ ...shared, outbox });
   return {
     outbox,
-    inbox: new Inbox({ ...shared, outbox }),
+    inbox,
     turns: new Turns({ ...shared, outbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
@@ -62,6 +67,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     asks: new AskLedger({ ...shared, outbox }),
     allowances: new Allowances(shared),
     archives: new Archives(shared),
+    cron: new CronRuns({ ...shared, inbox, outbox }),
+    heartbeats: new Heartbeats(shared),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

@@ -204,4 +204,40 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX asks_session ON asks (session) WHERE state = 'waiting';
       CREATE INDEX asks_turn ON asks (turn) WHERE state = 'waiting';
     `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE cron_job (
+        id         TEXT PRIMARY KEY,
+        hash       TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        role       TEXT NOT NULL,
+        creator    TEXT NOT NULL,
+        enabled    INTEGER NOT NULL,
+        settled    INTEGER NOT NULL,
+        since      INTEGER NOT NULL,
+        state      TEXT NOT NULL CHECK (state IN ('active', 'over', 'removed')),
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE cron_run (
+        job         TEXT NOT NULL,
+        due_at      INTEGER NOT NULL,
+        last_due    INTEGER NOT NULL,
+        count       INTEGER NOT NULL,
+        state       TEXT NOT NULL CHECK (state IN ('claimed', 'missed', 'skipped')),
+        inbound_id  TEXT,
+        outbound_id TEXT,
+        reason      TEXT,
+        late_ms     INTEGER NOT NULL,
+        at          INTEGER NOT NULL,
+        PRIMARY KEY (job, due_at)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX cron_run_inbound ON cron_run (inbound_id) WHERE inbound_id IS NOT NULL;
+
+      CREATE TABLE heartbeat (
+        at     INTEGER PRIMARY KEY,
+        action TEXT NOT NULL CHECK (action IN ('skip', 'run', 'failed')),
+        reason TEXT NOT NULL
+      ) STRICT;
+    `),
 ];

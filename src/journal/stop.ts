@@ -29,14 +29,14 @@ export interface Stopped extends Ended {
 /**
  * Inside the transaction that accepts a /stop: running turns of the session and their children are marked, older
  * waiting messages are refused, answers nobody was sent yet are cancelled, and the reply that counts all that is
- * queued. What it returns is told to the agent after the commit.
+ * queued. What it returns is told to the agent after the commit. `background`: commands that end with it.
  */
-export function stopSession(ports: StopPorts, stop: InboundMessage): Stopped {
+export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
   const turnIds = endTurns(ports, stop);
   const dropped = dropOlder(ports, stop, 'stopped');
   cancelQuestions(ports, { session: stop.sessionKey });
   const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
-  const reply = stopReply(turnIds.length, dropped.length, unsent);
+  const reply = stopReply({ turns: turnIds.length, background, dropped: dropped.length, unsent });
   ports.outbox.insert({
     message: {
       id: `${stop.id}:0`,
@@ -94,10 +94,13 @@ export function dropOlder(
     .map((row) => parseInbound(row.text('payload')));
 }
 
-function stopReply(turns: number, dropped: number, unsent: number): string {
-  if (turns === 0 && dropped === 0 && unsent === 0) return 'Nothing is running here.';
-  const stopped = turns === 0 ? 'Nothing was running' : turns === 1 ? 'Stopped' : `Stopped ${plural(turns, 'task')}`;
+function stopReply(ended: Record<'turns' | 'background' | 'dropped' | 'unsent', number>): string {
+  const { turns, background, dropped, unsent } = ended;
+  if (Object.values(ended).every((count) => count === 0)) return 'Nothing is running here.';
+  const commands = plural(background, 'command in the background', 'commands in the background');
+  const stopped = turns > 1 ? `Stopped ${plural(turns, 'task')}` : turns === 1 ? 'Stopped' : 'Nothing was running';
+  const both = background === 0 ? stopped : turns === 0 ? `Ended ${commands}` : `${stopped}; ended ${commands}`;
   const waiting = dropped === 0 ? '' : `; dropped ${plural(dropped, 'waiting message')}`;
   const answers = unsent === 0 ? '' : `; held back ${plural(unsent, 'reply', 'replies')} not sent yet`;
-  return `${stopped}${waiting}${answers}.`;
+  return `${both}${waiting}${answers}.`;
 }

@@ -1,15 +1,17 @@
 import type { Clock } from '../../src/util/clock.ts';
 
 interface Timer {
-  readonly at: number;
+  at: number;
   readonly callback: () => void;
 }
 
 /** Time that stands still until a test moves it. */
 export class VirtualClock implements Clock {
   #now: number;
-  readonly #start: number;
+  #start: number;
   readonly #timers = new Set<Timer>();
+  /** Awaited before time moves on; a test that waits for more, such as the disk, says so here. */
+  settled: () => Promise<void> = settle;
 
   constructor(start = Date.UTC(2026, 0, 1)) {
     this.#now = start;
@@ -30,6 +32,13 @@ export class VirtualClock implements Clock {
     return { [Symbol.dispose]: () => this.#timers.delete(timer) };
   }
 
+  /** The wall is put forward or back, or the machine slept: no timer counts that time. */
+  jump(ms: number): void {
+    this.#now += ms;
+    this.#start += ms;
+    for (const timer of this.#timers) timer.at += ms;
+  }
+
   /** Timers that have not fired. */
   get waiting(): number {
     return this.#timers.size;
@@ -38,17 +47,17 @@ export class VirtualClock implements Clock {
   /** Moves on by `ms`, firing what is due in order and letting each consequence settle before the next. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await settle();
+    await this.settled();
     for (;;) {
       const next = this.#nextDue(end);
       if (next === undefined) break;
       this.#timers.delete(next);
       this.#now = Math.max(this.#now, next.at);
       next.callback();
-      await settle();
+      await this.settled();
     }
     this.#now = end;
-    await settle();
+    await this.settled();
   }
 
   #nextDue(end: number): Timer | undefined {

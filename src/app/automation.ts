@@ -1,0 +1,233 @@
+import { join } from 'node:path';
+import { cronCommand } from '../agent/commands/cron.ts';
+import type { Command } from '../agent/commands/command.ts';
+import type { LoopPorts } from '../agent/loop.ts';
+import { outboundTo } from '../agent/outgoing.ts';
+import type { Cron } from '../automation/cron.ts';
+import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-desk.ts';
+import type { JobCreator } from '../automation/job.ts';
+import type { MessageBus } from '../bus/bus.ts';
+import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../bus/messages.ts';
+import type { RequestParams } from '../gateway/requests.ts';
+import { asRole, decideAccess, localRole, weakest } from '../security/access.ts';
+import { cronTool, type CronToolCaller, type CronToolDesk } from '../tools/cron.ts';
+import type { Tool } from '../tools/tool.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { oneLine } from '../util/text.ts';
+import type { Base } from './base.ts';
+import type { Stores } from './stores.ts';
+
+/** What platforms take as the id of a button. */
+const LONGEST_BUTTON_BYTES = 64;
+
+const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
+
+export interface AutomationParts {
+  readonly stores: Pick<Stores, 'journal'>;
+  readonly bus: MessageBus;
+}
+
+/** The schedule, joined with what it reaches; loaded when it is needed. */
+export interface Automation extends AsyncDisposable {
+  /** None where the schedule is switched off. */
+  readonly tools: readonly Tool[];
+  readonly command: Command;
+  readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
+  /** Whether what a turn that started itself says is kept from people. */
+  readonly holdBack: LoopPorts['holdBack'];
+  /** Begins to keep the schedule. Never throws. */
+  start(): Promise<void>;
+}
+
+interface Rooms {
+  readonly cron: Cron;
+  readonly desk: CronDesk;
+}
+
+export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
+  const { config, log } = base;
+  const { journal } = stores;
+  let opened: Promise<Rooms> | undefined;
+  const rooms = (): Promise<Rooms> => {
+    if (!config.cron.enabled) throw new AppError('cron-off', OFF);
+    opened ??= openRooms(base, { stores, bus });
+    return opened;
+  };
+  const desk = async (): Promise<CronDesk> => (await rooms()).desk;
+  const one = async (by: CronCaller, action: string, id: string, code = ''): Promise<CronAnswer> => {
+    const of = await desk();
+    switch (action) {
+      case 'show':
+        return await of.show(by, id);
+      case 'remove':
+        return await of.remove(by, id);
+      case 'enable':
+        return await of.enable(by, id, code);
+      case 'disable':
+        return await of.disable(by, id);
+      case 'run':
+        return await of.run(by, id);
+      default:
+        return await of.list(by);
+    }
+  };
+  const toolDesk: CronToolDesk = {
+    add: async (by, job) => (await desk()).add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job),
+    list: async (by) => (await desk()).list(callerOf(by, journal.inbox.byId([by.messageId])[0])),
+    one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
+    silence: (turnId, reason) => journal.cron.silence(turnId, reason),
+  };
+  const listening = bus.listen((event) => {
+    if (event.type !== 'turn-end' || opened === undefined) return;
+    if (event.answers.some((id) => id.startsWith('cron:'))) void opened.then(({ cron }) => cron.look());
+  });
+  return {
+    tools: config.cron.enabled ? [cronTool(toolDesk)] : [],
+    command: cronCommand({
+      cron: async (message, action, id, code) => (await one(personIn(message), action, id, code)).text,
+    }),
+    request: async ({ action, id, code, job }) => {
+      const by = ownerAtHome(journal.approvals.ownersChat());
+      if (action !== 'add') return await one(by, action, id ?? '', code);
+      if (job === undefined) throw new AppError('cron-refused', 'Nothing says what is to be scheduled.');
+      return await (await desk()).add(by, job);
+    },
+    holdBack: async ({ turnId, messages }, { outcome, answer }) => {
+      const message = messages.at(-1);
+      if (message?.origin !== 'cron') return false;
+      // What fails again and again is told after three times; what runs once says so itself.
+      if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
+      return outcome !== 'failed' && journal.cron.silenced(turnId) !== null;
+    },
+    start: async () => {
+      if (!config.cron.enabled) return;
+      try {
+        await (await rooms()).cron.start();
+      } catch (error) {
+        log.error('the schedule could not be started', { reason: errorMessage(error) });
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      listening[Symbol.dispose]();
+      if (opened !== undefined) await (await opened).cron.stop();
+    },
+  };
+}
+
+async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<Rooms> {
+  const { config, paths, clock, log, newId, redact } = base;
+  const { journal } = stores;
+  const [{ Cron }, { CronDesk }, { JobBook }, { JobFile }, { machineZone }] = await Promise.all([
+    import('../automation/cron.ts'),
+    import('../automation/cron-desk.ts'),
+    import('../automation/job-book.ts'),
+    import('../automation/job-file.ts'),
+    import('../automation/zones.ts'),
+  ]);
+  /** False: nobody knows yet where the owner can be told. */
+  const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
+    const chat = journal.approvals.ownersChat();
+    if (chat === undefined) return false;
+    const message = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
+    await bus.publishOutbound({ ...message, ...(button === undefined ? {} : { buttons: [[button]] }) });
+    return true;
+  };
+  const zone = machineZone();
+  const book = new JobBook({
+    file: new JobFile({
+      path: join(paths.workspace, 'cron', 'jobs.json'),
+      quarantine: paths.quarantine,
+      clock,
+      zone: config.agent.timezone ?? zone,
+    }),
+    runs: journal.cron,
+    clock,
+    log,
+    timezone: config.agent.timezone,
+    machineZone: zone,
+    found: ({ job, hash }) => {
+      const words = `/cron enable ${job.id} ${hash}`;
+      const id = `${SAY_BUTTON}${words}`;
+      const text = `In cron/jobs.json there is a job that nobody agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` lets exactly this run.`;
+      const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
+      return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
+    },
+    broken: ({ reason, copy }) => {
+      log.warn('cron/jobs.json can not be used', { reason, copy });
+      const text = `I can not use cron/jobs.json: ${reason}. What I read last goes on. A copy of the file is in ${copy}.`;
+      return tellOwner(`cron-broken:${copy}`, text);
+    },
+  });
+  const cron = new Cron({
+    book,
+    runs: journal.cron,
+    clock,
+    log,
+    newId,
+    settings: config.cron,
+    gates: {
+      roleOf: (creator, then) => roleNow(base, stores, creator, then),
+      // A terminal's own process sends nothing to platforms: that is left to the gateway.
+      reaches: (channel) => base.serving || channel === 'terminal',
+      mainSession: (message) => {
+        const { id: _, sessionKey: __, ...draft } = message;
+        return bus.sessionOf({ ...draft, origin: 'user' });
+      },
+      peopleWait: () => (journal.inbox.counts()['accepted'] ?? 0) > 0,
+    },
+    written: { inbound: () => bus.inboundWritten(), outbound: () => bus.outboundWritten() },
+    tellOwner: async (id, text) => void (await tellOwner(id, text)),
+  });
+  return { cron, desk: new CronDesk({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
+}
+
+/** The weaker of a role then and what the person may be now; null: they are not let in any more. */
+export function roleNow(
+  { config }: Base,
+  { journal }: Pick<Stores, 'journal'>,
+  by: Pick<JobCreator, 'channel' | 'id' | 'chatType' | 'chat'>,
+  then: string,
+): Role | null {
+  if (by.channel === 'terminal') return weakest(asRole(then), localRole('terminal'));
+  const decision = decideAccess({
+    via: 'channel',
+    settings: config.channels[by.channel],
+    isPaired: (id) => journal.people.isPaired(by.channel, id),
+    chatType: by.chatType,
+    chatId: by.chat,
+    sender: { id: by.id, isBot: false, isSelf: false },
+  });
+  return decision.allowed ? weakest(asRole(then), decision.role) : null;
+}
+
+function personIn(message: InboundMessage): CronCaller {
+  const { channel, sender, account, chatId, chatType, threadId, role } = message;
+  return {
+    creator: {
+      channel,
+      id: sender.id,
+      ...(sender.name === undefined ? {} : { name: sender.name }),
+      account,
+      chat: chatId,
+      chatType,
+    },
+    role,
+    chat: sessionKeyOf({ channel, chatId, ...(threadId === undefined ? {} : { threadId }) }),
+  };
+}
+
+/** A turn's rights are those of the turn, which may be less than those of who spoke last in it. */
+function callerOf({ role }: CronToolCaller, message: InboundMessage | undefined): CronCaller {
+  if (message !== undefined) return { ...personIn(message), role };
+  if (role === 'owner') return ownerAtHome(undefined);
+  throw new AppError('cron-refused', 'Nothing says who asks for this.');
+}
+
+/** Whoever may use the terminal; what they set speaks where the owner last wrote. */
+function ownerAtHome(chat: InboundMessage | undefined): CronCaller {
+  return {
+    creator: { channel: 'terminal', id: 'owner', account: 'local', chat: 'main', chatType: 'direct' },
+    role: localRole('terminal'),
+    chat: chat === undefined ? 'terminal:main' : sessionKeyOf({ channel: chat.channel, chatId: chat.chatId }),
+  };
+}

@@ -1,0 +1,145 @@
+import { dirname } from 'node:path';
+import * as z from 'zod';
+import { ensureDirectory, quarantine, readIfExists, replaceDurable } from '../storage/files.ts';
+import { stampOf, watchFile } from '../storage/watched-file.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { oneLine } from '../util/text.ts';
+import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
+import { isZone } from './zones.ts';
+
+const VERSION = 1;
+
+const fileSchema = z.strictObject({
+  version: z.literal(VERSION),
+  /** Of the person, where the configuration names none. */
+  zone: z.string().refine(isZone, { error: 'expected a time zone such as "Europe/Vienna"' }).optional(),
+  jobs: z.array(jobSchema).max(MOST_JOBS),
+});
+
+export interface JobList {
+  readonly zone?: string | undefined;
+  readonly jobs: readonly Job[];
+}
+
+/** A file that can not be used, and where a copy of it lies. */
+export interface BrokenFile {
+  readonly reason: string;
+  readonly copy: string;
+}
+
+export interface JobFileOptions {
+  readonly path: string;
+  readonly quarantine: string;
+  readonly clock: Clock;
+  /** The zone of jobs that name none, where the file has none either. */
+  readonly zone: string;
+}
+
+const NOTHING: JobList = { jobs: [] };
+
+/**
+ * The file in which jobs stand, for people to read and edit. A file that can not be used is copied to the quarantine
+ * and left as it is, and what was last read from it goes on; the next change by the program replaces it.
+ */
+export class JobFile {
+  readonly #options: JobFileOptions;
+  #stamp: string | undefined;
+  #text: string | undefined;
+  #list: JobList = NOTHING;
+  #broken: BrokenFile | null = null;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(options: JobFileOptions) {
+    this.#options = options;
+  }
+
+  get list(): JobList {
+    return this.#list;
+  }
+
+  get broken(): BrokenFile | null {
+    return this.#broken;
+  }
+
+  /** What goes on when the file can not be used at the first look. */
+  assume(list: JobList): void {
+    this.#list = list;
+  }
+
+  /** Looks at the file, unless it is as it was; true when something is new. Throws what the disk throws. */
+  async look(): Promise<boolean> {
+    const { path } = this.#options;
+    const stamp = stampOf(path);
+    if (stamp === this.#stamp) return false;
+    const text = await readIfExists(path);
+    this.#stamp = stamp;
+    if (text === this.#text && text !== undefined) return false;
+    this.#text = text;
+    const parsed = text === undefined ? NOTHING : this.#parse(text);
+    if ('problem' in parsed) {
+      const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
+      this.#broken = { reason: parsed.problem, copy };
+      return true;
+    }
+    this.#broken = null;
+    this.#list = parsed;
+    return true;
+  }
+
+  /** Replaces the list by what `change` makes of it; durable when it resolves. One after the other. */
+  async update(change: (list: JobList) => JobList): Promise<void> {
+    const work = this.#writing.then(() => this.#update(change));
+    this.#writing = work.catch(() => {});
+    await work;
+  }
+
+  /** Makes the folder where it is missing. */
+  async watch(changed: () => void): Promise<Disposable> {
+    await ensureDirectory(dirname(this.#options.path));
+    return watchFile(this.#options.path, this.#options.clock, changed);
+  }
+
+  async #update(change: (list: JobList) => JobList): Promise<void> {
+    const { path } = this.#options;
+    await this.look();
+    const next = change(this.#list);
+    if (next === this.#list && this.#broken === null) return;
+    if (next.jobs.length > MOST_JOBS) {
+      throw new AppError('cron-full', `There are ${MOST_JOBS} jobs already: remove some first.`);
+    }
+    const text = `${JSON.stringify({ version: VERSION, zone: next.zone, jobs: next.jobs }, null, 2)}\n`;
+    await ensureDirectory(dirname(path));
+    await replaceDurable(path, text);
+    this.#text = text;
+    this.#stamp = stampOf(path);
+    this.#list = next;
+    this.#broken = null;
+  }
+
+  #parse(text: string): JobList | { readonly problem: string } {
+    let data: unknown;
+    try {
+      data = JSON.parse(text.replace(/^\uFEFF/u, ''));
+    } catch (error) {
+      return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
+    }
+    const parsed = fileSchema.safeParse(data);
+    if (!parsed.success) return { problem: firstIssue(parsed.error) };
+    const { zone, jobs } = parsed.data;
+    const ids = new Set<string>();
+    for (const job of jobs) {
+      const problem = ids.has(job.id) ? 'there is another with this id' : problemOf(job, zone ?? this.#options.zone);
+      if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
+      ids.add(job.id);
+    }
+    return { ...(zone === undefined ? {} : { zone }), jobs };
+  }
+}
+
+function firstIssue({ issues }: z.ZodError): string {
+  const [issue] = issues;
+  if (issue === undefined) return 'it has another shape';
+  const path = issue.path.map(String).join('.');
+  return path === '' ? issue.message : `${path}: ${issue.message}`;
+}

@@ -1,0 +1,133 @@
+import { RecentMap } from '../util/recent-map.ts';
+
+/** A clock on a wall, as milliseconds since 1970 as if the wall hung in UTC. */
+export type Wall = number;
+
+const DAY_MS = 86_400_000;
+const SECOND_MS = 1_000;
+
+/** Making one is slow, and an assistant knows few zones. */
+const formats = new RecentMap<string, Intl.DateTimeFormat>(32);
+
+/** Whether this is a time zone of the IANA list, as this machine knows it. */
+export function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The machine's own. */
+export function machineZone(): string {
+  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
+}
+
+/** What the wall of a zone shows at a moment, to the second. */
+export function wallOf(at: number, zone: string): Wall {
+  return toSecond(at) + offsetAt(at, zone);
+}
+
+/** Slow: asks the machine's list of zones. */
+function readWall(at: number, zone: string): Wall {
+  const field: Record<string, number> = {};
+  for (const { type, value } of formatOf(zone).formatToParts(at)) field[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = field;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/**
+ * The moment at which the wall of a zone shows this. A time that is there twice is the first of the two; one that is
+ * left out is the moment at which the clock is put forward.
+ */
+export function instantOf(wall: Wall, zone: string): number {
+  const known = steady.get(zone);
+  if (known !== undefined && known.from + DAY_MS <= wall && wall <= known.to - DAY_MS) return wall - known.offset;
+  const before = offsetAt(wall - DAY_MS, zone);
+  const after = offsetAt(wall + DAY_MS, zone);
+  const first = wall - Math.max(before, after);
+  const second = wall - Math.min(before, after);
+  if (wallOf(first, zone) === wall) return first;
+  if (wallOf(second, zone) === wall) return second;
+  return firstWith(after, { after: first, upTo: second, zone });
+}
+
+/** `+01:00` */
+function offsetText(at: number, zone: string): string {
+  const minutes = Math.round(offsetAt(at, zone) / 60_000);
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
+}
+
+/** `2027-03-01T09:00:00+01:00` */
+export function isoIn(at: number, zone: string): string {
+  return `${new Date(wallOf(at, zone)).toISOString().slice(0, 19)}${offsetText(at, zone)}`;
+}
+
+/** `Mon 2027-03-01 09:00 (Europe/Vienna)`, with seconds where there are some. */
+export function localText(at: number, zone: string): string {
+  const wall = new Date(wallOf(at, zone));
+  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][wall.getUTCDay()] ?? '';
+  const text = wall.toISOString();
+  const time = wall.getUTCSeconds() === 0 ? text.slice(11, 16) : text.slice(11, 19);
+  return `${weekday} ${text.slice(0, 10)} ${time} (${zone})`;
+}
+
+interface Steady {
+  readonly from: number;
+  readonly to: number;
+  readonly offset: number;
+}
+
+/** The newest stretch of time of each zone in which its clock was not changed. */
+const steady = new RecentMap<string, Steady>(32);
+/** No zone puts its clock forward and back again within so few days. */
+const STRETCH_MS = 3 * DAY_MS;
+
+/** Milliseconds that the wall is ahead of UTC. */
+function offsetAt(at: number, zone: string): number {
+  const known = steady.get(zone);
+  if (known !== undefined && known.from <= at && at <= known.to) return known.offset;
+  const offset = readOffset(at, zone);
+  const [from, to] = [at - STRETCH_MS, at + STRETCH_MS];
+  if (readOffset(from, zone) === offset && readOffset(to, zone) === offset) steady.set(zone, { from, to, offset });
+  return offset;
+}
+
+function readOffset(at: number, zone: string): number {
+  return readWall(at, zone) - toSecond(at);
+}
+
+function toSecond(at: number): number {
+  return Math.floor(at / SECOND_MS) * SECOND_MS;
+}
+
+/** The first moment, to the second, with this offset; there is one change in between. */
+function firstWith(offset: number, { after, upTo, zone }: { after: number; upTo: number; zone: string }): number {
+  let [low, high] = [Math.floor(after / SECOND_MS), Math.ceil(upTo / SECOND_MS)];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle * SECOND_MS, zone) === offset) high = middle;
+    else low = middle;
+  }
+  return high * SECOND_MS;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+    hourCycle: 'h23',
+  });
+  formats.set(zone, format);
+  return format;
+}

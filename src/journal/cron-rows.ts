@@ -1,0 +1,94 @@
+import type { Row } from '../storage/database.ts';
+
+/** A job that may run: what was agreed, by whom, and up to when its due times are settled. */
+export interface AgreedJob {
+  readonly id: string;
+  /** Of the definition that was agreed. */
+  readonly hash: string;
+  /** JSON. */
+  readonly definition: string;
+  readonly role: string;
+  /** JSON. */
+  readonly creator: string;
+  readonly enabled: boolean;
+  /** Due times up to here ran or were missed; ms since 1970. */
+  readonly settled: number;
+  /** Failures before this are forgiven; ms since 1970. */
+  readonly since: number;
+}
+
+/** How a run went, and apart from it how its words were delivered. */
+export interface CronRun {
+  readonly job: string;
+  readonly dueAt: number;
+  /** More than one for due times in a row with one fate; `lastDue` is the last of them. */
+  readonly count: number;
+  readonly lastDue: number;
+  readonly execution: 'waiting' | 'running' | 'ok' | 'silent' | 'failed' | 'stopped' | 'missed' | 'skipped';
+  readonly delivery: 'none' | 'waiting' | 'delivered' | 'uncertain' | 'failed';
+  /** Why it did not run, or said nothing. */
+  readonly reason: string | null;
+  readonly lateMs: number;
+  readonly turnId: string | null;
+  /** When it was decided or, for a turn, ended. */
+  readonly at: number;
+}
+
+/** What became of the turn of a run; the journal's rows about it are the only truth. */
+export const RUNS = `SELECT run.*, inbound.state AS inbound_state, inbound.turn_id AS turn_id, turns.outcome AS outcome,
+    turns.updated_at AS ended_at,
+    (SELECT min(CASE outbound.state WHEN 'dead' THEN 0 WHEN 'expired' THEN 0 WHEN 'uncertain' THEN 1
+       WHEN 'delivered' THEN 3 ELSE 2 END)
+     FROM outbound WHERE outbound.id = run.outbound_id OR outbound.turn_id = inbound.turn_id) AS worst
+  FROM cron_run AS run LEFT JOIN inbound ON inbound.id = run.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id`;
+
+export function toJob(row: Row): AgreedJob {
+  return {
+    id: row.text('id'),
+    hash: row.text('hash'),
+    definition: row.text('definition'),
+    role: row.text('role'),
+    creator: row.text('creator'),
+    enabled: row.number('enabled') === 1,
+    settled: row.number('settled'),
+    since: row.number('since'),
+  };
+}
+
+const DELIVERIES = ['failed', 'uncertain', 'waiting', 'delivered'] as const;
+
+export function toRun(row: Row): CronRun {
+  const worst = row.numberOrNull('worst');
+  const endedAt = row.numberOrNull('ended_at');
+  return {
+    job: row.text('job'),
+    dueAt: row.number('due_at'),
+    count: row.number('count'),
+    lastDue: row.number('last_due'),
+    execution: executionOf(row),
+    delivery: worst === null ? 'none' : (DELIVERIES[worst] ?? 'none'),
+    reason: row.textOrNull('reason'),
+    lateMs: row.number('late_ms'),
+    turnId: row.textOrNull('turn_id'),
+    at: endedAt ?? row.number('at'),
+  };
+}
+
+function executionOf(row: Row): CronRun['execution'] {
+  const state = row.text('state');
+  if (state === 'missed' || state === 'skipped') return state;
+  switch (row.textOrNull('inbound_state')) {
+    case 'accepted':
+      return 'waiting';
+    case 'running':
+      return 'running';
+    case 'refused':
+      return 'stopped';
+    case 'dead':
+      return 'failed';
+    default:
+  }
+  const outcome = row.textOrNull('outcome');
+  if (outcome === 'failed' || outcome === 'stopped' || outcome === 'silent') return outcome;
+  return 'ok';
+}

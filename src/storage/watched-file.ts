@@ -1,0 +1,36 @@
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Clock } from '../util/clock.ts';
+
+/** Editors write in several steps. */
+const SETTLE_MS = 150;
+
+/**
+ * Calls back soon after a file appeared, changed or went. Where the system can not watch the folder nothing is called:
+ * then `stampOf` tells.
+ */
+export function watchFile(path: string, clock: Clock, changed: () => void): Disposable {
+  let waiting: Disposable | undefined;
+  let watcher: FSWatcher | undefined;
+  const stop = (): void => {
+    watcher?.close();
+    waiting?.[Symbol.dispose]();
+  };
+  try {
+    watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+      if (name !== null && name !== basename(path)) return;
+      waiting?.[Symbol.dispose]();
+      waiting = clock.timer(SETTLE_MS, changed);
+    });
+    watcher.on('error', () => watcher?.close());
+  } catch {
+    // No folder, or no watches left on this machine.
+  }
+  return { [Symbol.dispose]: stop };
+}
+
+/** Differs after every change of a file. */
+export function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
+}

@@ -1,0 +1,182 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { InboundMessage, Role } from '../../src/bus/messages.ts';
+import { Cron, type CronGates, type CronSettings } from '../../src/automation/cron.ts';
+import { hashOf, jobSchema, type Job, type JobCreator } from '../../src/automation/job.ts';
+import { JobBook } from '../../src/automation/job-book.ts';
+import { JobFile } from '../../src/automation/job-file.ts';
+import type { CronRun } from '../../src/journal/cron-rows.ts';
+import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { createIds } from '../../src/util/ids.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { tempFolder } from '../support/temp.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
+
+const CREATOR: JobCreator = {
+  channel: 'telegram',
+  id: '42',
+  account: 'bot',
+  chat: '42',
+  chatType: 'direct',
+};
+
+/** The scheduler with a real journal and a real file, under a clock that the test moves; the agent is a sentence. */
+export class CronWorld implements AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly folder: string;
+  readonly journal: Journal;
+  readonly told: { readonly id: string; readonly text: string }[] = [];
+  readonly #stack: AsyncDisposableStack;
+  settings: CronSettings = { catchUp: 'once', graceMinutes: 720, maxConcurrent: 2 };
+  role: Role | null = 'owner';
+  peopleWait = false;
+  /** How the next turns end; a turn stays open while it is null. */
+  outcome: 'answered' | 'failed' | null = 'answered';
+  /** What was asked of the agent, oldest first. */
+  readonly requests: { readonly message: InboundMessage; readonly at: number }[] = [];
+  book!: JobBook;
+  cron!: Cron;
+  #up = false;
+  #answering: Promise<void> = Promise.resolve();
+  longestSleepMs = 60_000;
+
+  private constructor(parts: { clock: VirtualClock; folder: string; journal: Journal; stack: AsyncDisposableStack }) {
+    this.clock = parts.clock;
+    this.folder = parts.folder;
+    this.journal = parts.journal;
+    this.#stack = parts.stack;
+  }
+
+  static async open(start = Date.UTC(2026, 10, 21, 12)): Promise<CronWorld> {
+    await using stack = new AsyncDisposableStack();
+    const clock = new VirtualClock(start);
+    const folder = stack.use(await tempFolder()).path;
+    await mkdir(join(folder, 'cron'));
+    const newId = createIds(clock, systemRandom);
+    const journal = stack.use(await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId }));
+    return new CronWorld({ clock, folder, journal, stack: stack.move() });
+  }
+
+  get path(): string {
+    return join(this.folder, 'cron', 'jobs.json');
+  }
+
+  /** A process begins. */
+  async start(): Promise<void> {
+    const { clock, journal } = this;
+    const file = new JobFile({
+      path: this.path,
+      quarantine: join(this.folder, 'quarantine'),
+      clock,
+      zone: 'Europe/Vienna',
+    });
+    this.book = new JobBook({
+      file,
+      runs: journal.cron,
+      clock,
+      log: silentLog,
+      timezone: 'Europe/Vienna',
+      machineZone: 'UTC',
+      found: async ({ job, hash }) => this.told.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
+      broken: async ({ reason, copy }) => this.told.push({ id: `broken:${copy}`, text: reason }) > 0,
+    });
+    const gates: CronGates = {
+      roleOf: () => this.role,
+      reaches: () => true,
+      mainSession: ({ channel, chatId }) => `${channel}:${chatId}`,
+      peopleWait: () => this.peopleWait,
+    };
+    this.cron = new Cron({
+      book: this.book,
+      runs: journal.cron,
+      clock,
+      log: silentLog,
+      newId: createIds(clock, systemRandom),
+      settings: this.settings,
+      gates,
+      written: { inbound: () => this.#wake(), outbound: () => {} },
+      longestSleepMs: this.longestSleepMs,
+      tellOwner: async (id, text) => {
+        if (!this.told.some((one) => one.id === id)) this.told.push({ id, text });
+      },
+    });
+    this.#up = true;
+    const { cron } = this;
+    clock.settled = async () => {
+      for (let rounds = 0; rounds < 2; rounds += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await cron.idle();
+        await this.#answering;
+      }
+    };
+    await this.cron.start();
+    this.#wake();
+    await clock.settled();
+  }
+
+  /** The process ends; nothing more happens until it starts again. */
+  async stop(): Promise<void> {
+    if (!this.#up) return;
+    this.#up = false;
+    await this.cron.stop();
+    await settle();
+  }
+
+  async add(job: Partial<Job> & Pick<Job, 'id'>, role: Role = 'owner'): Promise<Job> {
+    const whole = jobSchema.parse({ text: 'do it', chat: 'telegram:42', ...job });
+    await this.book.add(whole, { creator: CREATOR, role }, this.clock.now());
+    await this.cron.look();
+    return whole;
+  }
+
+  /** As a person with an editor. */
+  async edit(jobs: readonly object[] | string): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true });
+    const text = typeof jobs === 'string' ? jobs : JSON.stringify({ version: 1, jobs });
+    await writeFile(this.path, text);
+    await this.cron.look();
+  }
+
+  async onDisk(): Promise<readonly Job[]> {
+    return (JSON.parse(await readFile(this.path, 'utf8')) as { jobs: readonly Job[] }).jobs;
+  }
+
+  hash(job: Job): string {
+    return hashOf(job);
+  }
+
+  runs(job: string): readonly CronRun[] {
+    return this.journal.cron.runs(job, 100_000).toReversed();
+  }
+
+  /** Texts that were sent, oldest first. */
+  sent(): readonly string[] {
+    return this.journal.outbox.page(0, 100_000).map(({ message }) => message.text);
+  }
+
+  /** Ends the turns that are open, or begins and ends what waits. */
+  #wake(): void {
+    this.#answering = this.#answering.then(() => this.#answer());
+  }
+
+  async #answer(): Promise<void> {
+    for (const { message } of this.journal.inbox.page(0, 1_000)) {
+      const turn = { id: message.id, session: message.sessionKey, role: message.role, messages: [message] };
+      const claimed = await this.journal.turns.claim(turn);
+      if (claimed.length > 0) this.requests.push({ message, at: this.clock.now() });
+    }
+    await this.finish();
+  }
+
+  async finish(): Promise<void> {
+    if (this.outcome === null) return;
+    for (const { id } of this.journal.turns.open()) await this.journal.turns.close(id, this.outcome, []);
+    if (this.#up) void this.cron.look();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#stack.disposeAsync();
+  }
+}

@@ -1,0 +1,335 @@
+import { describe, expect, test } from 'vitest';
+import { isoIn } from '../../src/automation/zones.ts';
+import { CronWorld } from './cron-world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const vienna = (at: number): string => isoIn(at, 'Europe/Vienna').slice(0, 19);
+const START = Date.UTC(2026, 10, 21, 12);
+
+async function running(): Promise<CronWorld> {
+  const world = await CronWorld.open(START);
+  await world.start();
+  return world;
+}
+
+describe('what is due', () => {
+  test('a reminder is sent once at its time, without a turn, and leaves the file', async () => {
+    await using world = await running();
+    await world.add({ id: 'stretch', at: '2026-11-21T13:00:30', text: 'Stretch!' });
+    await world.clock.advance(29_000);
+    expect(world.sent()).toEqual([]);
+    await world.clock.advance(2_000);
+    expect(world.sent()).toEqual(['Stretch!']);
+    expect(world.requests).toEqual([]);
+    expect(await world.onDisk()).toEqual([]);
+    await world.clock.advance(5 * HOUR);
+    await world.stop();
+    await world.start();
+    expect(world.sent()).toEqual(['Stretch!']);
+    expect(world.runs('stretch')).toMatchObject([{ execution: 'ok', delivery: 'waiting', lateMs: 0 }]);
+  });
+
+  test('a task is a turn in a session of its own, in the chat it came from, with its creator’s role', async () => {
+    await using world = await running();
+    world.role = 'trusted';
+    await world.add({ id: 'news', kind: 'agent', cron: '0 14 * * *', text: '/new is what I want' }, 'owner');
+    await world.clock.advance(HOUR + 1);
+    expect(world.requests.map(({ message }) => message)).toMatchObject([
+      {
+        channel: 'telegram',
+        chatId: '42',
+        sessionKey: 'cron:news',
+        role: 'trusted',
+        origin: 'cron',
+        externalId: `cron:news:${START + HOUR}`,
+      },
+    ]);
+    const text = world.requests[0]?.message.text ?? '';
+    expect(text).toMatch(
+      /^Scheduled task "news", due Sat 2026-11-21 14:00 \(Europe\/Vienna\):\n\n\/new is what I want/u,
+    );
+    expect(world.runs('news')).toMatchObject([{ execution: 'ok', delivery: 'none' }]);
+  });
+
+  test('session main is the chat’s own conversation', async () => {
+    await using world = await running();
+    await world.add({ id: 'news', kind: 'agent', every: '1h', session: 'main' });
+    await world.clock.advance(HOUR);
+    expect(world.requests[0]?.message.sessionKey).toBe('telegram:42');
+  });
+
+  test('in another chat nobody’s private things are shown', async () => {
+    await using world = await running();
+    await world.add({ id: 'there', kind: 'agent', every: '1h', chat: 'telegram:77:5' });
+    await world.clock.advance(HOUR);
+    expect(world.requests[0]?.message).toMatchObject({ chatId: '77', threadId: '5', chatType: 'group' });
+  });
+
+  test('a command is run as it is, for an owner only', async () => {
+    await using world = await running();
+    await world.add({ id: 'ls', kind: 'command', every: '1h', text: ',list_dir' });
+    await world.clock.advance(HOUR);
+    expect(world.requests.map(({ message }) => message.text)).toEqual([',list_dir']);
+    world.role = 'trusted';
+    await world.clock.advance(HOUR);
+    expect(world.requests).toHaveLength(1);
+    expect(world.told).toMatchObject([{ text: 'I switched the job `ls` off: who made it may not do this any more.' }]);
+    expect((await world.onDisk())[0]).toMatchObject({ id: 'ls', enabled: false });
+  });
+
+  test('nothing runs for somebody who was shut out', async () => {
+    await using world = await running();
+    world.role = null;
+    await world.add({ id: 'mine', every: '1h' }, 'trusted');
+    await world.clock.advance(3 * HOUR);
+    expect(world.sent()).toEqual([]);
+    expect(world.runs('mine')).toMatchObject([{ execution: 'skipped' }]);
+  });
+
+  test('no timer is longer than a minute, and none is set when it stops', async () => {
+    await using world = await running();
+    await world.add({ id: 'far', at: '2027-11-21T13:00:30' });
+    await world.clock.advance(1_000);
+    expect(world.clock.waiting).toBeGreaterThan(0);
+    await world.stop();
+    expect(world.clock.waiting).toBe(0);
+  });
+});
+
+describe('what was missed', () => {
+  test('of a repeated job the newest runs late, the others are written down', async () => {
+    await using world = await running();
+    await world.add({ id: 'hourly', kind: 'agent', every: '1h', from: '2026-11-21T12:00:00Z' });
+    await world.stop();
+    world.clock.jump(5 * HOUR + 10 * MINUTE);
+    await world.start();
+    await world.clock.advance(10_000);
+    expect(world.runs('hourly')).toMatchObject([
+      { execution: 'missed', count: 4, dueAt: START + HOUR, lastDue: START + 4 * HOUR },
+      { execution: 'ok', dueAt: START + 5 * HOUR },
+    ]);
+    expect(world.requests[0]?.message.text).toContain('10m 5s late');
+  });
+
+  test('beyond the grace, or with catchUp skip, none runs late', async () => {
+    await using world = await running();
+    await world.add({ id: 'daily', kind: 'agent', cron: '0 14 * * *' });
+    await world.stop();
+    world.settings = { ...world.settings, graceMinutes: 30 };
+    world.clock.jump(2 * HOUR);
+    await world.start();
+    await world.clock.advance(10_000);
+    expect(world.runs('daily')).toMatchObject([{ execution: 'missed', count: 1 }]);
+    await world.stop();
+    world.settings = { catchUp: 'skip', graceMinutes: 720, maxConcurrent: 2 };
+    world.clock.jump(24 * HOUR);
+    await world.start();
+    expect(world.runs('daily')).toMatchObject([{ execution: 'missed', count: 2 }]);
+    await world.clock.advance(23 * HOUR);
+    expect(world.requests.map(({ at }) => vienna(at))).toEqual(['2026-11-23T14:00:00']);
+  });
+
+  test('a reminder comes late and says so, however late; a task that is too late is told of', async () => {
+    await using world = await running();
+    await world.add({ id: 'call', at: '2026-11-21T14:00', text: 'Call Ann.' });
+    await world.add({ id: 'work', at: '2026-11-21T14:00', kind: 'agent' });
+    await world.stop();
+    world.clock.jump(48 * HOUR);
+    await world.start();
+    await world.clock.advance(10_000);
+    expect(world.sent().toSorted()).toEqual([
+      'Call Ann.\n\n_Late: this was for Sat 2026-11-21 14:00 (Europe/Vienna), and I was not running then._',
+      'I missed the task `work` of Sat 2026-11-21 14:00 (Europe/Vienna): I was not running until it was too late. It was not done.',
+    ]);
+    expect(world.requests).toEqual([]);
+    expect(await world.onDisk()).toEqual([]);
+  });
+
+  test('thousands of missed times are written down in one line', async () => {
+    await using world = await running();
+    await world.add({ id: 'tick', every: '10s', from: '2026-11-21T12:00:00Z' });
+    await world.stop();
+    world.clock.jump(8 * HOUR);
+    await world.start();
+    await world.clock.advance(1);
+    expect(world.runs('tick')).toMatchObject([
+      { execution: 'missed', count: 2879 },
+      { execution: 'ok', dueAt: START + 8 * HOUR },
+    ]);
+  });
+});
+
+describe('when the clock is put', () => {
+  test('back, nothing runs again and the next run comes in its time', async () => {
+    await using world = await running();
+    await world.add({ id: 'hourly', kind: 'agent', every: '1h', from: '2026-11-21T12:00:00Z' });
+    await world.clock.advance(2 * HOUR + 1_000);
+    expect(world.requests).toHaveLength(2);
+    world.clock.jump(-2 * HOUR);
+    await world.clock.advance(2 * HOUR + 30_000);
+    expect(world.requests).toHaveLength(2);
+    await world.clock.advance(HOUR);
+    expect(world.requests).toHaveLength(3);
+  });
+
+  test('forward and back, no time runs twice and every time runs that comes', async () => {
+    await using world = await running();
+    await world.add({ id: 'hourly', kind: 'agent', every: '1h', from: '2026-11-21T12:00:00Z' });
+    world.clock.jump(24 * HOUR);
+    await world.clock.advance(2 * MINUTE);
+    world.clock.jump(-24 * HOUR);
+    await world.clock.advance(25 * HOUR);
+    const keys = world.requests.map(({ message }) => message.externalId);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys).toHaveLength(25);
+  });
+});
+
+describe('when much is due at once', () => {
+  test('runs begin at least 5 s apart and no more than two at a time; reminders do not wait', async () => {
+    await using world = await running();
+    world.outcome = null;
+    for (const id of ['a', 'b', 'c']) await world.add({ id, kind: 'agent', cron: '0 14 * * *' });
+    await world.add({ id: 'r', cron: '0 14 * * *', text: 'Up!' });
+    await world.clock.advance(HOUR + 30_000);
+    expect(world.sent()).toEqual(['Up!']);
+    expect(world.requests.map(({ at }) => at - START - HOUR)).toEqual([0, 5_000]);
+    world.outcome = 'answered';
+    await world.finish();
+    await world.clock.settled();
+    expect(world.requests.map(({ at }) => at - START - HOUR)).toEqual([0, 5_000, 30_000]);
+  });
+
+  test('a run that is still going on is not run beside itself', async () => {
+    await using world = await running();
+    world.outcome = null;
+    await world.add({ id: 'slow', kind: 'agent', every: '1m', from: '2026-11-21T12:00:00Z' });
+    await world.clock.advance(3 * MINUTE);
+    expect(world.requests).toHaveLength(1);
+    expect(world.runs('slow')).toMatchObject([
+      { execution: 'running' },
+      { execution: 'skipped', count: 2, reason: 'the run before was still going on' },
+    ]);
+  });
+
+  test('people go first, for a minute', async () => {
+    await using world = await running();
+    world.peopleWait = true;
+    await world.add({ id: 'a', kind: 'agent', cron: '0 14 * * *' });
+    await world.clock.advance(HOUR + 20_000);
+    expect(world.requests).toEqual([]);
+    world.peopleWait = false;
+    await world.clock.advance(10_000);
+    expect(world.requests).toHaveLength(1);
+  });
+});
+
+describe('a job that fails', () => {
+  test('rests 30 s, 1, 5, 15, 60 minutes; after 3 failures the owner is told, after 10 it is off', async () => {
+    await using world = await running();
+    world.outcome = 'failed';
+    await world.add({ id: 'bad', kind: 'agent', every: '10s', from: '2026-11-21T12:00:00Z' });
+    await world.clock.advance(12 * HOUR);
+    const gaps = world.requests.slice(1).map(({ at }, index) => (at - (world.requests[index]?.at ?? 0)) / 1_000);
+    expect(gaps).toEqual([30, 60, 300, 900, 3600, 3600, 3600, 3600, 3600]);
+    expect(world.told.map(({ text }) => text)).toEqual([
+      'The job `bad` failed 3 times in a row. `/cron show bad` says why; after 10 failures I switch it off.',
+      'The job `bad` failed 10 times in a row, so I switched it off. `/cron show bad` says why, `/cron enable bad` switches it on again.',
+    ]);
+    expect((await world.onDisk())[0]).toMatchObject({ enabled: false });
+    const { journal } = world;
+    const all = journal.cron.runs('bad', 1000);
+    expect(all.filter(({ execution }) => execution === 'failed')).toHaveLength(10);
+  });
+
+  test('begins anew after a success', async () => {
+    await using world = await running();
+    world.outcome = 'failed';
+    await world.add({ id: 'bad', kind: 'agent', every: '10s', from: '2026-11-21T12:00:00Z' });
+    await world.clock.advance(2 * MINUTE);
+    expect(world.requests).toHaveLength(3);
+    world.outcome = 'answered';
+    await world.clock.advance(5 * MINUTE);
+    const before = world.requests.length;
+    await world.clock.advance(MINUTE);
+    expect(world.requests.length - before).toBe(6);
+  });
+});
+
+describe('the file', () => {
+  test('a job that is only found there waits for the owner, who is told once', async () => {
+    await using world = await running();
+    const job = { id: 'theirs', every: '1h', text: 'Hello', chat: 'telegram:42' };
+    await world.edit([job]);
+    await world.clock.advance(2 * HOUR);
+    expect(world.sent()).toEqual([]);
+    expect(world.told).toMatchObject([{ id: expect.stringMatching(/^found:theirs:/u), text: 'Hello' }]);
+    const entry = world.book.entry('theirs');
+    expect(entry?.state).toBe('waiting');
+    if (entry !== undefined) await world.book.agree(entry, { ...entryCreator });
+    await world.clock.advance(HOUR);
+    expect(world.sent()).toEqual(['Hello']);
+  });
+
+  test('a changed job waits too; switching one off by hand is heeded, switching one on is not', async () => {
+    await using world = await running();
+    await world.add({ id: 'mine', every: '1h', text: 'Mine' });
+    const [job] = await world.onDisk();
+    await world.edit([{ ...job, text: 'Theirs' }]);
+    expect(world.book.entry('mine')?.state).toBe('waiting');
+    await world.edit([{ ...job, enabled: false }]);
+    expect(world.book.entry('mine')?.state).toBe('off');
+    await world.edit([{ ...job, enabled: true }]);
+    expect(world.book.entry('mine')?.state).toBe('active');
+    await world.book.setEnabled('mine', false);
+    await world.edit([{ ...job, enabled: true }]);
+    expect(world.book.entry('mine')?.state).toBe('waiting');
+    await world.clock.advance(3 * HOUR);
+    expect(world.sent()).toEqual([]);
+  });
+
+  test('a job that was taken out by hand has no agreement when it comes back', async () => {
+    await using world = await running();
+    await world.add({ id: 'mine', every: '1h', text: 'Mine' });
+    const jobs = await world.onDisk();
+    await world.edit([]);
+    await world.edit(jobs);
+    expect(world.book.entry('mine')?.state).toBe('waiting');
+  });
+
+  test.each([
+    ['{"version": 1, "jobs": [', 'it is not JSON'],
+    ['{"version": 2, "jobs": []}', 'version:'],
+    [
+      '{"version":1,"jobs":[{"id":"A B","every":"1h","text":"x","chat":"telegram:42"}]}',
+      'jobs.0.id: expected an id of small letters, digits and hyphens',
+    ],
+    [
+      '{"version":1,"jobs":[{"id":"a","every":"1h","cron":"* * * * *","text":"x","chat":"telegram:42"}]}',
+      'just one of "at", "every" and "cron"',
+    ],
+    ['{"version":1,"jobs":[{"id":"a","every":"1s","text":"x","chat":"telegram:42"}]}', 'the job a: The shortest step'],
+    ['{"version":1,"jobs":[{"id":"a","cron":"0 0 31 2 *","text":"x","chat":"telegram:42"}]}', 'never comes'],
+    ['{"version":1,"jobs":[{"id":"a","every":"1h","text":"x","chat":"42"}]}', '"chat" must be channel:chat'],
+    [
+      '{"version":1,"jobs":[{"id":"a","every":"1h","kind":"command","text":"rm","chat":"telegram:42"}]}',
+      'the text of a command is a comma and a tool',
+    ],
+    ['{"version":1,"jobs":[{"id":"a","at":"in 20m","text":"x","chat":"telegram:42"}]}', '"at" must be a date'],
+  ])('%s is kept aside, told, and what was read last goes on', async (text, reason) => {
+    await using world = await running();
+    await world.add({ id: 'mine', every: '1h', text: 'Mine' });
+    await world.edit(text);
+    expect(world.told).toMatchObject([{ text: expect.stringContaining(reason) }]);
+    await world.clock.advance(HOUR);
+    await world.stop();
+    await world.start();
+    await world.clock.advance(HOUR);
+    expect(world.sent()).toEqual(['Mine', 'Mine']);
+    await world.add({ id: 'more', every: '1h' });
+    expect((await world.onDisk()).map(({ id }) => id)).toEqual(['mine', 'more']);
+  });
+});
+
+const entryCreator = { channel: 'terminal', id: 'owner', account: 'local', chat: 'main', chatType: 'direct' } as const;

@@ -1,0 +1,201 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { worldOfThree } from '../support/three-people.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+// The machine of these tests runs on UTC.
+process.env['TZ'] = 'UTC';
+
+const cron = (given: Readonly<Record<string, unknown>>): object => ({ calls: [{ name: 'cron', arguments: given }] });
+const said = (world: World, text: string, chat = OWNER): Promise<unknown> =>
+  waitFor(() => chatOf(world, chat).some((line) => line.includes(text)), { what: `${text} in ${chat}` });
+const results = (world: World): readonly string[] =>
+  world.model.requests.flatMap(({ view }) => view.toolResults.map(({ text }) => text));
+const VIENNA = { config: { agent: { timezone: 'Europe/Vienna' } } };
+const jobs = async (world: World): Promise<readonly { id: string }[]> =>
+  (JSON.parse(await readFile(join(world.workspace, 'cron', 'jobs.json'), 'utf8')) as { jobs: { id: string }[] }).jobs;
+
+describe('reminders', () => {
+  test('“remind me in 2 seconds to stretch” arrives once, in the right chat', async () => {
+    await using world = await startWorld();
+    world.model.reply(cron({ action: 'add', when: 'in 2 seconds', text: 'Stretch!' }), 'I remind you.');
+    world.telegram.userSays(OWNER, 'remind me in 2 seconds to stretch');
+    await said(world, 'Stretch!');
+    await waitFor(async () => (await jobs(world)).length === 0, { what: 'the job is gone' });
+    await world.restart();
+    expect(chatOf(world)).toEqual(['I remind you.', 'Stretch!']);
+    expect(world.model.requests).toHaveLength(2);
+    expect(results(world)[0]).toMatch(/Set `stretch` for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? \(/u);
+  });
+
+  test('tomorrow at 9 is the person’s nine o’clock, and the answer of the tool names it', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(cron({ action: 'add', when: 'tomorrow at 9', text: 'Dentist' }), 'Set.');
+    world.telegram.userSays(OWNER, 'remind me tomorrow at 9 of the dentist');
+    await said(world, 'Set.');
+    expect(results(world)[0]).toMatch(/Set `dentist` for \w{3} \d{4}-\d\d-\d\d 09:00 \(Europe\/Vienna\)\./u);
+  });
+
+  test('on a machine that runs on UTC the person’s zone is asked for once, and remembered', async () => {
+    await using world = await startWorld();
+    world.model.reply(
+      cron({ action: 'add', when: 'tomorrow at 9', text: 'Dentist' }),
+      'Where are you?',
+      cron({ action: 'add', when: 'tomorrow at 9', text: 'Dentist', zone: 'Asia/Tokyo' }),
+      'Set.',
+      cron({ action: 'add', when: '0 7 * * *', text: 'Rise' }),
+      'Set too.',
+    );
+    world.telegram.userSays(OWNER, 'remind me tomorrow at 9 of the dentist');
+    await said(world, 'Where are you?');
+    expect(results(world)[0]).toContain('time zone is not known');
+    world.telegram.userSays(OWNER, 'Tokyo');
+    await said(world, 'Set.');
+    await world.restart();
+    world.telegram.userSays(OWNER, 'and wake me at 7');
+    await said(world, 'Set too.');
+    expect(results(world).at(-1)).toMatch(/The next runs: .* 07:00 \(Asia\/Tokyo\)/u);
+  });
+
+  test('what can not be is refused with the reason', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(cron({ action: 'add', when: '0 0 31 2 *', text: 'x' }), 'No.');
+    world.telegram.userSays(OWNER, 'on the 31st of February');
+    await said(world, 'No.');
+    expect(results(world)[0]).toContain('never comes');
+  });
+});
+
+describe('tasks', () => {
+  test('run in a session of their own, say what they have to say, and can not schedule anything', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'look at the news', kind: 'agent' }),
+      'I will.',
+      cron({ action: 'add', when: 'every 10s', text: 'again' }),
+      'No news.',
+    );
+    world.telegram.userSays(OWNER, 'look at the news in a second');
+    await said(world, 'No news.');
+    expect(results(world).at(-1)).toContain('what runs by itself can not change what is scheduled');
+    expect(world.model.requests[2]?.view.lastUserText).toContain('Scheduled task "look-at-the-news"');
+    const tape = await world.tape('cron:look-at-the-news');
+    expect(tape.find(({ kind }) => kind === 'turn-start')).toMatchObject({ role: 'owner', origin: 'cron' });
+    expect(await jobs(world)).toEqual([]);
+  });
+
+  test('may be silent, which is written down', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }),
+      'I will.',
+      cron({ action: 'silent', text: 'nothing new' }),
+      'Nothing new.',
+    );
+    world.telegram.userSays(OWNER, 'look');
+    await waitFor(() => world.model.requests.length === 4);
+    await waitFor(async () => (await world.tape('cron:look')).some(({ kind }) => kind === 'turn-end'));
+    world.telegram.userSays(OWNER, '/cron show look');
+    await said(world, 'silent (nothing new)');
+    expect(chatOf(world)).toHaveLength(2);
+  });
+
+  test('nobody is silent with a person', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(cron({ action: 'silent' }), 'Well.');
+    world.telegram.userSays(OWNER, 'hi');
+    await said(world, 'Well.');
+    expect(results(world)[0]).toContain('answers a person');
+  });
+
+  test('hold to the budget of a job', async () => {
+    await using world = await startWorld({
+      config: { agent: { timezone: 'Europe/Vienna', budget: { jobTokens: 20 } } },
+    });
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'work', kind: 'agent' }),
+      'I will.',
+      { calls: [{ name: 'list_dir', arguments: {} }] },
+      { calls: [{ name: 'list_dir', arguments: {} }] },
+    );
+    world.telegram.userSays(OWNER, 'work');
+    await said(world, 'the budget of this job is used up');
+  });
+});
+
+describe('rights', () => {
+  test('others schedule reminders and tasks for their own chat, and see and change nothing else', async () => {
+    await using world = await worldOfThree(VIENNA);
+    world.model.reply(cron({ action: 'add', when: 'every 1h', text: 'mine', kind: 'agent' }), 'Owner’s.');
+    world.telegram.userSays(OWNER, 'go');
+    await said(world, 'Owner’s.');
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'for me' }),
+      cron({ action: 'add', when: 'in 1 second', text: ',list_dir', kind: 'command' }),
+      cron({ action: 'add', when: 'in 1 second', text: 'x', chat: 'telegram:42' }),
+      cron({ action: 'remove', job: 'mine' }),
+      cron({ action: 'list' }),
+      'Done.',
+    );
+    world.telegram.userSays(43, 'go');
+    await said(world, 'for me', 43);
+    await said(world, 'Done.', 43);
+    const texts = results(world);
+    expect(texts.filter((text) => text.includes('only the owner'))).toHaveLength(2);
+    expect(texts.find((text) => text.includes('There is no job "mine"'))).toBeDefined();
+    await waitFor(async () => (await jobs(world)).map(({ id }) => id).join() === 'mine');
+  });
+
+  test('a job that was written into the file waits until the owner presses the button', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply('Hi.');
+    world.telegram.userSays(OWNER, 'hi');
+    await said(world, 'Hi.');
+    world.telegram.userSays(OWNER, '/cron');
+    await said(world, 'Nothing is scheduled.');
+    await writeFile(
+      join(world.workspace, 'cron', 'jobs.json'),
+      JSON.stringify({ version: 1, jobs: [{ id: 'ticker', every: '10s', text: 'Tick', chat: 'telegram:42' }] }),
+    );
+    await said(world, 'a job that nobody agreed to');
+    const asked = world.telegram.sentMessages.at(-1);
+    const markup = asked?.replyMarkup as { inline_keyboard: { callback_data: string }[][] };
+    const data = markup.inline_keyboard[0]?.[0]?.callback_data ?? '';
+    expect(data).toMatch(/^say:\/cron enable ticker [0-9a-f]{16}$/u);
+    world.telegram.userPresses(OWNER, asked?.messageId ?? 0, data);
+    await said(world, '`ticker` is on'.replaceAll('`', ''));
+  });
+});
+
+test('the command line schedules for the chat in which the owner last wrote', async () => {
+  await using world = await startWorld(VIENNA);
+  world.model.reply('Hi.');
+  world.telegram.userSays(OWNER, 'hi');
+  await said(world, 'Hi.');
+  const job = { when: 'in 1 second', text: 'From the terminal', kind: 'message' } as const;
+  await world.assistant.request('cron', { action: 'add', job });
+  await said(world, 'From the terminal');
+  await expect(world.assistant.request('cron', { action: 'remove', id: 'none' })).rejects.toThrow(
+    'There is no job "none". There are none.',
+  );
+});
+
+test('the demo reminds without any key', async () => {
+  await using world = await startWorld({ config: { agent: { model: 'demo/scripted' } } });
+  world.telegram.userSays(OWNER, 'remind me in 1 second to drink tea');
+  await said(world, 'drink tea');
+  await waitFor(() => chatOf(world).includes('drink tea'), { what: 'the reminder itself' });
+  expect(world.model.requests).toEqual([]);
+});
+
+test('where the schedule is switched off nothing of it is there', async () => {
+  await using world = await startWorld({ config: { cron: { enabled: false } } });
+  world.model.reply('Hi.');
+  world.telegram.userSays(OWNER, 'hi');
+  await said(world, 'Hi.');
+  expect(world.model.requests[0]?.view.tools).not.toContain('cron');
+  world.telegram.userSays(OWNER, '/cron');
+  await said(world, 'The schedule is switched off');
+});
