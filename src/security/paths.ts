@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 import { pin, type Pinned } from './descriptors.ts';
+import type { WalkBase } from './guarded-walk.ts';
 import {
   realPlace,
   requireDirectory,
@@ -107,12 +108,15 @@ export class PathGuard {
     });
   }
 
-  /** A directory that may be read, by its real path. */
-  async directory(path: string, use: PathUse): Promise<string> {
+  /** Where a walk of another thread begins, a file or a directory that may be read, and the rules that it goes by. */
+  async walkBase(path: string, use: PathUse): Promise<WalkBase> {
     return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
-      requireDirectory(pinned, path);
-      return pinned.path;
+      const isFolder = pinned.stat.isDirectory();
+      if (!isFolder) requireFile(pinned, path);
+      const { role, chatType, taint } = use;
+      const caller = { role, taint: { untrusted: taint.untrusted }, ...(chatType === undefined ? {} : { chatType }) };
+      return { path: pinned.path, isFolder, roots, caller };
     });
   }
 

@@ -78,7 +78,14 @@ export async function readWhole(
 }
 
 /** A file as `readWhole` found it. */
-type WholeFile = Awaited<ReturnType<typeof readWhole>>;
+export type WholeFile = Awaited<ReturnType<typeof readWhole>>;
+
+interface FileWrite {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  /** What it was made from; null: there was no file. @default what is there does not matter */
+  readonly read?: WholeFile | null;
+}
 
 /**
  * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it can not be kept,
@@ -87,12 +94,13 @@ type WholeFile = Awaited<ReturnType<typeof readWhole>>;
  */
 export async function writeThrough(
   { guard, changes, origins }: FileAccess,
-  { path, bytes, read }: { readonly path: string; readonly bytes: Uint8Array; readonly read?: WholeFile },
+  { path, bytes, read: known }: FileWrite,
   context: ToolContext,
 ): ReturnType<PathGuard['writeFile']> {
   const place = await guard.check(path, 'write', context);
   if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
-  const before = read === undefined ? await readBefore(guard, path, context) : read;
+  const read = known ?? undefined;
+  const before = known === undefined ? await readBefore(guard, path, context) : known;
   const { sessionKey, turnId, callId } = context;
   await changes.recordChange({
     sessionKey,

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { within } from '../security/path-rules.ts';
 import { namesPath, type UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { ToolResult } from './tool.ts';
@@ -32,12 +33,32 @@ export async function bitsOfFile(
   return (await origins?.holds(file)) === true ? { ...OWNERS, untrusted: true } : OWNERS;
 }
 
-/** The bits of a result that names what is in a folder. */
-export async function bitsOfFolder(
+/** The bits of a result that names what is in some folders, by their real paths. */
+export async function bitsOfFolders(
   origins: FileOrigins | undefined,
-  folder: { readonly path: string; readonly names: readonly string[] },
+  { folders, names }: { readonly folders: readonly string[]; readonly names: readonly string[] },
 ): Promise<ResultBits> {
   if (origins === undefined) return OWNERS;
-  const isUntrusted = (await origins.holdsFolder(folder.path)) || (await origins.knowsName(folder.names));
+  const isUntrusted =
+    (await origins.knowsName(names)) || (await anyOf(folders, (folder) => origins.holdsFolder(folder)));
   return isUntrusted ? { ...OWNERS, untrusted: true } : OWNERS;
+}
+
+/** The bits of a result that names files, by their real paths, and shows something of some of them. */
+export async function bitsOfFiles(
+  origins: FileOrigins | undefined,
+  {
+    paths,
+    shown,
+  }: { readonly paths: readonly string[]; readonly shown: readonly Parameters<FileOrigins['holds']>[0][] },
+): Promise<ResultBits> {
+  if (origins !== undefined && (await anyOf(shown, (file) => origins.holds(file))))
+    return { ...OWNERS, untrusted: true };
+  const folders = [...new Set(paths.map((path) => dirname(path)))];
+  return await bitsOfFolders(origins, { folders, names: paths.map((path) => basename(path)) });
+}
+
+async function anyOf<T>(items: readonly T[], is: (item: T) => Promise<boolean>): Promise<boolean> {
+  for (const item of items) if (await is(item)) return true;
+  return false;
 }

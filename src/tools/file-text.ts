@@ -1,14 +1,18 @@
 /** How a text file was encoded, so that it can be written back the same way. */
 export interface TextFormat {
-  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin-1';
+  /** `windows-1252` as browsers read it: Latin-1 with signs where that has none. */
+  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
   readonly bom: boolean;
 }
 
 export type Decoded = { readonly text: string; readonly format: TextFormat } | { readonly binary: true };
 
 const SNIFF_BYTES = 8_192;
+/** What text never holds, beside NUL: no tabs, line ends, page ends, backspaces and escapes. */
+const CONTROLS = /[\u0001-\u0007\u000b\u000e-\u001a\u001c-\u001f]/u;
+const WINDOWS = new TextDecoder('windows-1252');
 
-/** Guesses the encoding: by byte-order mark, else UTF-8 where it is valid, else Latin-1. NUL bytes mean binary. */
+/** Guesses the encoding: by byte-order mark, else UTF-8 where it is valid, else windows-1252. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (startsWith(buffer, 0xff, 0xfe) && buffer.length % 2 === 0) {
@@ -17,17 +21,31 @@ export function decodeText(bytes: Uint8Array): Decoded {
   if (startsWith(buffer, 0xfe, 0xff) && buffer.length % 2 === 0) {
     return { text: swapped(buffer.subarray(2)).toString('utf16le'), format: { encoding: 'utf-16be', bom: true } };
   }
-  if (buffer.subarray(0, SNIFF_BYTES).includes(0)) return { binary: true };
+  if (looksBinary(buffer)) return { binary: true };
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const bom = text.startsWith('\ufeff');
     return { text: bom ? text.slice(1) : text, format: { encoding: 'utf-8', bom } };
   } catch {
-    return { text: buffer.toString('latin1'), format: { encoding: 'latin-1', bom: false } };
+    return { text: WINDOWS.decode(bytes), format: { encoding: 'windows-1252', bom: false } };
   }
 }
 
-/** The inverse of `decodeText`. Text that Latin-1 can not hold is written as UTF-8. */
+/** By how a file begins, where it is no UTF-16: NUL bytes mean binary, other control characters in what is no UTF-8 too. */
+export function looksBinary(bytes: Buffer): boolean {
+  const start = bytes.subarray(0, SNIFF_BYTES);
+  if (start.includes(0)) return true;
+  if (!CONTROLS.test(start.toString('latin1'))) return false;
+  try {
+    // What is cut off in the middle of a character is still UTF-8.
+    new TextDecoder('utf-8', { fatal: true }).decode(start, { stream: true });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The inverse of `decodeText`. Text that windows-1252 can not hold is written as UTF-8. */
 export function encodeText(text: string, { encoding, bom }: TextFormat): Uint8Array {
   switch (encoding) {
     case 'utf-8':
@@ -36,9 +54,25 @@ export function encodeText(text: string, { encoding, bom }: TextFormat): Uint8Ar
       return Buffer.from(`\ufeff${text}`, 'utf16le');
     case 'utf-16be':
       return swapped(Buffer.from(`\ufeff${text}`, 'utf16le'));
-    case 'latin-1':
-      return /^[\u0000-\u00ff]*$/u.test(text) ? Buffer.from(text, 'latin1') : Buffer.from(text, 'utf8');
+    case 'windows-1252':
+      return windowsBytes(text) ?? Buffer.from(text, 'utf8');
   }
+}
+
+let windowsCodes: ReadonlyMap<number, number> | undefined;
+
+/** Undefined when a character has no byte. */
+function windowsBytes(text: string): Buffer | undefined {
+  windowsCodes ??= new Map(
+    Array.from({ length: 256 }, (_, byte) => [WINDOWS.decode(Uint8Array.of(byte)).charCodeAt(0), byte]),
+  );
+  const bytes = Buffer.allocUnsafe(text.length);
+  for (let i = 0; i < text.length; i += 1) {
+    const byte = windowsCodes.get(text.charCodeAt(i));
+    if (byte === undefined) return undefined;
+    bytes[i] = byte;
+  }
+  return bytes;
 }
 
 function startsWith(buffer: Buffer, ...signature: number[]): boolean {

@@ -5,7 +5,7 @@ import { harmless } from '../security/untrusted.ts';
 import { errorMessage } from '../util/errors.ts';
 import { plural } from '../util/text.ts';
 import { decidePathUse, useOf } from './file-access.ts';
-import { bitsOfFolder, type FileOrigins } from './file-taint.ts';
+import { bitsOfFolders, type FileOrigins } from './file-taint.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
 const MOST_ENTRIES = 500;
@@ -26,10 +26,10 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
     execute: async ({ path = '.', depth = 1 }, context) => {
       const lines: string[] = [];
       const names: string[] = [];
-      const folder = await guard.directory(path, useOf(context));
-      const more = await list({ guard, context, lines, names }, path, '', depth);
+      const folders: string[] = [];
+      const more = await list({ guard, context, lines, names, folders }, path, '', depth);
       const title = `listed ${path}`;
-      const bits = await bitsOfFolder(origins, { path: folder, names });
+      const bits = await bitsOfFolders(origins, { folders, names });
       if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 }, ...bits };
       const rest = more ? `\n(more than ${MOST_ENTRIES} entries; list a folder inside)` : '';
       return {
@@ -47,12 +47,15 @@ interface Listing {
   readonly context: ToolContext;
   readonly lines: string[];
   readonly names: string[];
+  /** Real paths of those that were entered. */
+  readonly folders: string[];
 }
 
 /** True when not everything fitted. */
 async function list(listing: Listing, path: string, indent: string, depth: number): Promise<boolean> {
-  const { guard, context, lines, names } = listing;
-  const { entries, more } = await guard.list(path, useOf(context));
+  const { guard, context, lines, names, folders } = listing;
+  const { path: real, entries, more } = await guard.list(path, useOf(context));
+  folders.push(real);
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (lines.length >= MOST_ENTRIES) return true;
     context.signal.throwIfAborted();

@@ -343,5 +343,5 @@ test('listing tells names, kinds and sizes', async () => {
     { name: 'notes', kind: 'directory', size: 0 },
   ]);
   await expect(guard.list('a.txt', owner)).rejects.toThrow('a.txt is not a directory.');
-  expect(await guard.directory('notes', owner)).toBe(join(workspace, 'notes'));
+  expect((await guard.list('notes', owner)).path).toBe(join(workspace, 'notes'));
 });

@@ -3,12 +3,21 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PathGuard, type PathGuardOptions } from '../../src/security/paths.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
+import { MediaStore } from '../../src/storage/media.ts';
+import { createDocumentReader } from '../../src/tools/documents/document-thread.ts';
 import { editFileTool } from '../../src/tools/edit-file.ts';
+import { applyPatchTool } from '../../src/tools/files/apply-patch.ts';
+import { createFindFiles, type FindFiles } from '../../src/tools/files/find-thread.ts';
+import { globFiles } from '../../src/tools/files/glob-files.ts';
+import { globTool } from '../../src/tools/files/glob.ts';
+import { grepFiles } from '../../src/tools/files/grep-files.ts';
+import { grepTool } from '../../src/tools/files/grep.ts';
 import { listDirTool } from '../../src/tools/list-dir.ts';
 import { readFileTool } from '../../src/tools/read-file.ts';
 import { ToolRegistry } from '../../src/tools/registry.ts';
 import type { ApprovalRequest, ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { writeFileTool } from '../../src/tools/write-file.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { testToolContext } from './tool-context.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -31,12 +40,14 @@ export interface FileTools extends AsyncDisposable {
 
 export interface FileToolsOptions {
   readonly pageChars?: number;
+  /** Searches run in threads as they do in the program, for at most so long. @default in the thread of the test */
+  readonly searchMs?: number;
   readonly paths?: (home: string) => Partial<PathGuardOptions>;
   /** Runs in the middle of a write, after the guard was called and before it looks at the file. */
   readonly beforeWrite?: (path: string) => Promise<unknown>;
 }
 
-/** The four file tools on a real path guard over a temporary home. */
+/** The file tools on a real path guard over a temporary home. */
 export async function fileTools(options: FileToolsOptions = {}): Promise<FileTools> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'file-tools-')));
   const workspace = join(home, 'workspace');
@@ -53,10 +64,18 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
     redact: (text) => text,
     maxOutput: 16_000,
   });
-  registry.register(readFileTool({ guard, pageChars: options.pageChars ?? 15_600 }));
+  const pageChars = options.pageChars ?? 15_600;
+  const readDocument = createDocumentReader({ clock: systemClock });
+  const media = new MediaStore(join(home, 'media'));
+  registry.register(readFileTool({ guard, pageChars, readDocument, keepImage: (bytes) => media.keep(bytes) }));
+  const { searchMs } = options;
+  const find = searchMs === undefined ? findHere : createFindFiles({ clock: systemClock, timeoutMs: searchMs });
+  registry.register(globTool({ guard, pageChars, find }));
+  registry.register(grepTool({ guard, pageChars, find }));
   const changes = new ChangeLog({ folder: join(home, 'versions', 'undo'), clock });
   registry.register(writeFileTool({ guard, changes }));
   registry.register(editFileTool({ guard, changes }));
+  registry.register(applyPatchTool({ guard, changes }));
   registry.register(listDirTool(guard));
   const asked: ApprovalRequest[] = [];
   return {
@@ -87,6 +106,13 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
     [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
+
+const findHere: FindFiles = async (task) => {
+  const ports = { elapsed: () => 0, progress: () => {} };
+  return task.kind === 'glob'
+    ? globFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports)
+    : grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports);
+};
 
 class WatchedGuard extends PathGuard {
   readonly #beforeWrite: FileToolsOptions['beforeWrite'];

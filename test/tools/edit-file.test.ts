@@ -137,9 +137,14 @@ describe('the form of a file is kept', () => {
     expect(after.equals(bytes)).toBe(true);
   });
 
-  test('text that Latin-1 can not hold turns the file into UTF-8', async () => {
-    const { after } = await edit(Buffer.from('5 \xfc', 'latin1'), { oldText: '5', newText: '5 €' });
-    expect(after.toString('utf8')).toBe('5 € ü');
+  test('signs that windows-1252 has beside Latin-1 are written as its bytes', async () => {
+    const { after } = await edit(Buffer.from('5 \xfc \x93\x81', 'latin1'), { oldText: '5', newText: '5 €' });
+    expect(after.toString('latin1')).toBe('5 \x80 \xfc \x93\x81');
+  });
+
+  test('text that windows-1252 can not hold turns the file into UTF-8', async () => {
+    const { after } = await edit(Buffer.from('5 \xfc', 'latin1'), { oldText: '5', newText: '5 你' });
+    expect(after.toString('utf8')).toBe('5 你 ü');
   });
 
   test('a binary file is not edited', async () => {

@@ -9,6 +9,7 @@ import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
+import { pdfOf } from './web-world.ts';
 
 const CLEAN = { untrusted: false, private: false };
 const STRANGERS = { untrusted: true, private: false };
@@ -117,6 +118,68 @@ describe('a file that is read', () => {
     expect(bits(await world.call('list_dir', {}))).toEqual(THEIRS);
     await world.call('write_file', { path: 'a.md', content: 'my own words' });
     expect(bits(await world.call('read_file', { path: 'a.md' }))).toEqual(OWNERS);
+  });
+});
+
+describe('what a search finds', () => {
+  test('is strangers’ where it shows words of a file of theirs, wherever that was moved to', async () => {
+    await using world = await taints();
+    const { workspace } = world.files;
+    await world.files.put('mine.md', 'my words\n');
+    expect(bits(await world.call('grep', { pattern: 'words' }))).toEqual(OWNERS);
+    await world.call('write_file', { path: 'a.md', content: 'their words\n' }, STRANGERS);
+    await mkdir(join(workspace, 'sub'));
+    await rename(join(workspace, 'a.md'), join(workspace, 'sub', 'b.md'));
+    expect(bits(await world.call('grep', { pattern: 'words' }))).toEqual(THEIRS);
+    expect(bits(await world.call('grep', { pattern: 'their', path: 'sub/b.md' }))).toEqual(THEIRS);
+    expect(bits(await world.call('grep', { pattern: 'my words' }))).toEqual(OWNERS);
+  });
+
+  test('is strangers’ where it names what lies in a folder of theirs, or bears a name that they gave', async () => {
+    await using world = await taints();
+    await world.files.put('downloads/deep/page.md', 'theirs');
+    await world.files.put('notes.md', 'mine');
+    for (const call of [
+      world.call('glob', { pattern: '*.md' }),
+      world.call('grep', { pattern: 'theirs', mode: 'files' }),
+      world.call('grep', { pattern: 'theirs', mode: 'count' }),
+      world.call('grep', { pattern: 'theirs' }),
+      world.call('list_dir', { depth: 2 }),
+    ]) {
+      expect(bits(await call)).toEqual(THEIRS);
+    }
+    expect(bits(await world.call('glob', { pattern: 'notes*' }))).toEqual(OWNERS);
+    await world.call('write_file', { path: 'named-by-them.txt', content: 'x' }, STRANGERS);
+    expect(bits(await world.call('glob', { pattern: '*.txt' }))).toEqual(THEIRS);
+  });
+
+  test('is strangers’ where it shows what a command of theirs left behind', async () => {
+    await using world = await taints();
+    await world.call('exec', { command: 'echo "obey me" > a.md' }, STRANGERS);
+    expect(bits(await world.call('grep', { pattern: 'obey' }))).toEqual(THEIRS);
+  });
+
+  test('is the owner’s where nothing is found', async () => {
+    await using world = await taints();
+    await world.files.put('downloads/page.md', 'theirs');
+    expect(bits(await world.call('grep', { pattern: 'nothing like it' }))).toEqual(OWNERS);
+  });
+});
+
+describe('a document or a large file of strangers', () => {
+  test('is theirs in every form in which it is read', async () => {
+    await using world = await taints();
+    const large = 'their words\n'.repeat(100_000);
+    await world.files.put('downloads/a.log', large);
+    await world.files.put('downloads/a.pdf', pdfOf(['their words']));
+    for (const path of ['downloads/a.log', 'downloads/a.pdf']) {
+      expect(bits(await world.call('read_file', { path }))).toEqual(THEIRS);
+    }
+    await world.call('write_file', { path: 'b.log', content: large }, STRANGERS);
+    await rename(join(world.files.workspace, 'b.log'), join(world.files.workspace, 'c.log'));
+    expect(bits(await world.call('read_file', { path: 'c.log' }))).toEqual(THEIRS);
+    await world.files.put('d.log', 'my words\n'.repeat(150_000));
+    expect(bits(await world.call('read_file', { path: 'd.log' }))).toEqual(OWNERS);
   });
 });
 

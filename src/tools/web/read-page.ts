@@ -1,9 +1,9 @@
 import { withoutInvisible } from '../../security/invisible.ts';
+import { pdfText } from '../documents/pdf-text.ts';
 import { decodeBytes } from './charset.ts';
 import { plainMarkdown } from './html-plain.ts';
 import { htmlTokens, VOID_ELEMENTS } from './html-tokens.ts';
 import type { PageTask, PageText } from './page-task.ts';
-import { pdfText } from './pdf-text.ts';
 
 const MOST_HTML_BYTES = 2_000_000;
 const MOST_CHARS = 3_000_000;
@@ -16,7 +16,10 @@ const DEEPEST = 256;
 
 /** Everything that is done with the bytes of an answer; runs in a thread that can be ended at any moment. */
 export async function readPage({ bytes, kind, charset, url, simple, budgetMs }: PageTask): Promise<PageText> {
-  if (kind === 'pdf') return tidied(await pdfText(bytes, { budgetMs, mostChars: MOST_CHARS }));
+  if (kind === 'pdf') {
+    const pdf = await pdfText(bytes, { budgetMs, mostChars: MOST_CHARS });
+    return tidied({ ...pdf, published: null, hidden: 0, simple: false });
+  }
   if (kind === 'text') {
     const text = decodeBytes(bytes, charset);
     return visible({ title: null, text, published: null, hidden: 0, simple: false, cut: false });

@@ -1,0 +1,176 @@
+import { strFromU8, unzipSync } from 'fflate';
+import { AppError, errorMessage } from '../../util/errors.ts';
+import type { DocumentText } from './pdf-text.ts';
+import { xmlEvents } from './xml-events.ts';
+
+/** The parts that people read, in this order. */
+const PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
+const TITLE = 'docProps/core.xml';
+/** Bytes of one part, unpacked. */
+const MOST_PART = 60 * 1024 * 1024;
+
+/**
+ * The text of a Word document: paragraphs as lines, headings with `#`, list items with `-`, rows of tables with `|`.
+ * What is deleted (tracked changes) or hidden is left out. Throws `docx-unreadable` for one that is broken.
+ */
+export function docxText(bytes: Uint8Array, { mostChars }: { readonly mostChars: number }): DocumentText {
+  const parts = unpacked(bytes);
+  const [body, ...notes] = PARTS.map((name) => parts[name]);
+  if (body === undefined) throw unreadable('there is no text in it');
+  const reader = new BodyReader(mostChars);
+  reader.read(body);
+  for (const note of notes) if (note !== undefined) reader.read(note);
+  return { ...reader.end(), title: titleOf(parts[TITLE]) };
+}
+
+function unreadable(why: string): AppError {
+  return new AppError('docx-unreadable', `This Word document could not be read: ${why}.`);
+}
+
+function unpacked(bytes: Uint8Array): Readonly<Record<string, string | undefined>> {
+  const wanted: ReadonlySet<string> = new Set([...PARTS, TITLE]);
+  try {
+    // What unpacks to more than it says is cut off there.
+    const files = unzipSync(bytes, {
+      filter: ({ name, originalSize }) => {
+        if (!wanted.has(name)) return false;
+        if (originalSize > MOST_PART) throw unreadable(`it has ${originalSize} bytes of text, which is too much`);
+        return true;
+      },
+    });
+    return Object.fromEntries(Object.entries(files).map(([name, data]) => [name, strFromU8(data)]));
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw unreadable(`its archive is broken or was cut off (${errorMessage(error)})`);
+  }
+}
+
+function titleOf(xml: string | undefined): string | null {
+  let title: string | null = null;
+  let isOpen = false;
+  for (const event of xml === undefined ? [] : xmlEvents(xml)) {
+    if (event.type === 'text') title = isOpen ? `${title ?? ''}${event.text}` : title;
+    else if (event.name === 'dc:title') isOpen = event.type === 'open';
+  }
+  return title === null || title.trim() === '' ? null : title.trim();
+}
+
+/** Names of paragraph styles, in whatever language the program ran: the number tells. */
+const HEADING = /^(?:heading|berschrift|überschrift|titre|titolo|título|rubrik|kop)\s*(?<level>[1-6])$/iu;
+/** What is in there is said elsewhere, or not said. */
+const SKIPPED: ReadonlySet<string> = new Set(['w:del', 'w:moveFrom', 'mc:Fallback', 'w:instrText']);
+
+class BodyReader {
+  readonly #mostChars: number;
+  readonly #lines: string[] = [];
+  #length = 0;
+  /** Those that are open: a text box stands within a paragraph. */
+  readonly #paragraphs: { line: string; prefix: string }[] = [];
+  #isHidden = false;
+  #inRun = false;
+  #inText = false;
+  /** Depth within something that is skipped. */
+  #skipped = 0;
+  /** Of each row and cell that is open, its cells and its paragraphs: a table may stand within a cell. */
+  readonly #rows: string[][] = [];
+  readonly #cells: string[][] = [];
+  #isFull = false;
+
+  constructor(mostChars: number) {
+    this.#mostChars = mostChars;
+  }
+
+  read(xml: string): void {
+    for (const event of xmlEvents(xml)) {
+      if (this.#isFull) return;
+      if (event.type === 'text') {
+        if (this.#inText) this.#say(event.text);
+      } else if (SKIPPED.has(event.name)) {
+        this.#skipped += event.type === 'open' ? 1 : -1;
+      } else if (this.#skipped === 0) {
+        if (event.type === 'open') this.#open(event.name, event.attribute);
+        else this.#close(event.name);
+      }
+    }
+  }
+
+  end(): { readonly text: string; readonly cut: boolean } {
+    return { text: this.#lines.join('\n').slice(0, this.#mostChars), cut: this.#isFull };
+  }
+
+  #open(name: string, attribute: (name: string) => string | undefined): void {
+    const paragraph = this.#paragraphs.at(-1);
+    switch (name) {
+      case 'w:p':
+        this.#paragraphs.push({ line: '', prefix: '' });
+        return;
+      case 'w:pStyle': {
+        const level = HEADING.exec(attribute('w:val') ?? '')?.groups?.['level'];
+        if (level !== undefined && paragraph !== undefined) paragraph.prefix = `${'#'.repeat(Number(level))} `;
+        return;
+      }
+      case 'w:numPr':
+        if (paragraph?.prefix === '') paragraph.prefix = '- ';
+        return;
+      case 'w:r':
+        this.#inRun = true;
+        this.#isHidden = false;
+        return;
+      case 'w:vanish':
+        this.#isHidden = !/^(?:0|false|off)$/u.test(attribute('w:val') ?? '');
+        return;
+      case 'w:t':
+        this.#inText = true;
+        return;
+      case 'w:tab':
+        if (this.#inRun) this.#say('\t');
+        return;
+      case 'w:br':
+      case 'w:cr':
+        this.#say('\n');
+        return;
+      case 'w:tr':
+        this.#rows.push([]);
+        return;
+      case 'w:tc':
+        this.#cells.push([]);
+        return;
+    }
+  }
+
+  #close(name: string): void {
+    switch (name) {
+      case 'w:r':
+        this.#inRun = false;
+        return;
+      case 'w:t':
+        this.#inText = false;
+        return;
+      case 'w:p': {
+        const { line = '', prefix = '' } = this.#paragraphs.pop() ?? {};
+        this.#write(line.trim() === '' ? '' : `${prefix}${line.trimEnd()}`);
+        return;
+      }
+      case 'w:tc': {
+        const paragraphs = this.#cells.pop() ?? [];
+        this.#rows.at(-1)?.push(paragraphs.join(' ').replaceAll(/\s+/gu, ' ').trim());
+        return;
+      }
+      case 'w:tr':
+        this.#write(`| ${(this.#rows.pop() ?? []).join(' | ')} |`);
+        return;
+    }
+  }
+
+  #say(text: string): void {
+    const paragraph = this.#paragraphs.at(-1);
+    if (paragraph !== undefined && !this.#isHidden) paragraph.line += text;
+  }
+
+  /** A line of the document, or of the cell that is open. */
+  #write(text: string): void {
+    (this.#cells.at(-1) ?? this.#lines).push(text);
+    this.#length += text.length + 1;
+    this.#isFull ||= this.#length > this.#mostChars;
+  }
+}

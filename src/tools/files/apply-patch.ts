@@ -1,0 +1,137 @@
+import * as z from 'zod';
+import { filePeek } from '../../security/file-peek.ts';
+import { visible } from '../../security/visible.ts';
+import { plural } from '../../util/text.ts';
+import { previewOf } from '../change-preview.ts';
+import { useOf, writeThrough, type FileAccess } from '../file-access.ts';
+import { bitsOfFiles } from '../file-taint.ts';
+import { errorResult, failureLine } from '../result.ts';
+import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
+import { draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
+
+const MOST_EDITS = 100;
+/** How many problems, and how many edits in a question, are shown. */
+const MOST_SHOWN = 10;
+
+export function applyPatchTool(files: FileAccess): Tool {
+  const { guard, origins } = files;
+  return defineTool({
+    name: 'apply_patch',
+    description: 'Several edits in one or more files: all, or none when one can not be made.',
+    parameters: z.object({
+      edits: z
+        .array(
+          z.object({
+            path: z.string().min(1).describe('File'),
+            oldText: z.string().describe('Exact text, once; empty for a new file'),
+            newText: z.string().describe('Instead of it'),
+            replaceAll: z.boolean().optional().describe('Every occurrence'),
+          }),
+        )
+        .min(1)
+        .max(MOST_EDITS)
+        .describe('In order'),
+    }),
+    // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
+    effect: 'effect',
+    decide: ({ edits }, context) => decidePatch(edits, files, context),
+    // What becomes of the files depends on what they hold now.
+    binds: async ({ edits }) => {
+      const paths = [...new Set(edits.map(({ path }) => guard.resolve(path)))];
+      return { contents: await Promise.all(paths.map(async (path) => [path, await filePeek.look(path)])) };
+    },
+    execute: async ({ edits }, context) => {
+      const draft = await draftPatch(edits, files, context);
+      if ('problems' in draft) {
+        const { problems, shown } = draft;
+        const more = problems.length > MOST_SHOWN ? [`… and ${problems.length - MOST_SHOWN} more.`] : [];
+        const output = ['Nothing was changed.', ...problems.slice(0, MOST_SHOWN), ...more].join('\n');
+        const bits = shown.length === 0 ? {} : await bitsOfFiles(origins, { paths: [], shown });
+        return { ...errorResult('patch', output, { problems: problems.length }), ...bits };
+      }
+      const failure = await writeAll(draft.files, files, context);
+      if (failure !== null) return errorResult('patch', failure);
+      return {
+        title: `patched ${plural(draft.files.length, 'file')}`,
+        output: draft.files.map(({ path, done }) => `${path}: ${done}`).join('\n'),
+        metadata: { files: draft.files.length, edits: edits.length },
+      };
+    },
+  });
+}
+
+/** A yes opens one file, so at most one of them may need it. */
+async function decidePatch(
+  edits: readonly FileEdit[],
+  { guard }: FileAccess,
+  context: ToolContext,
+): Promise<ToolDecision> {
+  const asked = new Map<string, string>();
+  for (const path of new Set(edits.map((edit) => edit.path))) {
+    const decision = await guard.check(path, 'write', context);
+    if (decision.decision === 'deny') return decision;
+    if (decision.decision === 'ask') asked.set(decision.path, decision.reason);
+  }
+  const [first] = asked;
+  if (first === undefined) return { decision: 'allow' };
+  const [path, reason] = first;
+  if (asked.size > 1) {
+    return {
+      decision: 'deny',
+      reason: `${asked.size} of these files need a yes each; change them in calls of their own.`,
+    };
+  }
+  const shown = edits
+    .slice(0, MOST_SHOWN)
+    .map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`);
+  const more = edits.length > MOST_SHOWN ? [`… and ${plural(edits.length - MOST_SHOWN, 'more edit')}`] : [];
+  const detail = [visible(path), ...shown, ...more].join('\n\n');
+  return { decision: 'ask', reason, request: { title: 'Change files', detail, reason, path } };
+}
+
+/** Writes one after the other; when one fails, those before it are put back. Null when all are written. */
+async function writeAll(
+  drafted: readonly DraftedFile[],
+  files: FileAccess,
+  context: ToolContext,
+): Promise<string | null> {
+  const written: DraftedFile[] = [];
+  for (const file of drafted) {
+    try {
+      context.signal.throwIfAborted();
+      await writeThrough(files, file, context);
+      written.push(file);
+    } catch (error) {
+      const left: string[] = [];
+      for (const done of written.toReversed()) {
+        const problem = await putBack(done, files, context);
+        if (problem !== null) left.push(`${done.path} stays changed: ${problem}`);
+      }
+      const rest = left.length === 0 ? 'Nothing was changed.' : left.join('\n');
+      return `${file.path} could not be written: ${failureLine(error)}\n${rest}`;
+    }
+  }
+  return null;
+}
+
+/** What was there before, unless somebody changed the file meanwhile. Null when it is there again. */
+async function putBack(
+  { path, read, bytes }: DraftedFile,
+  { guard }: FileAccess,
+  context: ToolContext,
+): Promise<string | null> {
+  const use = useOf(context);
+  try {
+    const { handle, stat } = await guard.openForReading(path, use);
+    const isOurs = await handle
+      .readFile()
+      .then((now) => now.equals(bytes))
+      .finally(() => handle.close());
+    if (!isOurs) return 'somebody else wrote to it.';
+    if (read === null) await guard.removeFile(path, { ...use, unchangedSince: stat });
+    else await guard.writeFile(path, read.bytes, { ...use, unchangedSince: stat });
+    return null;
+  } catch (error) {
+    return failureLine(error);
+  }
+}

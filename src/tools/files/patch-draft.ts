@@ -1,0 +1,109 @@
+import { AppError } from '../../util/errors.ts';
+import { readWhole, type FileAccess, type WholeFile } from '../file-access.ts';
+import { decodeText, encodeText, type TextFormat } from '../file-text.ts';
+import type { ToolContext } from '../tool.ts';
+import { editText, type TextEdit } from './text-edit.ts';
+
+export interface FileEdit extends TextEdit {
+  readonly path: string;
+}
+
+/** A file as the edits leave it; nothing of that is on the disk yet. */
+export interface DraftedFile {
+  /** As it was named first. */
+  readonly path: string;
+  /** Null: it is new. */
+  readonly read: WholeFile | null;
+  readonly bytes: Uint8Array;
+  /** `2 edits at line 3; lines 5, 9`. */
+  readonly done: string;
+}
+
+export type PatchDraft =
+  | { readonly files: readonly DraftedFile[] }
+  | {
+      /** A sentence for each edit that can not be made. */
+      readonly problems: readonly string[];
+      /** The files of which a problem repeats something. */
+      readonly shown: readonly WholeFile[];
+    };
+
+interface OpenFile {
+  readonly path: string;
+  readonly read: WholeFile | null;
+  readonly format: TextFormat;
+  text: string;
+  readonly places: string[];
+}
+
+/** Makes all edits in memory, in order: a later one finds what an earlier one left. */
+export async function draftPatch(
+  edits: readonly FileEdit[],
+  { guard }: Pick<FileAccess, 'guard'>,
+  context: ToolContext,
+): Promise<PatchDraft> {
+  const open = new Map<string, OpenFile>();
+  const problems: string[] = [];
+  const shown: WholeFile[] = [];
+  for (const [n, edit] of edits.entries()) {
+    context.signal.throwIfAborted();
+    const say = (problem: string): void => void problems.push(`Edit ${n + 1} (${edit.path}): ${problem}`);
+    const place = await guard.check(edit.path, 'write', context);
+    if (place.decision === 'deny') {
+      say(place.reason);
+      continue;
+    }
+    const known = open.get(place.path) ?? (await load(edit, { guard }, context));
+    if (typeof known === 'string') {
+      say(known);
+      continue;
+    }
+    const isNew = edit.oldText === '';
+    if (isNew && open.has(place.path)) {
+      say('oldText is empty, which is for new files only.');
+      continue;
+    }
+    open.set(place.path, known);
+    if (isNew) continue;
+    const edited = editText(known.text, edit);
+    if ('problem' in edited) {
+      say(edited.problem);
+      if (edited.shows && known.read !== null) shown.push(known.read);
+      continue;
+    }
+    known.text = edited.text;
+    known.places.push(edited.where);
+  }
+  if (problems.length > 0) return { problems, shown };
+  return { files: [...open.values()].map(drafted) };
+}
+
+function drafted({ path, read, format, text, places }: OpenFile): DraftedFile {
+  return {
+    path,
+    read,
+    bytes: encodeText(text, format),
+    done: [...(read === null ? ['new'] : []), ...places].join('; '),
+  };
+}
+
+/** The file as it is, or one sentence that says why it can not be edited. */
+async function load(
+  { path, oldText, newText }: FileEdit,
+  { guard }: Pick<FileAccess, 'guard'>,
+  context: ToolContext,
+): Promise<OpenFile | string> {
+  const read = await readWhole(guard, path, context).catch((error: unknown) => {
+    if (error instanceof AppError) return error;
+    throw error;
+  });
+  if (oldText === '') {
+    if (!(read instanceof AppError)) return 'oldText is empty, which is for new files only, and the file exists.';
+    if (read.facts['code'] !== 'ENOENT') return read.message;
+    return { path, read: null, format: { encoding: 'utf-8', bom: false }, text: newText, places: [] };
+  }
+  if (read instanceof AppError) return read.message;
+  const decoded = decodeText(read.bytes);
+  if ('binary' in decoded) return 'this is a binary file, so it is not edited.';
+  return { path, read, format: decoded.format, text: decoded.text, places: [] };
+}

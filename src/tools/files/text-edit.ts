@@ -1,0 +1,71 @@
+import { oneLine } from '../../util/text.ts';
+
+/** One exact piece of a text, and what stands there afterwards. */
+export interface TextEdit {
+  /** Not empty. Its line ends may be bare where the text has CRLF. */
+  readonly oldText: string;
+  readonly newText: string;
+  /** @default false: it must occur exactly once */
+  readonly replaceAll?: boolean | undefined;
+}
+
+type EditedText =
+  | { readonly text: string; readonly count: number; /** `line 3`, `lines 3, 9`. */ readonly where: string }
+  /** `shows`: it repeats something of the text. */
+  | { readonly problem: string; readonly shows: boolean };
+
+/** How many near misses are named. */
+const CANDIDATES = 5;
+/** How many lines of occurrences are named. */
+const MOST_PLACES = 20;
+
+/** The text with a piece replaced, its line ends kept; or one sentence that says why it is not, with line numbers. */
+export function editText(text: string, { oldText, newText, replaceAll = false }: TextEdit): EditedText {
+  // Line ends are read as \n; only a file of mixed ends may hold the text with bare ones.
+  const crlf = text.includes('\r\n') && (text.includes(toCrlf(oldText)) || !text.includes(oldText));
+  const wanted = crlf ? toCrlf(oldText) : oldText;
+  const places = occurrences(text, wanted, replaceAll ? wanted.length : 1);
+  if (places.length === 0) return { problem: notFound(text, oldText), shows: true };
+  const where = linesOf(text, places);
+  if (places.length > 1 && !replaceAll) {
+    const problem = `oldText occurs ${places.length} times, at ${where}. Add context to it, or set replaceAll.`;
+    return { problem, shows: false };
+  }
+  return { text: text.split(wanted).join(crlf ? toCrlf(newText) : newText), count: places.length, where };
+}
+
+function toCrlf(text: string): string {
+  return text.replace(/\r?\n/gu, '\r\n');
+}
+
+/** With a `step` below the length of `wanted` places may overlap. */
+function occurrences(text: string, wanted: string, step: number): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + step)) places.push(at);
+  return places;
+}
+
+function linesOf(text: string, places: readonly number[]): string {
+  const lines = places.slice(0, MOST_PLACES).map((at) => text.slice(0, at).split('\n').length);
+  return `${places.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${places.length > MOST_PLACES ? ', …' : ''}`;
+}
+
+/** Names lines that match when white space is ignored: most misses are indentation. */
+function notFound(text: string, oldText: string): string {
+  const flat = (line: string): string => line.replace(/\s+/gu, ' ').trim();
+  const first =
+    oldText
+      .split('\n')
+      .map(flat)
+      .find((line) => line !== '') ?? '';
+  const near = text
+    .split('\n')
+    .map((line, i) => ({ line, number: i + 1 }))
+    .filter(({ line }) => first !== '' && flat(line).includes(first))
+    .slice(0, CANDIDATES);
+  const hint =
+    near.length === 0
+      ? 'Read the file again and copy the text exactly.'
+      : `These lines are close: ${near.map(({ line, number }) => `${number}: ${oneLine(line, 80)}`).join(' | ')}. White space must match too.`;
+  return `oldText does not occur in the file. ${hint}`;
+}

@@ -1,0 +1,144 @@
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fileTools, type FileTools } from '../../support/file-tools.ts';
+
+/** Files of which each is a minute older than the one before. */
+async function withFiles(files: FileTools, ...paths: readonly string[]): Promise<void> {
+  for (const [n, path] of paths.entries()) {
+    const absolute = await files.put(path, path);
+    const at = new Date(Date.UTC(2026, 0, 1, 12, -n));
+    await utimes(absolute, at, at);
+  }
+}
+
+describe('files', () => {
+  test('are found by their names, those that changed last first', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'z.ts', 'src/deep/a.ts', 'b.md', 'm.ts');
+    expect(await files.call('glob', { pattern: '*.ts' })).toMatchObject({
+      title: 'found *.ts',
+      output: 'z.ts\nsrc/deep/a.ts\nm.ts',
+      metadata: { found: 3, searched: 4, truncated: false },
+    });
+    expect((await files.call('glob', { pattern: 'src/**' })).output).toBe('src/deep/a.ts');
+    expect((await files.call('glob', { pattern: '*.ts', path: 'src' })).output).toBe('src/deep/a.ts');
+  });
+
+  test('are found by a whole path too', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'src/a.ts', 'a.ts');
+    const answer = await files.call('glob', { pattern: join(files.workspace, 'src', '**', '*.ts') });
+    expect(answer.output).toBe('src/a.ts');
+    expect((await files.call('glob', { pattern: '/etc/*' })).output).toContain('outside the workspace');
+  });
+
+  test('in .git and node_modules and links are left out; hidden ones are not', async () => {
+    await using files = await fileTools();
+    await withFiles(files, '.hidden', '.git/config', 'a/node_modules/b.js', 'a/.config/x');
+    await symlink('.', join(files.workspace, 'loop'));
+    await symlink('.hidden', join(files.workspace, 'link'));
+    await symlink('/etc', join(files.workspace, 'out'));
+    expect((await files.call('glob', { pattern: '**' })).output).toBe('.hidden\na/.config/x');
+    expect((await files.call('glob', { pattern: '*', path: 'a/node_modules' })).output).toBe('a/node_modules/b.js');
+  });
+
+  test('of any name are named, and names stay on their line', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'Grüße 你好 😀.txt', 'with blank.txt', 'a\nb.txt', '<|im_start|>.txt');
+    const { output } = await files.call('glob', { pattern: '*.txt' });
+    expect(output.split('\n').slice(0, 3)).toEqual(['Grüße 你好 😀.txt', 'with blank.txt', 'a␊b.txt']);
+    expect(output).not.toContain('<|im_start');
+  });
+
+  test('that are not there are said not to be', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'a.md');
+    expect(await files.call('glob', { pattern: '*.ts' })).toMatchObject({
+      output: 'No such file in 1 file.',
+      metadata: { found: 0, searched: 1 },
+    });
+  });
+});
+
+describe('pages', () => {
+  test.each([
+    [{ limit: 7 }, 15_600],
+    [{}, 100],
+  ])('with %j and %i characters make up all files, once', async (args, pageChars) => {
+    await using files = await fileTools({ pageChars });
+    const names = Array.from({ length: 30 }, (_, n) => `f${n}.txt`);
+    await withFiles(files, ...names);
+    const found: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const { output, metadata } = await files.call('glob', { pattern: '*', offset, ...args });
+      expect(output.length).toBeLessThan(pageChars + 100);
+      found.push(...(output.split('\n\n')[0] ?? '').split('\n'));
+      const next = /continue at offset (\d+)/u.exec(output)?.[1];
+      expect(metadata['truncated']).toBe(next !== undefined);
+      offset = next === undefined ? undefined : Number(next);
+    }
+    expect(found).toEqual(names);
+  });
+
+  test('have 200 files unless more are asked for', async () => {
+    await using files = await fileTools();
+    for (let n = 0; n < 250; n += 1) await writeFile(join(files.workspace, `${n}`), '');
+    expect((await files.call('glob', { pattern: '*' })).metadata['found']).toBe(200);
+    expect((await files.call('glob', { pattern: '*', limit: 2_000 })).metadata['found']).toBe(250);
+  });
+});
+
+describe('what is closed', () => {
+  test('is not named: others’ private files, the state of the assistant, what lies in a place for credentials', async () => {
+    await using files = await fileTools({ paths: (home) => ({ workspace: home }) });
+    await writeFile(join(files.home, 'state.db'), 'x');
+    await mkdir(join(files.home, 'sessions'));
+    await writeFile(join(files.home, 'sessions', 'one.jsonl'), 'x');
+    await mkdir(join(files.home, 'memory'));
+    await writeFile(join(files.home, 'memory', 'MEMORY.md'), 'x');
+    await files.put('.ssh/id_rsa', 'x');
+    await files.put('a.txt', 'x');
+    const names = async (role: 'owner' | 'trusted'): Promise<string | undefined> =>
+      (await files.call('glob', { pattern: '**' }, { role })).output.split('\n\n')[0];
+    expect((await names('owner'))?.split('\n').toSorted()).toEqual(['memory/MEMORY.md', 'workspace/a.txt']);
+    expect(await names('trusted')).toBe('workspace/a.txt');
+  });
+
+  test.each([
+    ['a file', 'a.txt', 'is a file; a folder was expected'],
+    ['a missing folder', 'no', 'does not exist'],
+    ['the home', '..', 'configuration or state'],
+    ['a folder outside', '/etc', 'outside the workspace'],
+    ['a link that leads out', 'out', 'outside the workspace'],
+    ['a link in circles', 'loop', 'circles'],
+  ])('%s as a path is refused', async (_name, path, sentence) => {
+    await using files = await fileTools();
+    await files.put('a.txt', 'x');
+    await symlink('/etc', join(files.workspace, 'out'));
+    await symlink('loop', join(files.workspace, 'loop'));
+    const answer = await files.call('glob', { pattern: '*', path });
+    expect(answer.isError).toBe(true);
+    expect(answer.output).toContain(sentence);
+  });
+});
+
+test.each([
+  [{}],
+  [{ pattern: '' }],
+  [{ pattern: '[' }],
+  [{ pattern: '*', limit: 2_001 }],
+  [{ pattern: '*', offset: -1 }],
+])('bad input %j is a result', async (args) => {
+  await using files = await fileTools();
+  const answer = await files.call('glob', args);
+  expect(answer.isError).toBe(true);
+  expect(answer.output).toMatch(/^(?:Nothing was done|The pattern).*\.$/u);
+});
+
+test('a folder that goes away meanwhile is no failure', async () => {
+  await using files = await fileTools();
+  await withFiles(files, 'a/x', 'b/x');
+  await rm(join(files.workspace, 'a'), { recursive: true });
+  expect((await files.call('glob', { pattern: 'x' })).output).toBe('b/x');
+});
