@@ -1,12 +1,19 @@
 import type { GuardedFetch } from '../security/fetch.ts';
 import type { PathGuard } from '../security/paths.ts';
 import type { Clock } from '../util/clock.ts';
+import type { ProcessDesk } from './background/desk.ts';
+import { createDocumentReader } from './documents/document-thread.ts';
 import { editFileTool } from './edit-file.ts';
 import { createExecTool, type ExecOptions } from './exec.ts';
 import type { ChangeRecorder } from './file-access.ts';
 import type { FileOrigins } from './file-taint.ts';
+import { applyPatchTool } from './files/apply-patch.ts';
+import { createFindFiles } from './files/find-thread.ts';
+import { globTool } from './files/glob.ts';
+import { grepTool } from './files/grep.ts';
 import { listDirTool } from './list-dir.ts';
 import { memoryWriteTool, type FactStore } from './memory-write.ts';
+import { processTool } from './process.ts';
 import { readFileTool } from './read-file.ts';
 import type { Tool } from './tool.ts';
 import { webFetchTool } from './web-fetch.ts';
@@ -22,11 +29,15 @@ export interface BuiltinOptions {
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
-  readonly exec: Omit<ExecOptions, 'clock'>;
+  readonly exec: Omit<ExecOptions, 'clock'> & {
+    /** @default no command goes on by itself */ readonly background?: ProcessDesk;
+  };
   readonly memory: FactStore;
   /** For addresses that a model or a stranger chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
+  /** Keeps an image that the model is to see; returns its absolute path. @default images are not shown */
+  readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
 /** Room for the header and the sentence at the end of a page. */
@@ -34,13 +45,19 @@ export const PAGE_MARGIN = 400;
 
 /** The tools that come with the assistant, registered like those of any plugin. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search } = options;
+  const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
+  const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
+  const finding = { ...files, find: createFindFiles({ clock }) };
   return [
-    readFileTool({ guard, origins, pageChars: maxOutput - PAGE_MARGIN }),
+    readFileTool({ ...files, keepImage, readDocument: createDocumentReader({ clock }) }),
     writeFileTool({ guard, changes, origins }),
     editFileTool({ guard, changes, origins }),
+    applyPatchTool({ guard, changes, origins }),
     listDirTool(guard, origins),
+    globTool(finding),
+    grepTool(finding),
     createExecTool({ ...exec, clock, origins }),
+    ...(exec.background === undefined ? [] : [processTool({ ...files, desk: exec.background, clock })]),
     memoryWriteTool(memory),
     webFetchTool({ fetch, clock, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),

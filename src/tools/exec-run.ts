@@ -1,11 +1,7 @@
-import { spawn } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
-import { AppError, errorCode } from '../util/errors.ts';
+import { startFailure, startShell, type Exit, type Shell, type ShellOptions } from './exec-shell.ts';
 import { watchLimits, type CommandLimits, type Exceeded } from './exec-watch.ts';
-import { OutputEnds } from './output-ends.ts';
-import { MARKER, ProcessTree, send } from './process-tree.ts';
 
 const TERM_GRACE_MS = 1_000;
 /** How long what outlives the shell may take to end by itself. */
@@ -15,26 +11,15 @@ const DRAIN_QUIET_MS = 1_000;
 const DRAIN_MS = 2_000;
 const POLL_MS = 10;
 
-/** A command for the best shell there is. */
-export function shellCall(command: string, env: Readonly<Record<string, string>>): ProgramCall {
-  return { file: findProgram('bash', env['PATH'] ?? '') ?? '/bin/sh', args: ['-c', command, 'bash'], env };
-}
-
-export interface CommandOptions {
-  /** The program, its arguments and its whole environment but for the marker. */
-  readonly program: ProgramCall;
-  readonly cwd: string;
+export interface CommandOptions extends Omit<ShellOptions, 'input'> {
   /** @default nobody looks */
   readonly limits?: CommandLimits;
+  /** How often somebody looks. @default 250 */
+  readonly lookEveryMs?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
-
-export interface ProgramCall {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  /** Is handed its standard input as soon as it runs. @default nothing is on it */
+  readonly onInput?: (input: Writable) => void;
 }
 
 export interface CommandOutcome {
@@ -57,15 +42,16 @@ export interface CommandOutcome {
 }
 
 /**
- * Runs a program in a session of its own with nothing on standard input. When it settles nothing that the command
- * started runs any more, as far as it can be found. Rejects with the signal's reason when aborted, once all is ended,
- * and with an `AppError` when no shell could be started.
+ * Runs a program in a session of its own. When it settles nothing that the command started runs any more, as far as it
+ * can be found. Rejects with the signal's reason when aborted, once all is ended, and with an `AppError` when no shell
+ * could be started.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandOutcome> {
-  const { signal, clock, timeoutMs } = options;
+  const { signal, clock, timeoutMs, onInput } = options;
   signal.throwIfAborted();
   const begun = clock.monotonic();
-  const shell = startOrExplain(options);
+  const shell = startShell({ ...options, input: onInput !== undefined });
+  if (shell.input !== null) onInput?.(shell.input);
   using limit = deadline(clock, timeoutMs, 'the command');
   using watch = options.limits && watchLimits(options.limits, { ...options, ...shell });
   const stop = AbortSignal.any([signal, limit.signal, ...(watch === undefined ? [] : [watch.signal])]);
@@ -98,100 +84,6 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
   };
 }
 
-interface Exit {
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
-interface Shell {
-  readonly tree: ProcessTree;
-  readonly output: OutputEnds;
-  readonly exit: Promise<Exit>;
-  /** Its output has ended. */
-  readonly closed: () => boolean;
-  readonly close: () => void;
-}
-
-/**
- * One stream for both outputs keeps their order. Node's pipes are sockets, which `/dev/stdout` and `/dev/stderr` can not
- * open on Linux; `cat` between them makes it a real pipe, and its process id comes back on descriptor 3.
- */
-const PIPED = `exec > >(trap '' HUP INT TERM; exec "$0" 3>&-) 2>&1
-printf '%s\\n' "$!" >&3
-export ${MARKER}=$$
-exec "$@" 3>&-`;
-const PLAIN = `exec 2>&1
-export ${MARKER}=$$
-exec "$@" 3>&-`;
-
-function startShell({ program, cwd, clock }: CommandOptions): Shell {
-  const { file, args, env } = program;
-  const path = env['PATH'] ?? '';
-  const bash = findProgram('bash', path);
-  const cat = existsSync('/proc/self/stat') ? findProgram('cat', path) : undefined;
-  const [shell, script] =
-    bash === undefined || cat === undefined
-      ? ['/bin/sh', ['-c', PLAIN]]
-      : [bash, ['--norc', '--noprofile', '-c', PIPED]];
-  const child = spawn(shell, [...script, cat ?? '', file, ...args], {
-    cwd,
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
-  });
-  const tree = new ProcessTree(child.pid);
-  const output = new OutputEnds(clock);
-  const [, stdout, , control] = child.stdio;
-  let closed = false;
-  stdout?.on('data', (chunk: Buffer) => output.add(chunk));
-  stdout?.once('close', () => (closed = true));
-  stdout?.on('error', () => {});
-  let pump = 0;
-  const introduced = new Promise<void>((resolve) => {
-    if (control === null || control === undefined || !('read' in control)) return resolve();
-    control.once('data', (chunk: Buffer) => {
-      pump = Number(chunk.toString('latin1'));
-      tree.spare(pump);
-      resolve();
-    });
-    control.once('close', resolve);
-    control.on('error', () => {});
-  });
-  const exit = new Promise<Exit>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-  });
-  return {
-    tree,
-    output,
-    exit: exit.then((value) => introduced.then(() => value)),
-    closed: () => closed,
-    close: () => {
-      if (!closed && pump > 0) send(pump, 'SIGKILL');
-      stdout?.destroy();
-      control?.destroy();
-    },
-  };
-}
-
-/** The system refuses some starts at once and some later. */
-function startOrExplain(options: CommandOptions): Shell {
-  try {
-    return startShell(options);
-  } catch (error) {
-    throw startFailure(error);
-  }
-}
-
-function startFailure(error: unknown): AppError {
-  const code = errorCode(error) ?? 'unknown error';
-  const message =
-    code === 'E2BIG'
-      ? 'The command is too long for the system; write it to a file and run that.'
-      : `The shell could not be started (${code}).`;
-  return new AppError('exec-start', message, { cause: error });
-}
-
 /** After the shell's end: what it left running gets a moment, then is ended. */
 async function finish(shell: Shell, clock: Clock): Promise<{ background: boolean; clean: boolean }> {
   let left = shell.tree.alive().length;
@@ -211,20 +103,5 @@ async function drain({ output, closed }: Shell, clock: Clock): Promise<void> {
     const now = clock.monotonic();
     if (now - begun > DRAIN_MS || now - Math.max(begun, output.lastAt) > DRAIN_QUIET_MS) return;
     await sleep(clock, POLL_MS);
-  }
-}
-
-/** Where a shell with this `PATH` finds a program. */
-export function findProgram(name: string, path: string): string | undefined {
-  const folders = [...path.split(':').filter((folder) => isAbsolute(folder)), '/bin', '/usr/bin', '/usr/local/bin'];
-  return folders.map((folder) => join(folder, name)).find((file) => isExecutable(file));
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -5,7 +5,7 @@ import { exactWords, isBuiltin, runsOthers } from '../security/commands/exact.ts
 import { filePeek } from '../security/file-peek.ts';
 import { namedFiles } from '../security/named-files.ts';
 import { within } from '../security/path-rules.ts';
-import { findProgram } from './exec-run.ts';
+import { findProgram } from './exec-shell.ts';
 
 /** What a yes to a command covers beside its text. */
 export interface CommandProfile {
@@ -51,12 +51,21 @@ export interface Standing {
 export async function standingOf(
   command: string,
   profile: CommandProfile,
-  { path, workspace }: { readonly path: string; readonly workspace: string },
+  {
+    path,
+    workspace,
+    background,
+  }: {
+    readonly path: string;
+    readonly workspace: string;
+    /** It is to go on by itself. */ readonly background: boolean;
+  },
 ): Promise<Standing | null> {
   const program = await exactProgram(command, path, workspace);
   if (program === null) return null;
   const { folder, enclosed, network, environment } = profile;
-  return { program, folder, hash: approvalHash({ program, folder, enclosed, network, environment }) };
+  const allowed = { program, folder, enclosed, network, environment, ...(background ? { background } : {}) };
+  return { program, folder, hash: approvalHash(allowed) };
 }
 
 /** Whether the configuration allows this very command (tools.exec.allowCommands). */

@@ -30,10 +30,19 @@ export interface LimitWatch extends Disposable {
   exceeded(): Exceeded | null;
 }
 
-/** Looks at a running command several times a second. */
+interface WatchedCommand {
+  readonly tree: ProcessTree;
+  readonly output: OutputEnds;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** @default 250 */
+  readonly lookEveryMs?: number;
+}
+
+/** Looks at a running command again and again. */
 export function watchLimits(
   limits: CommandLimits,
-  { tree, output, cwd, clock }: { tree: ProcessTree; output: OutputEnds; cwd: string; clock: Clock },
+  { tree, output, cwd, clock, lookEveryMs = POLL_MS }: WatchedCommand,
 ): LimitWatch {
   const over = new AbortController();
   const disks = [cwd, '/tmp'].map((path) => {
@@ -49,10 +58,10 @@ export function watchLimits(
   let timer: Disposable | undefined;
   const look = (): void => {
     exceeded = find();
-    if (exceeded === null) timer = clock.timer(POLL_MS, look);
+    if (exceeded === null) timer = clock.timer(lookEveryMs, look);
     else over.abort(new Error(`a limit was exceeded: ${exceeded}`));
   };
-  timer = clock.timer(POLL_MS, look);
+  timer = clock.timer(lookEveryMs, look);
   return { signal: over.signal, exceeded: () => exceeded, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }
 

@@ -2,21 +2,24 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { seesPrivate, weakest } from '../security/access.ts';
-import { guardCommand } from '../security/commands.ts';
+import { guardCommand, type CommandDecision } from '../security/commands.ts';
 import { readHostList } from '../security/fetch/host-list.ts';
 import { within } from '../security/path-rules.ts';
 import type { Sandbox } from '../security/sandbox.ts';
-import { LEFTOVER_NOTE } from '../security/sandbox/launch.ts';
 import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { oneLine } from '../util/text.ts';
 import { CHANGED } from './asked.ts';
-import { runCommand, shellCall, type CommandOutcome, type ProgramCall } from './exec-run.ts';
+import type { ProcessDesk } from './background/desk.ts';
+import { startInBackground } from './background/start.ts';
+import { resultOf } from './exec-result.ts';
+import { runCommand, type CommandOutcome } from './exec-run.ts';
+import { shellCall, type ProgramCall } from './exec-shell.ts';
 import { isListed, profileOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
 import { bitsOfCommand, type Reach } from './exec-taint.ts';
-import { DEFAULT_COMMAND_LIMITS, type CommandLimits, type Exceeded } from './exec-watch.ts';
+import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './exec-watch.ts';
 import type { FileOrigins } from './file-taint.ts';
 import {
   defineTool,
@@ -54,20 +57,24 @@ export interface ExecOptions {
   readonly origins?: FileOrigins | undefined;
   /** What ends a command early. @default see `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
+  /** Holds what goes on by itself. @default nothing can */
+  readonly background?: Pick<ProcessDesk, 'start' | 'seen' | 'kill'> | undefined;
   readonly clock: Clock;
 }
 
 const LONGEST_SECONDS = 600;
+const LONGEST_BACKGROUND_SECONDS = 86_400;
 /** Room to end a command that ran into its own limit. */
 const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
 const SLOW_MS = 5_000;
 
 const parameters = z.object({
   command: z.string().min(1).describe('Command for bash'),
-  cwd: z.string().min(1).optional().describe('Folder to run it in; default: the workspace'),
-  network: z.boolean().optional().describe('It needs the internet, which the sandbox has not; asks the owner'),
-  outside: z.boolean().optional().describe('It must run outside the sandbox; asks the owner'),
-  timeoutSeconds: z.number().positive().max(LONGEST_SECONDS).optional().describe('Ends it after so many seconds'),
+  cwd: z.string().min(1).optional().describe('Default: workspace'),
+  network: z.boolean().optional().describe('Needs the internet; asks the owner'),
+  outside: z.boolean().optional().describe('Must leave the sandbox; asks the owner'),
+  background: z.boolean().optional().describe('Return at once; process looks after it'),
+  timeoutSeconds: z.number().positive().max(LONGEST_BACKGROUND_SECONDS).optional().describe('Limit'),
 });
 
 type Params = z.infer<typeof parameters>;
@@ -104,6 +111,16 @@ export function createExecTool(options: ExecOptions): Tool {
     return options.network || params.network === true ? 'network' : 'workspace';
   };
 
+  const check = (command: string, reach: Reach, cwd = '.'): CommandDecision =>
+    guardCommand(command, {
+      reach,
+      cwd: resolve(workspace, cwd),
+      workspace,
+      home: options.home,
+      userHome: environment['HOME'],
+      opened: (target) => opened.has(target),
+    });
+
   /** Throws when its folder is gone. */
   const profile = async (params: Params, { skills }: ToolContext): Promise<CommandProfile> => {
     const place = await findFolder(workspace, params.cwd);
@@ -122,7 +139,16 @@ export function createExecTool(options: ExecOptions): Tool {
   const standing = async (params: Params, context: ToolContext): Promise<Standing | null> => {
     const found = await profile(params, context);
     const path = found.enclosed ? INSIDE_PATH : (environment['PATH'] ?? '');
-    return await standingOf(params.command, found, { path, workspace });
+    const { command, background = false } = params;
+    return await standingOf(command, found, { path, workspace, background });
+  };
+
+  /** It may have waited for others to end. */
+  const placeOf = async ({ cwd }: Params, context: ToolContext): Promise<{ readonly folder: string }> => {
+    const place = await findFolder(workspace, cwd);
+    if ('problem' in place) throw new AppError('exec-folder', place.problem);
+    if ((await context.changed?.()) === true) throw new AppError('approval-changed', CHANGED);
+    return place;
   };
 
   const programFor = async (params: Params, folder: string, context: ToolContext): Promise<ProgramCall> => {
@@ -147,9 +173,21 @@ export function createExecTool(options: ExecOptions): Tool {
     const { command, cwd, timeoutSeconds } = params;
     const seconds = Math.min(timeoutSeconds ?? options.timeoutSeconds, LONGEST_SECONDS);
     const { signal } = context;
-    const { origins } = options;
-    const bits = await bitsOfCommand(command, await reachOf(params), { origins, cwd: resolve(workspace, cwd ?? '.') });
+    const { origins, background } = options;
+    const reach = await reachOf(params);
+    const bits = await bitsOfCommand(command, reach, { origins, cwd: resolve(workspace, cwd ?? '.') });
     const mayWriteTheirs = bits.untrusted === true || context.taint.untrusted;
+    if (params.background === true && background !== undefined) {
+      const { folder } = await placeOf(params, context);
+      const program = await programFor(params, folder, context);
+      const bounds = { ...limits, outputBytes: Infinity, seconds: timeoutSeconds ?? LONGEST_BACKGROUND_SECONDS };
+      const asks = context.approved !== undefined;
+      const inside = { cwd: folder, bounds, reach, asks, check: (text: string) => check(text, reach, cwd) };
+      return await startInBackground({ command, program, bits, mayWriteTheirs, ...inside }, context, {
+        desk: background,
+        clock,
+      });
+    }
     const execute = (program: ProgramCall, folder: string): Promise<CommandOutcome> =>
       runCommand({
         program,
@@ -160,22 +198,19 @@ export function createExecTool(options: ExecOptions): Tool {
         clock,
       });
     const outcome = await slots.run(async () => {
-      const place = await findFolder(workspace, cwd);
-      if ('problem' in place) throw new AppError('exec-folder', place.problem);
-      // It may have waited for others to end.
-      if ((await context.changed?.()) === true) throw new AppError('approval-changed', CHANGED);
-      const program = await programFor(params, place.folder, context);
+      const { folder } = await placeOf(params, context);
+      const program = await programFor(params, folder, context);
       using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
-      const work = (): Promise<CommandOutcome> => execute(program, place.folder);
+      const work = (): Promise<CommandOutcome> => execute(program, folder);
       return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());
     }, signal);
-    return { ...toResult(command, outcome, { ...limits, seconds }), ...bits };
+    return { ...resultOf(command, outcome, { ...limits, seconds }), ...bits };
   };
 
   return defineTool({
     name: 'exec',
     description:
-      'Run a shell command in the workspace and get its output. Standard input is empty; whatever still runs when the command ends is stopped.',
+      'Run a shell command in the workspace and get its output. Standard input is empty; whatever still runs when the command ends is stopped. For what takes minutes or goes on (a server): background.',
     parameters,
     effect: 'effect',
     role: 'owner',
@@ -184,14 +219,10 @@ export function createExecTool(options: ExecOptions): Tool {
       const { command, cwd } = params;
       if (mode === 'off') return deny('Running commands is switched off in the configuration (tools.exec.mode).');
       if (command.includes('\0')) return deny('A command can not contain NUL characters.');
-      const guarded = guardCommand(command, {
-        reach: await reachOf(params),
-        cwd: resolve(workspace, cwd ?? '.'),
-        workspace,
-        home: options.home,
-        userHome: environment['HOME'],
-        opened: (target) => opened.has(target),
-      });
+      if (params.background === true && options.background === undefined) {
+        return deny('Nothing can be left running in the background here; run it without background: true.');
+      }
+      const guarded = check(command, await reachOf(params), cwd);
       if (guarded.decision === 'deny') return guarded;
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) return deny(place.problem);
@@ -215,9 +246,12 @@ export function createExecTool(options: ExecOptions): Tool {
 }
 
 /** The whole of what will run. */
-function requestFor({ command, cwd }: Params): Pick<DeclaredAction, 'title' | 'detail'> {
+function requestFor({ command, cwd, background }: Params): Pick<DeclaredAction, 'title' | 'detail'> {
   const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
-  return { title: 'Run a command', detail: where + visible(command) };
+  return {
+    title: background === true ? 'Run a command in the background' : 'Run a command',
+    detail: where + visible(command),
+  };
 }
 
 function deny(reason: string): ToolDecision {
@@ -243,40 +277,5 @@ async function realFolder(path: string): Promise<string | undefined> {
     return (await stat(real)).isDirectory() ? real : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function toResult(
-  command: string,
-  outcome: CommandOutcome,
-  limits: CommandLimits & { readonly seconds: number },
-): ToolResult {
-  const { exitCode, durationMs, truncated, bytes, output } = outcome;
-  const notes = [
-    ...(outcome.timedOut ? [`It was ended after ${limits.seconds} s, its time limit, with all it had started.`] : []),
-    ...(outcome.exceeded === null ? [] : [whyEnded(outcome.exceeded, limits)]),
-    ...(!outcome.timedOut && outcome.exceeded === null && outcome.signal !== null
-      ? [`It was ended by the signal ${outcome.signal}.`]
-      : []),
-    ...(outcome.background ? [LEFTOVER_NOTE] : []),
-    ...(outcome.clean ? [] : ['Something it started could not be stopped and may still run.']),
-  ].map((note) => `[${note}]`);
-  const separator = output === '' || output.endsWith('\n') || notes.length === 0 ? '' : '\n';
-  return {
-    title: oneLine(`ran ${visible(command)}`, 80),
-    output: output + separator + notes.join('\n'),
-    metadata: { exitCode, durationMs, truncated, bytes },
-    ...(exitCode === 0 && !outcome.timedOut && outcome.exceeded === null ? {} : { isError: true }),
-  };
-}
-
-function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits): string {
-  switch (exceeded) {
-    case 'processes':
-      return `It was ended, with all it had started, because more than ${processes} processes ran.`;
-    case 'outputBytes':
-      return `It was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
-    case 'freeBytes':
-      return 'It was ended because the disk was almost full. What it wrote is still there.';
   }
 }

@@ -26,18 +26,9 @@ const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
   text: z.string().trim().min(1).max(LONGEST).describe('Markdown'),
-  chat: z
-    .string()
-    .trim()
-    .min(1)
-    .optional()
-    .describe('Another chat, as channel:chat or channel:chat:thread; leave out for this one'),
-  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files to send after it'),
-  buttons: z
-    .array(z.string().trim().min(1))
-    .max(MOST_BUTTONS)
-    .optional()
-    .describe('Shown under it; pressing one says its words'),
+  chat: z.string().trim().min(1).optional().describe('Another chat: channel:chat[:thread]'),
+  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files to send'),
+  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Their words are said when pressed'),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -45,8 +36,7 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
-    description:
-      'Send a message now, before you are done, or to another chat. Your last text is sent by itself: do not repeat it here.',
+    description: 'Send a message now, or to another chat. Your last text is sent by itself: do not repeat it here.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
@@ -67,10 +57,6 @@ export function messageTool(options: MessageOptions): Tool {
       if (target === undefined) return errorResult('message', nowhere(chat));
       const obstacle = options.obstacle(target.channel);
       if (obstacle !== null) return errorResult('message', obstacle);
-      const command = buttons.find((label) => /^[/,]/u.test(label));
-      if (command !== undefined) {
-        return errorResult('message', `The label ${JSON.stringify(command)} would be a command; begin it with a word.`);
-      }
       const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
       if (long !== undefined) {
         return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);

@@ -23,25 +23,30 @@ interface ProcessEntry {
  */
 export class ProcessTree {
   readonly #root: number;
+  readonly #mark: string;
   readonly #started: number | undefined;
   readonly #known = new Map<number, number>();
-  #spared = 0;
+  #spared: readonly number[] = [];
 
-  /** Must be called in the turn of the event loop that spawned `root`; undefined, when nothing was, is an empty tree. */
-  constructor(root: number | undefined) {
+  /**
+   * Must be called in the turn of the event loop that spawned `root`. `mark`: what the marker holds where that is not the
+   * root's id; if nobody else ever has it, a tree without a root is what an earlier process left of it, which without
+   * /proc can not be found. With neither it is an empty tree.
+   */
+  constructor(root: number | undefined, mark = String(root ?? '')) {
     this.#root = root ?? 0;
-    this.#started = root === undefined ? undefined : readEntry(root)?.started;
+    this.#mark = mark;
+    this.#started = root === undefined ? 0 : readEntry(root)?.started;
   }
 
-  /** Leaves one process of the tree alone; it does not count as alive. */
-  spare(pid: number): void {
-    this.#spared = pid;
+  /** Leaves processes of the tree alone; they do not count as alive. */
+  spare(pids: readonly number[]): void {
+    this.#spared = pids;
   }
 
   /** What still runs, as targets for `process.kill`. */
   alive(): readonly number[] {
-    // Target 0 would be our own group.
-    if (this.#root === 0) return [];
+    if (this.#mark === '') return [];
     const since = this.#started;
     if (since === undefined) return exists(-this.#root) ? [-this.#root] : [];
     const entries = readEntries().filter(({ started }) => started >= since);
@@ -50,15 +55,20 @@ export class ProcessTree {
     const belongs = ({ pid, parent, group, session, started }: ProcessEntry): boolean =>
       this.#known.get(pid) === started ||
       members.has(parent) ||
-      (!reused && (group === this.#root || session === this.#root || isMarked(pid, this.#root)));
+      (!reused && (this.#isLed(group, session) || isMarked(pid, this.#mark)));
     for (let before = -1; before !== members.size;) {
       before = members.size;
       for (const entry of entries) if (!members.has(entry.pid) && belongs(entry)) members.add(entry.pid);
     }
-    const running = entries.filter(({ pid, dead }) => members.has(pid) && !dead && pid !== this.#spared);
+    const running = entries.filter(({ pid, dead }) => members.has(pid) && !dead && !this.#spared.includes(pid));
     this.#known.clear();
     for (const { pid, started } of running) this.#known.set(pid, started);
     return running.map(({ pid }) => pid);
+  }
+
+  /** Kernel threads are in the group 0. */
+  #isLed(group: number, session: number): boolean {
+    return this.#root !== 0 && (group === this.#root || session === this.#root);
   }
 
   signal(name: NodeJS.Signals): void {
@@ -104,7 +114,15 @@ function exists(target: number): boolean {
 }
 
 function readEntries(): readonly ProcessEntry[] {
-  return readdirSync('/proc').flatMap((name) => (/^\d+$/u.test(name) ? (readEntry(Number(name)) ?? []) : []));
+  return processIds().flatMap((pid) => readEntry(pid) ?? []);
+}
+
+function processIds(): readonly number[] {
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/u.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
 }
 
 /** The fields of `/proc/PID/stat`, proc_pid_stat(5); undefined when there is no such process or no /proc. */
@@ -117,8 +135,8 @@ function readEntry(pid: number): ProcessEntry | undefined {
   return { pid, parent, group, session, started: Number(rest[18]), dead: state === 'Z' || state === 'X' };
 }
 
-function isMarked(pid: number, root: number): boolean {
-  return `\0${readProc(pid, 'environ') ?? ''}`.includes(`\0${MARKER}=${root}\0`);
+function isMarked(pid: number, mark: string): boolean {
+  return `\0${readProc(pid, 'environ') ?? ''}`.includes(`\0${MARKER}=${mark}\0`);
 }
 
 function readProc(pid: number, file: string): string | undefined {

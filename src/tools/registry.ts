@@ -200,19 +200,27 @@ export class ToolRegistry {
   }
 
   async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-    if (tool.waits === true) return await raceAbort(tool.execute(params, context), context.signal);
+    if (tool.waits === true) return await this.#cleanedUp(tool.execute(params, context), context.signal);
     const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
     const { clock } = this.#options;
     using limit = deadline(clock, limitMs, tool.name);
     const signal = AbortSignal.any([context.signal, limit.signal]);
     const running = tool.execute(params, { ...context, signal });
     try {
-      return await raceAbort(running, signal);
+      return await this.#cleanedUp(running, signal, context.signal);
     } catch (error) {
-      // A stopped tool may clean up (end its processes) before the turn goes on.
-      if (context.signal.aborted) await Promise.race([running.catch(() => {}), sleep(clock, CLEAN_UP_MS)]);
       if (!limit.signal.aborted || context.signal.aborted) throw error;
       return errorResult(tool.name, `Gave up after ${Math.round(limitMs / 1000)} s.${doubt(tool)}`);
+    }
+  }
+
+  /** Rejects as soon as `signal` aborts; a tool that was stopped may clean up (end its processes) before. */
+  async #cleanedUp<T>(running: Promise<T>, signal: AbortSignal, stopped = signal): Promise<T> {
+    try {
+      return await raceAbort(running, signal);
+    } catch (error) {
+      if (stopped.aborted) await Promise.race([running.catch(() => {}), sleep(this.#options.clock, CLEAN_UP_MS)]);
+      throw error;
     }
   }
 

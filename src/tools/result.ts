@@ -52,7 +52,16 @@ export function callTitle(call: { readonly name: string; readonly arguments: str
   } catch {
     return call.name;
   }
-  const first =
-    typeof given === 'object' && given !== null ? Object.values(given).find((value) => typeof value === 'string') : '';
+  const values: readonly unknown[] = typeof given === 'object' && given !== null ? Object.values(given) : [];
+  const first = values.find((value) => typeof value === 'string') ?? values.map(toolsIn).find((names) => names !== '');
   return oneLine(`${call.name} ${typeof first === 'string' ? first : ''}`, 80);
+}
+
+/** The names of the tools in a list of calls. */
+function toolsIn(value: unknown): string {
+  if (!Array.isArray(value)) return '';
+  const names = value.map((item: unknown) =>
+    typeof item === 'object' && item !== null && 'tool' in item && typeof item.tool === 'string' ? item.tool : '',
+  );
+  return names.filter((name) => name !== '').join(', ');
 }

@@ -36,22 +36,22 @@ function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {
   return '_zod' in schema;
 }
 
+/** Models keep to what a description says; a call outside of these is answered with the range. */
+const BOUNDS = new Set(
+  'minLength maxLength minItems maxItems minimum maximum exclusiveMinimum exclusiveMaximum pattern'.split(' '),
+);
+
 /** Dropped unless they describe something: the values of a record, or a field of that name. */
 const WITHOUT = new Set(['$schema', 'additionalProperties']);
 
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (!isObject(value)) return value;
+  const isSchema = typeof value['type'] === 'string';
   const kept = Object.entries(value).filter(
-    ([key, entry]) =>
-      !(WITHOUT.has(key) && !isObject(entry)) && !(isIntegerBound(key, entry) && value['type'] === 'integer'),
+    ([key, entry]) => !(WITHOUT.has(key) && !isObject(entry)) && !(isSchema && BOUNDS.has(key)),
   );
   return Object.fromEntries(kept.map(([key, entry]) => [key, strip(entry)]));
-}
-
-/** zod writes the range of safe integers where none was asked for. */
-function isIntegerBound(key: string, entry: unknown): boolean {
-  return (key === 'minimum' || key === 'maximum') && Math.abs(Number(entry)) === Number.MAX_SAFE_INTEGER;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -35,9 +35,9 @@ export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
-      'The record of this conversation: its facts, a search in it, its anchors. handoff lets your summary stand for all before this turn; reset forgets all before this turn.',
+      'The record of this conversation. handoff lets your summary stand for all before this turn; reset forgets it.',
     parameters: z.object({
-      action: z.enum(['info', 'search', 'anchors', 'handoff', 'reset']).describe('What to do'),
+      action: z.enum(['info', 'search', 'anchors', 'handoff', 'reset']).describe('What'),
       text: z.string().optional().describe('search: what to find; handoff: the summary'),
       archive: z.boolean().optional().describe('reset: keep the old part in memory'),
     }),

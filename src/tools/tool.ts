@@ -100,6 +100,8 @@ export interface ToolContext {
   readonly chat?: ChatAddress;
   /** Asks the person whom the turn answers and waits for their next words. @default nobody can be asked */
   readonly ask?: (question: AskedQuestion) => Promise<AskAnswer>;
+  /** Runs another call as the `n`th part of this one, as if it stood alone; its id is `callId.n`. @default there is no turn */
+  readonly call?: (n: number, call: { readonly name: string; readonly arguments: string }) => Promise<ToolResult>;
   /** Tells whoever watches what is going on; one short line. */
   progress(text: string): void;
 }

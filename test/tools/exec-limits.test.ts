@@ -96,7 +96,7 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
     const mark = uniqueSleep();
     const result = await world.run(`${command(mark)} echo done`);
     expect(result.output.trimEnd()).toBe(
-      'done\n[Something it started still ran in the background and was stopped; commands can not leave anything running.]',
+      'done\n[Something it started still ran in the background and was stopped; only a command with background: true goes on.]',
     );
     expect(result.isError).toBeUndefined();
     await gone(mark);

@@ -3,6 +3,9 @@ import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
 import { PathGuard } from '../../src/security/paths.ts';
 import { editFileTool } from '../../src/tools/edit-file.ts';
+import { applyPatchTool } from '../../src/tools/files/apply-patch.ts';
+import { globTool } from '../../src/tools/files/glob.ts';
+import { grepTool } from '../../src/tools/files/grep.ts';
 import { listDirTool } from '../../src/tools/list-dir.ts';
 import { readFileTool } from '../../src/tools/read-file.ts';
 import { toJsonSchema } from '../../src/tools/schema.ts';
@@ -10,11 +13,15 @@ import { writeFileTool } from '../../src/tools/write-file.ts';
 
 const guard = new PathGuard({ workspace: '/w/workspace', home: '/w', readRoots: [], restrictToWorkspace: true });
 const changes = { recordChange: async (): Promise<void> => {} };
+const find = (): Promise<never> => Promise.reject(new Error('not called'));
 const tools = [
-  readFileTool({ guard, pageChars: 15_600 }),
+  readFileTool({ guard, pageChars: 15_600, readDocument: () => Promise.reject(new Error('not called')) }),
   writeFileTool({ guard, changes }),
   editFileTool({ guard, changes }),
+  applyPatchTool({ guard, changes }),
   listDirTool(guard),
+  globTool({ guard, pageChars: 15_600, find }),
+  grepTool({ guard, pageChars: 15_600, find }),
 ].map((tool) => ({ tool, name: tool.name, spec: toJsonSchema(tool.parameters) }));
 
 describe.each(tools)('$name', ({ tool, spec }) => {
@@ -41,7 +48,7 @@ describe.each(tools)('$name', ({ tool, spec }) => {
 });
 
 describe('turning a schema into JSON Schema', () => {
-  test('zod 4: types, choices, ranges, defaults and what is optional', () => {
+  test('zod 4: types, choices, defaults and what is optional, without ranges', () => {
     const schema = z.object({
       count: z.int().min(1).max(9).default(3).describe('How many'),
       mode: z.enum(['fast', 'slow']).optional(),
@@ -50,9 +57,9 @@ describe('turning a schema into JSON Schema', () => {
     expect(toJsonSchema(schema)).toEqual({
       type: 'object',
       properties: {
-        count: { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'How many' },
+        count: { type: 'integer', default: 3, description: 'How many' },
         mode: { type: 'string', enum: ['fast', 'slow'] },
-        names: { type: 'array', minItems: 1, items: { type: 'string' } },
+        names: { type: 'array', items: { type: 'string' } },
       },
       required: ['names'],
     });
@@ -68,7 +75,7 @@ describe('turning a schema into JSON Schema', () => {
       type: 'object',
       properties: {
         path: { type: 'string', description: 'File' },
-        count: { type: 'integer', minimum: 1 },
+        count: { type: 'integer' },
         inner: { type: 'object', properties: { all: { type: 'boolean' } }, required: ['all'] },
       },
       required: ['path'],
@@ -80,12 +87,13 @@ describe('turning a schema into JSON Schema', () => {
     expect(JSON.stringify(toJsonSchema(z3.object({ from: point, to: point })))).not.toContain('$ref');
   });
 
-  test('a bound that somebody set stays, the range of safe integers goes', () => {
-    expect(properties(toJsonSchema(z.object({ any: z.int(), few: z.int().max(5) })))).toMatchObject({
-      any: { type: 'integer' },
-      few: { type: 'integer', maximum: 5 },
+  test('bounds are for the check of a call, a field of that name is not', () => {
+    const schema = z.object({ few: z.int().max(5), text: z.string().min(1), minimum: z.int().describe('At least') });
+    expect(toJsonSchema(schema)['properties']).toEqual({
+      few: { type: 'integer' },
+      text: { type: 'string' },
+      minimum: { type: 'integer', description: 'At least' },
     });
-    expect(JSON.stringify(toJsonSchema(z.object({ any: z.int() })))).not.toContain('minimum');
   });
 
   test('what the values of a record are is kept', () => {

@@ -6,7 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { findProgram } from '../exec-run.ts';
+import { findProgram } from '../exec-shell.ts';
 import { MARKER, ProcessTree } from '../process-tree.ts';
 import { ByteLines, LineSplitter } from './lines.ts';
 

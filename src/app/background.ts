@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import type { MessageBus } from '../bus/bus.ts';
+import type { InboundMessage } from '../bus/messages.ts';
+import { ProcessDesk } from '../tools/background/desk.ts';
+import type { Addressee } from '../tools/background/records.ts';
+import { roleNow } from './automation.ts';
+import type { Base } from './base.ts';
+import type { Stores } from './stores.ts';
+
+export interface BackgroundParts {
+  readonly stores: Pick<Stores, 'journal' | 'spill' | 'origins'>;
+  readonly bus: Pick<MessageBus, 'inboundWritten'>;
+}
+
+/** The commands in the background, joined with the sessions that they wake and with /stop. */
+export function createBackground(base: Base, { stores, bus }: BackgroundParts): ProcessDesk {
+  const { paths, clock, random, log, redact, newId } = base;
+  const { journal, spill, origins } = stores;
+  const desk = new ProcessDesk({
+    outputs: (sessionKey) => spill.folder(sessionKey),
+    records: join(paths.home, 'processes'),
+    addressee: (messageId) => {
+      const [message] = journal.inbox.byId([messageId]);
+      return message === undefined ? undefined : addresseeOf(message);
+    },
+    wake: async ({ id, addressee, text, untrusted }) => {
+      const { threadId, sender, ...place } = addressee;
+      const role = roleNow(base, stores, { ...place, id: sender.id, chat: place.chatId }, place.role);
+      if (role === null) {
+        log.warn('nobody is told of the end of a background command: who started it is not let in any more', { id });
+        return;
+      }
+      await journal.inbox.acceptOwn({
+        id: newId(),
+        ...place,
+        role,
+        ...(threadId === undefined ? {} : { threadId }),
+        sender: senderOf(sender),
+        text,
+        media: [],
+        mentioned: true,
+        context: [],
+        receivedAt: clock.now(),
+        externalId: externalIdOf(id),
+        origin: 'system',
+        untrusted,
+        metadata: { process: id },
+      });
+      bus.inboundWritten();
+    },
+    withdraw: async ({ id, addressee }) => {
+      await journal.inbox.withdrawOwn({ ...addressee, externalId: externalIdOf(id) });
+    },
+    redact,
+    origins,
+    clock,
+    random,
+    log,
+  });
+  journal.inbox.countsBackground((sessionKey) => desk.running(sessionKey));
+  journal.inbox.onStop(({ stop }) => void desk.stopSession(stop.sessionKey));
+  return desk;
+}
+
+function externalIdOf(id: string): string {
+  return `process:${id}`;
+}
+
+function addresseeOf(message: InboundMessage): Addressee {
+  const { channel, account, chatId, threadId, chatType, sender, role, sessionKey } = message;
+  return { channel, account, chatId, threadId, chatType, sender: { ...sender }, role, sessionKey };
+}
+
+function senderOf({ id, name, username, isBot }: Addressee['sender']): InboundMessage['sender'] {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(username === undefined ? {} : { username }),
+    isBot,
+  };
+}

@@ -1,0 +1,88 @@
+import { open, type FileHandle } from 'node:fs/promises';
+
+/** Bytes that may wait to be written before who writes is asked to wait. */
+const MOST_WAITING = 1024 ** 2;
+
+/**
+ * A file that takes what comes until it holds `most` bytes; what comes later is counted and dropped, and so is what the
+ * disk does not take. Not durable: it is for output that may be lost with the power.
+ */
+export class CappedFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  readonly #most: number;
+  #came = 0;
+  #kept = 0;
+  #waiting = 0;
+  #isFull = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(path: string, handle: FileHandle, most: number) {
+    this.path = path;
+    this.#handle = handle;
+    this.#most = most;
+  }
+
+  /** Mode 0600; the folder exists, and nothing lies there under this name. */
+  static async create(path: string, most: number): Promise<CappedFile> {
+    return new CappedFile(path, await open(path, 'wx+', 0o600), most);
+  }
+
+  /** Bytes that came. */
+  get bytes(): number {
+    return this.#came;
+  }
+
+  /** Bytes in the file. */
+  get kept(): number {
+    return this.#kept;
+  }
+
+  /** Bytes that came and are not in it, nor on their way. */
+  get dropped(): number {
+    return this.#came - this.#kept - this.#waiting;
+  }
+
+  /** Never rejects. Undefined: more may come at once; otherwise when this is settled. */
+  add(bytes: Uint8Array): Promise<void> | undefined {
+    this.#came += bytes.length;
+    const room = this.#isFull ? 0 : this.#most - this.#kept - this.#waiting;
+    const taken = bytes.subarray(0, room);
+    if (taken.length === 0) return undefined;
+    this.#waiting += taken.length;
+    this.#writing = this.#writing.then(() => this.#write(taken));
+    return this.#waiting > MOST_WAITING ? this.#writing : undefined;
+  }
+
+  /** At most `length` bytes from `offset` on. */
+  async read(offset: number, length: number): Promise<Buffer> {
+    const wanted = Math.max(0, Math.min(length, this.#kept - offset));
+    const { buffer, bytesRead } = await this.#handle.read(Buffer.alloc(wanted), 0, wanted, offset);
+    return buffer.subarray(0, bytesRead);
+  }
+
+  /** Resolves when what came so far is in the file or dropped. */
+  settled(): Promise<void> {
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#handle.close();
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    try {
+      for (let done = 0; done < bytes.length && !this.#isFull;) {
+        const { bytesWritten } = await this.#handle.write(bytes, done, bytes.length - done, this.#kept);
+        this.#kept += bytesWritten;
+        this.#waiting -= bytesWritten;
+        done += bytesWritten;
+        if (bytesWritten === 0) this.#isFull = true;
+      }
+    } catch {
+      this.#isFull = true;
+    }
+    if (this.#isFull) this.#waiting = 0;
+  }
+}

@@ -1,0 +1,56 @@
+import { LEFTOVER_NOTE } from '../security/sandbox/launch.ts';
+import { visible } from '../security/visible.ts';
+import { oneLine } from '../util/text.ts';
+import type { CommandOutcome } from './exec-run.ts';
+import type { CommandLimits, Exceeded } from './exec-watch.ts';
+import type { ToolResult } from './tool.ts';
+
+/** What might have ended a command. */
+export interface Bounds extends CommandLimits {
+  readonly seconds: number;
+}
+
+/** What the model reads of a command that has ended. */
+export function resultOf(command: string, outcome: CommandOutcome, bounds: Bounds): ToolResult {
+  const { exitCode, durationMs, truncated, bytes, output } = outcome;
+  return {
+    title: oneLine(`ran ${visible(command)}`, 80),
+    output: withNotes(output, notesOf(outcome, bounds)),
+    metadata: { exitCode, durationMs, truncated, bytes },
+    ...(isFailure(outcome) ? { isError: true } : {}),
+  };
+}
+
+/** Whether a command did not end well. */
+export function isFailure({ exitCode, timedOut, exceeded }: CommandOutcome): boolean {
+  return exitCode !== 0 || timedOut || exceeded !== null;
+}
+
+/** What is to be said of a command's end beside its exit code; sentences. */
+export function notesOf(outcome: CommandOutcome, bounds: Bounds): readonly string[] {
+  const { timedOut, exceeded, signal } = outcome;
+  return [
+    ...(timedOut ? [`It was ended after ${bounds.seconds} s, its time limit, with all it had started.`] : []),
+    ...(exceeded === null ? [] : [whyEnded(exceeded, bounds)]),
+    ...(!timedOut && exceeded === null && signal !== null ? [`It was ended by the signal ${signal}.`] : []),
+    ...(outcome.background ? [LEFTOVER_NOTE] : []),
+    ...(outcome.clean ? [] : ['Something it started could not be stopped and may still run.']),
+  ];
+}
+
+/** An output with sentences of the program's own below it, each in brackets. */
+export function withNotes(output: string, notes: readonly string[]): string {
+  const separator = output === '' || output.endsWith('\n') || notes.length === 0 ? '' : '\n';
+  return output + separator + notes.map((note) => `[${note}]`).join('\n');
+}
+
+function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits): string {
+  switch (exceeded) {
+    case 'processes':
+      return `It was ended, with all it had started, because more than ${processes} processes ran.`;
+    case 'outputBytes':
+      return `It was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
+    case 'freeBytes':
+      return 'It was ended because the disk was almost full. What it wrote is still there.';
+  }
+}
