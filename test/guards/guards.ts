@@ -1,0 +1,75 @@
+import type { Guard } from './guard.ts';
+import { ANSWER_GUARDS } from './list/answers.ts';
+import { APPROVAL_GUARDS } from './list/approvals.ts';
+import { COMMAND_ASKED_GUARDS } from './list/commands-asked.ts';
+import { COMMAND_CONCERN_GUARDS } from './list/commands-concerns.ts';
+import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
+import { COMMAND_REFUSED_GUARDS } from './list/commands-refused.ts';
+import { COMMAND_WRAPPED_GUARDS } from './list/commands-wrapped.ts';
+import { EXEC_GUARDS } from './list/exec.ts';
+import { FETCH_EXCHANGE_GUARDS } from './list/fetch-exchanges.ts';
+import { FETCH_TARGET_GUARDS } from './list/fetch-targets.ts';
+import { FILE_TOOL_GUARDS } from './list/file-tools.ts';
+import { GATEWAY_GUARDS } from './list/gateway.ts';
+import { LIMIT_GUARDS } from './list/limits.ts';
+import { MCP_GUARDS } from './list/mcp.ts';
+import { MEMORY_GUARDS } from './list/memory.ts';
+import { OUTGOING_GUARDS } from './list/outgoing.ts';
+import { PATH_RULE_GUARDS } from './list/path-rules.ts';
+import { PATH_GUARDS } from './list/paths.ts';
+import { PEOPLE_GUARDS } from './list/people.ts';
+import { RECORD_GUARDS } from './list/records.ts';
+import { REDACTION_GUARDS } from './list/redaction.ts';
+import { REGISTRY_GUARDS } from './list/registry.ts';
+import { SANDBOX_TRIAL_GUARDS } from './list/sandbox-trials.ts';
+import { SANDBOX_WALL_GUARDS } from './list/sandbox-walls.ts';
+import { SEARCH_GUARDS } from './list/searches.ts';
+import { SKILL_RISK_GUARDS } from './list/skill-risks.ts';
+import { SKILL_GUARDS } from './list/skills.ts';
+import { STRANGER_GUARDS } from './list/strangers.ts';
+import { TURN_GUARDS } from './list/turns.ts';
+import { WEB_GUARDS } from './list/web.ts';
+import { WORD_GUARDS } from './list/words.ts';
+
+/** Guards of one subject. */
+export interface Room {
+  readonly title: string;
+  readonly guards: readonly Guard[];
+}
+
+/** Every guard that a mutation run disables, one at a time, in the order of docs/guards.md. */
+export const ROOMS: readonly Room[] = [
+  { title: 'Which addresses are fetched', guards: FETCH_TARGET_GUARDS },
+  { title: 'What is sent to a server, and how much of its answer is taken', guards: FETCH_EXCHANGE_GUARDS },
+  { title: 'What the web tools reach, and what of a page is read', guards: WEB_GUARDS },
+  { title: 'How files are opened', guards: PATH_GUARDS },
+  { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
+  { title: 'What is looked at in a shell command', guards: COMMAND_READ_GUARDS },
+  { title: 'Ways to hide what a shell command does, which are seen through', guards: COMMAND_WRAPPED_GUARDS },
+  { title: 'Which shell commands are refused in every mode', guards: COMMAND_REFUSED_GUARDS },
+  { title: 'Which shell commands are asked about, and which may be allowed for good', guards: COMMAND_ASKED_GUARDS },
+  { title: 'What in a shell command is asked about, one by one', guards: COMMAND_CONCERN_GUARDS },
+  { title: 'How shell commands are run', guards: EXEC_GUARDS },
+  { title: 'What a command in the sandbox can not reach', guards: SANDBOX_WALL_GUARDS },
+  { title: 'How the sandbox is started, tried and bounded', guards: SANDBOX_TRIAL_GUARDS },
+  { title: 'Who is asked, and what they see', guards: APPROVAL_GUARDS },
+  { title: 'Who may answer a question, and what the answer covers', guards: ANSWER_GUARDS },
+  { title: 'Who is heard, in which role, and how somebody is let in', guards: PEOPLE_GUARDS },
+  { title: 'Who reaches the assistant from outside of its channels', guards: GATEWAY_GUARDS },
+  { title: 'Words of strangers, and what they may lead to', guards: STRANGER_GUARDS },
+  { title: 'Secrets in texts', guards: REDACTION_GUARDS },
+  { title: 'Which calls of tools run, and what of their results is seen', guards: REGISTRY_GUARDS },
+  { title: 'What tools do with files, the memory and the tape', guards: FILE_TOOL_GUARDS },
+  { title: 'What searches open and show, what patches change', guards: SEARCH_GUARDS },
+  { title: 'Whose turn it is, and what joins it', guards: TURN_GUARDS },
+  { title: 'What a model is sent, and whose words it is told they are', guards: WORD_GUARDS },
+  { title: 'What is remembered, what is found again, and whose it is', guards: MEMORY_GUARDS },
+  { title: 'What skills may be, and who may call them', guards: SKILL_GUARDS },
+  { title: 'What is told of a skill before it is added', guards: SKILL_RISK_GUARDS },
+  { title: 'What foreign servers of tools may do', guards: MCP_GUARDS },
+  { title: 'What a command or a turn may use up', guards: LIMIT_GUARDS },
+  { title: 'What is written down, who owns a home, and what a /stop ends', guards: RECORD_GUARDS },
+  { title: 'What is sent to people', guards: OUTGOING_GUARDS },
+];
+
+export const GUARDS: readonly Guard[] = ROOMS.flatMap(({ guards }) => guards);

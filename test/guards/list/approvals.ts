@@ -1,0 +1,164 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const DESK = 'agent/approvals.test.ts';
+
+/** Who is asked, and what they see. */
+export const APPROVAL_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'agent/approvals.ts',
+    [DESK],
+    [
+      {
+        name: 'approvals-same-hash',
+        holds: 'A yes from before a restart does not count for a call that is another now.',
+        find: "if (row.hash === hash || (row.state !== 'waiting' && row.state !== 'approved'))",
+        replace: "if (row.hash !== '')",
+      },
+      {
+        name: 'approvals-changed-ends',
+        holds: 'A question about something that changed can not be answered any more.',
+        find: "await this.#ports.ledger.end(call.callId, 'cancelled');\n    return CHANGED;",
+        replace: 'return CHANGED;',
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-deadline',
+        holds: 'Silence is a no after ten minutes.',
+        find: 'const until = clock.now() + WAIT_MS;',
+        replace: 'const until = clock.now() + WAIT_MS * 1000;',
+      },
+      {
+        name: 'approvals-terminal-deadline',
+        holds: 'Silence at a terminal is a no after ten minutes.',
+        find: "deadline(this.#ports.clock, WAIT_MS, 'the question')",
+        replace: "deadline(this.#ports.clock, WAIT_MS * 1000, 'the question')",
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-expired',
+        holds: 'A question that nobody answered in time is closed for good.',
+        find: "await ledger.end(callId, 'expired');",
+        replace: '',
+      },
+      {
+        name: 'approvals-redacted',
+        holds: 'A question shows no secret.',
+        find: 'title: redact(title), detail: redact(detail), reason: redact(reason)',
+        replace: 'title, detail, reason',
+      },
+      {
+        name: 'approvals-terminal-always',
+        holds: 'What was not offered for good is not allowed by saying so at a terminal.',
+        find: "if (reply === 'always' && request.always !== undefined) {",
+        replace:
+          "if (reply === 'always' && request.always === undefined) return { approved: true };\n    if (reply === 'always' && request.always !== undefined) {",
+      },
+      {
+        name: 'approvals-only-true',
+        holds: 'Only a plain yes at a terminal is one.',
+        find: 'if (reply === true)',
+        replace: "if (reply !== false && reply !== 'always')",
+      },
+      {
+        name: 'approvals-broken-terminal',
+        holds: 'A terminal that goes away without an answer is a no.',
+        find: 'return waiting.signal.aborted ? SILENCE : CANCELLED;',
+        replace: 'return waiting.signal.aborted ? SILENCE : { approved: true };',
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-nobody',
+        holds: 'Where nobody can be asked the answer is no.',
+        find: 'return chat === undefined ? NOBODY :',
+        replace: 'return chat === undefined ? { approved: true } :',
+      },
+      {
+        name: 'approvals-owners-chat',
+        holds: "A question is not put into somebody else's chat.",
+        find: "target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target)",
+        replace: 'true',
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-own-group',
+        holds: 'A question is not put into a group that no owner is known to read.',
+        find: ': ledger.hasOwner(target);',
+        replace: ': true;',
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-cancelled',
+        holds: 'A question that was given up is a no.',
+        find: "case 'cancelled':\n      return CANCELLED;",
+        replace: "case 'cancelled':\n      return { approved: true };",
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'approvals-stopped',
+        holds: 'What a /stop ended does not wait for a yes.',
+        find: 'answer(CANCELLED);',
+        replace: 'answer({ approved: true });',
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/approval-question.ts',
+    [DESK],
+    [
+      {
+        name: 'question-detail-visible',
+        holds: 'Nothing in what is asked about is hidden from whoever reads it.',
+        find: 'fenced(visible(detail))',
+        replace: 'fenced(detail)',
+        tests: ['agent/approval-question.test.ts'],
+      },
+      {
+        name: 'question-reason-visible',
+        holds: 'Nothing in the reason of a question is hidden from whoever reads it.',
+        find: '${visible(reason)}`,',
+        replace: '${reason}`,',
+        tests: ['agent/approval-question.test.ts'],
+      },
+      {
+        name: 'question-fence',
+        holds: 'What is asked about can not end its block and go on as words of the program.',
+        find: "const fence = '`'.repeat(longest + 1);",
+        replace: "const fence = '`'.repeat(3);",
+      },
+      {
+        name: 'question-name',
+        holds: 'The name that somebody chose does not look like anything else in a question.',
+        find: ".replaceAll(/[`*_[\\]()<>\\n]/gu, ' ')",
+        replace: '',
+        tests: ['agent/approval-question.test.ts'],
+      },
+      {
+        name: 'question-elsewhere',
+        holds: 'Whoever is asked about somebody else is told for whom it is.',
+        find: 'return ` (for ${who} in \\`${sessionKey}\\`)`;',
+        replace: "return '';",
+        tests: ['agent/approval-question.test.ts'],
+      },
+      {
+        name: 'question-no-always',
+        holds: 'A button for good is there only where that was offered.',
+        find: "...(always === undefined ? [] : [{ id: `${BUTTONS.always}${code}`, label: 'Always' }]),",
+        replace: "{ id: `${BUTTONS.always}${code}`, label: 'Always' },",
+        tests: ['agent/approval-question.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/question-code.ts',
+    [DESK],
+    [
+      {
+        name: 'question-code',
+        holds: 'Nobody can guess the code of a question.',
+        find: 'Array.from(random.bytes(LENGTH), (byte) => ALPHABET[byte % ALPHABET.length])',
+        replace: 'Array.from(random.bytes(LENGTH), (_, at) => ALPHABET[at])',
+      },
+    ],
+  ),
+];

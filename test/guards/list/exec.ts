@@ -1,0 +1,180 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const EXEC = 'tools/exec.test.ts';
+const FILE_TAINT = 'tools/file-taint.test.ts';
+
+/** How shell commands are run. */
+export const EXEC_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/exec.ts',
+    [EXEC],
+    [
+      {
+        name: 'exec-owner',
+        holds: 'Commands are run for the owner alone.',
+        find: "role: 'owner',\n    timeoutMs: TOOL_TIMEOUT_MS,",
+        replace: 'timeoutMs: TOOL_TIMEOUT_MS,',
+        tests: ['e2e/roles.test.ts'],
+      },
+      {
+        name: 'exec-off',
+        holds: 'No command runs where commands are switched off.',
+        find: "if (mode === 'off') return deny(",
+        replace: "if (mode === 'off' && false) return deny(",
+      },
+      {
+        name: 'exec-nul',
+        holds: 'A NUL character does not cut a command short behind the check.',
+        find: String.raw`if (command.includes('\0')) return deny(`,
+        replace: String.raw`if (command.includes('\0') && false) return deny(`,
+      },
+      {
+        name: 'exec-guard-denies',
+        holds: 'The plainly destructive is refused in every mode.',
+        find: "if (guarded.decision === 'deny') return guarded;",
+        replace: '',
+      },
+      {
+        name: 'exec-guard-asks',
+        holds: 'What the command guard asks about is asked about in every mode.',
+        find: "guarded.decision === 'ask' ? guarded.reason : null,",
+        replace: 'null,',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-folder',
+        holds: 'A command does not start outside the workspace.',
+        find: 'if (within(root, folder)) return { folder };',
+        replace: 'if (folder.length > 0) return { folder };',
+      },
+      {
+        name: 'exec-asks-everything',
+        holds: 'In the mode ask every command is asked about.',
+        find: "if (mode === 'ask') return",
+        replace: "if (mode === 'ask' && sandbox === null && false) return",
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-asks-outside',
+        holds: 'A command that nothing encloses is asked about.',
+        find: 'if (outside !== null) return `Each command needs a yes here, since ${outside}.`;',
+        replace: '',
+      },
+      {
+        name: 'exec-asks-network',
+        holds: 'A command that wants the network is asked about.',
+        find: "return params.network === true && !options.network ? 'It wants to reach the network.' : null;",
+        replace: 'return null;',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-untested-sandbox',
+        holds: 'A sandbox that did not pass its test does not count as one.',
+        find: 'if (!probe.available) return `the sandbox is not available: ${probe.reason}`;',
+        replace: '',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-private-in-groups',
+        holds: "Where others read along, the owner's commands do not show the memory.",
+        find: "role: seesPrivate(context) ? 'owner' : weakest(context.role, 'trusted'),",
+        replace: 'role: context.role,',
+        tests: ['tools/exec-group.test.ts'],
+      },
+      {
+        name: 'exec-environment',
+        holds: "Commands see no variable of the assistant's environment but those that are named.",
+        find: "return shellCall(params.command, { ...env, HOME: environment['HOME'] ?? workspace });",
+        replace:
+          "return shellCall(params.command, { ...(process.env as Record<string, string>), ...env, HOME: environment['HOME'] ?? workspace });",
+      },
+      {
+        name: 'exec-taint-action',
+        holds: 'A command with the network is asked about while strangers have a say.',
+        find: "if ((await reachOf(params)) === 'workspace') return null;",
+        replace: 'if (params.command !== null) return null;',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-changed-while-waiting',
+        holds: 'What changed while a command waited for others to end does not run.',
+        find: "if ((await context.changed?.()) === true) throw new AppError('approval-changed', CHANGED);",
+        replace: '',
+      },
+      {
+        name: 'exec-shown-visibly',
+        holds: 'Whoever is asked about a command sees every character of it.',
+        find: 'detail: where + visible(command) };',
+        replace: 'detail: where + command };',
+      },
+      {
+        name: 'exec-leaves-marks',
+        holds: 'Files that a command writes while strangers have a say count as theirs.',
+        find: 'return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());',
+        replace: 'return await work();',
+        tests: [FILE_TAINT],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec-taint.ts',
+    [FILE_TAINT],
+    [
+      {
+        name: 'exec-taint-private',
+        holds: "What a command prints may be the owner's.",
+        find: '{ private: true, untrusted: true } : { private: true };',
+        replace: '{ untrusted: true } : {};',
+      },
+      {
+        name: 'exec-taint-network',
+        holds: 'What a command with the network prints may be by strangers.',
+        find: "const fetches = reach === 'network' ||",
+        replace: 'const fetches =',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-taint-fetches',
+        holds: 'What a command prints that looks as if it fetched something may be by strangers.',
+        find: "(reach === 'anywhere' && FETCHES.test(command))",
+        replace: 'false',
+      },
+      {
+        name: 'exec-taint-files',
+        holds: 'What a command prints that names a file of strangers may be theirs.',
+        find: '|| (await origins?.isNamedIn(command, cwd)) === true;',
+        replace: ';',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec-standing.ts',
+    ['tools/exec-asked.test.ts'],
+    [
+      {
+        name: 'standing-words',
+        holds: 'A command that only begins like one in allowCommands is asked about.',
+        find: 'words.length === program.length && words.every(',
+        replace: 'words.every(',
+      },
+      {
+        name: 'standing-relative',
+        holds: 'A program named by a relative path is not allowed for good.',
+        find: "name.includes('/') || isBuiltin(name)\n",
+        replace: 'isBuiltin(name)\n',
+      },
+      {
+        name: 'standing-runners',
+        holds: 'Shells and interpreters are not allowed for good, also by another name.',
+        find: 'runsOthers(basename(place), args) || within(workspace, place)',
+        replace: 'within(workspace, place)',
+      },
+      {
+        name: 'standing-workspace',
+        holds: 'A program that the assistant may write is not allowed for good.',
+        find: 'if (within(await realpath(workspace), real)) return null;',
+        replace: '',
+      },
+    ],
+  ),
+];

@@ -1,0 +1,149 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const SERVER = 'gateway/server.test.ts';
+const CONTROL = 'gateway/control.test.ts';
+
+/** Who reaches the assistant from outside of its channels. */
+export const GATEWAY_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'gateway/server.ts',
+    [SERVER],
+    [
+      {
+        name: 'http-host',
+        holds: 'A web page can not reach the assistant under a name of its own (DNS rebinding).',
+        find: "if (isOwnHost(context.req.header('host'), host)) return await next();",
+        replace: 'return await next();',
+      },
+      {
+        name: 'http-wildcard-names',
+        holds: 'Where it listens on every address, a name that somebody else gave it is not served.',
+        find: "return (host === '0.0.0.0' || host === '::') && isIP(named) !== 0;",
+        replace: "return host === '0.0.0.0' || host === '::';",
+        tests: ['gateway/server-walls.test.ts'],
+      },
+      {
+        name: 'http-token-needed',
+        holds: 'It does not listen where other machines reach it without a token that the owner chose.',
+        find: 'requireTokenBeyondLoopback(host, options.token);',
+        replace: '',
+        tests: ['gateway/server-walls.test.ts'],
+      },
+      {
+        name: 'http-errors',
+        holds: 'A request that fails is told nothing of what went wrong inside.',
+        find: "return context.json({ error: 'The request failed; the log says why.' }, 500);",
+        replace: 'return context.json({ error: error.stack }, 500);',
+        tests: ['gateway/server-walls.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'gateway/token.ts',
+    [SERVER],
+    [
+      {
+        name: 'token-random',
+        holds: 'Nobody can guess the token.',
+        find: 'Buffer.from(options.random.bytes(32))',
+        replace: 'Buffer.from(new Uint8Array(32))',
+        tests: ['gateway/server-walls.test.ts'],
+      },
+      {
+        name: 'token-loopback',
+        holds: 'Only real loopback addresses do without a token.',
+        find: '/^127(?:\\.\\d{1,3}){3}$/u.test(host)',
+        replace: "host.startsWith('127')",
+        tests: ['gateway/server-walls.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/files.ts',
+    ['storage/files.test.ts'],
+    [
+      {
+        name: 'files-owner-only',
+        holds: 'Files of the assistant are for its user alone.',
+        find: 'options.mode ?? 0o600',
+        replace: 'options.mode ?? 0o644',
+      },
+      {
+        name: 'folders-owner-only',
+        holds: 'Folders of the assistant are for its user alone.',
+        find: 'mode: 0o700',
+        replace: 'mode: 0o755',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'gateway/control-server.ts',
+    [CONTROL],
+    [
+      {
+        name: 'control-mode',
+        holds: 'The socket of the assistant is for its user alone.',
+        find: 'await chmod(path, 0o600);',
+        replace: '',
+      },
+      {
+        name: 'control-frames',
+        holds: 'A program that speaks anything else than requests (a browser, say) is cut off.',
+        find: "if (frame === undefined) {\n        this.#log.warn('closed a control client that wrote something else than requests');\n        this.#socket.destroy();\n        return;\n      }",
+        replace: 'if (frame === undefined) continue;',
+      },
+      {
+        name: 'control-endless-line',
+        holds: 'A line without an end is not held in memory.',
+        find: "this.#log.warn('closed a control client that wrote an endless line');\n      this.#socket.destroy();",
+        replace: '',
+      },
+      {
+        name: 'control-unread',
+        holds: 'A program that does not read does not fill the memory.',
+        find: 'if (this.#socket.writableLength > MOST_UNREAD) {',
+        replace: 'if (this.#socket.writableLength < 0) {',
+      },
+      {
+        name: 'control-own-methods',
+        holds: 'Names that every object has are no requests.',
+        find: 'Object.hasOwn(this.#handlers, method) ? this.#handlers[method] : undefined',
+        replace: 'this.#handlers[method]',
+        tests: ['gateway/control-walls.test.ts'],
+      },
+      {
+        name: 'control-most-requests',
+        holds: 'A program does not ask without end at once.',
+        find: '|| this.#requests.size >= MOST_REQUESTS',
+        replace: '',
+        tests: ['gateway/control-walls.test.ts'],
+      },
+      {
+        name: 'control-abort',
+        holds: 'What a program began ends when it goes away.',
+        find: "socket.on('close', () => this.#abortAll('the client went away'));",
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'gateway/control.ts',
+    [CONTROL],
+    [
+      {
+        name: 'control-reply',
+        holds: 'An answer to a question that can not be understood is a no.',
+        find: 'return reply.safeParse(given).data ?? false;',
+        replace: 'return reply.safeParse(given).data ?? true;',
+        tests: ['gateway/control-walls.test.ts'],
+      },
+      {
+        name: 'control-params',
+        holds: 'A request is checked before anything of it is used.',
+        find: 'assistant.request(name, requestParams[name].parse(params))',
+        replace: 'assistant.request(name, params as never)',
+        tests: ['gateway/control-walls.test.ts'],
+      },
+    ],
+  ),
+];

@@ -1,0 +1,95 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+/** What a command or a turn may use up. */
+export const LIMIT_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/exec-run.ts',
+    ['tools/exec.test.ts'],
+    [
+      {
+        name: 'run-time-limit',
+        holds: 'A command without an end is ended.',
+        find: "deadline(clock, timeoutMs, 'the command')",
+        replace: "deadline(clock, timeoutMs * 1000, 'the command')",
+      },
+      {
+        name: 'run-stopped',
+        holds: 'A /stop ends what a command is doing, before the turn goes on.',
+        find: 'AbortSignal.any([signal, limit.signal,',
+        replace: 'AbortSignal.any([limit.signal,',
+      },
+      {
+        name: 'run-leftovers',
+        holds: 'Nothing that a command started goes on when it has ended.',
+        find: 'const ended = left === 0 || (await shell.tree.end(clock, FINISH_GRACE_MS));',
+        replace: 'const ended = true;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/process-tree.ts',
+    ['tools/exec.test.ts'],
+    [
+      {
+        name: 'tree-kill',
+        holds: 'What ignores that it is to end is killed.',
+        find: "this.signal('SIGKILL');",
+        replace: "this.signal('SIGTERM');",
+      },
+      {
+        name: 'tree-marked',
+        holds: 'What left its group and its parent is found by its mark.',
+        find: '|| isMarked(pid, this.#mark)',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec-watch.ts',
+    ['tools/exec-limits.test.ts'],
+    [
+      {
+        name: 'watch-output',
+        holds: 'Output without an end is ended.',
+        find: "if (output.bytes > limits.outputBytes) return 'outputBytes';",
+        replace: '',
+      },
+      {
+        name: 'watch-disk',
+        holds: 'A command that fills the disk is ended before it is full.',
+        find: "if (disks.some(({ path, least }) => freeOn(path) < least)) return 'freeBytes';",
+        replace: '',
+      },
+      {
+        name: 'watch-processes',
+        holds: 'A command that starts more and more processes is ended.',
+        find: "return tree.alive().length > limits.processes ? 'processes' : null;",
+        replace: 'return null;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'config/environment.ts',
+    ['config/home.test.ts'],
+    [
+      {
+        name: 'exec-environment-names',
+        holds: 'Commands see no key of the environment, only variables that are named.',
+        find: "const names = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'USER', 'HOME', ...allow];",
+        replace: 'const names = [...Object.keys(env), ...allow];',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/loop-guard.ts',
+    ['agent/loop-guard.test.ts'],
+    [
+      {
+        name: 'loop-guard',
+        holds: 'A turn that goes in circles ends.',
+        find: 'countOf(result, entries) >= END_AT',
+        replace: 'countOf(result, entries) >= END_AT * 1000',
+      },
+    ],
+  ),
+];

@@ -1,0 +1,165 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+/** What foreign servers of tools may do. */
+export const MCP_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/mcp/tools.ts',
+    ['mcp/pins.test.ts'],
+    [
+      {
+        name: 'mcp-agreed',
+        holds: 'A tool that a server changed after the owner agreed to it is not called.',
+        find: 'await requireAgreed(live, { tool: tool.name, agreed, parts, signal: options.signal });',
+        replace: '',
+      },
+      {
+        name: 'mcp-only-reads',
+        holds: "A server's word that something only reads counts only where the owner says so.",
+        find: "effect: trusted && onlyReads ? 'none' : 'effect',",
+        replace: "effect: onlyReads ? 'none' : 'effect',",
+      },
+      {
+        name: 'mcp-role',
+        holds: 'The tools of a server are for the role that the owner gave them.',
+        find: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role,",
+        replace: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role: role === 'owner' ? 'trusted' : role,",
+        tests: ['mcp/room-walls.test.ts'],
+      },
+      {
+        name: 'mcp-untrusted',
+        holds: 'What a server answers counts as words of strangers, also its errors.',
+        find: 'timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,\n    untrusted: true,',
+        replace:
+          'timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,\n    untrusted: false as true,',
+        tests: ['mcp/room-walls.test.ts'],
+      },
+      {
+        name: 'mcp-listed',
+        holds: 'Only tools that the owner wants of a server are offered.',
+        find: 'const wanted = tools.filter(({ name }) => matches(parts.settings.tools, name));',
+        replace: 'const wanted = tools;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/mcp/pins.ts',
+    ['mcp/pins.test.ts'],
+    [
+      {
+        name: 'mcp-identity',
+        holds: 'Another program under the same name is another server, which nobody agreed to.',
+        find: 'return pin?.identity === this.#options.identities[server] ? pin : undefined;',
+        replace: 'return pin;',
+      },
+      {
+        name: 'mcp-damaged',
+        holds: 'A damaged file of agreements counts as no agreement.',
+        find: 'const nothing = Object.entries(options.identities).map(',
+        replace: 'const nothing = Object.entries<string>({}).map(',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/mcp/room.ts',
+    ['mcp/pins.test.ts'],
+    [
+      {
+        name: 'mcp-trust-shown',
+        holds: 'An agreement is to what was shown, not to what came after it.',
+        find: 'if (listingHash(listing) !== hash) {',
+        replace: "if (hash === '') {",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/mcp/schemas.ts',
+    ['mcp/names.test.ts'],
+    [
+      {
+        name: 'mcp-visible-descriptions',
+        holds: 'Nothing in the description of a tool is there for the model alone.',
+        find: 'const { text: clean } = withoutInvisible(text);',
+        replace: 'const clean = text;',
+      },
+      {
+        name: 'mcp-visible-schemas',
+        holds: 'Nothing in the schema of a tool is there for the model alone.',
+        find: "typeof value === 'string' ? withoutInvisible(value).text : value",
+        replace: 'value',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/mcp/connect.ts',
+    ['mcp/broken-servers.test.ts'],
+    [
+      {
+        name: 'mcp-environment',
+        holds: 'A local server sees nothing of the environment but what is named for it.',
+        find: 'env: { ...options.environment, ...settings.env },',
+        replace: 'env: { ...(process.env as Record<string, string>), ...settings.env },',
+        tests: ['mcp/local-servers.test.ts'],
+      },
+      {
+        name: 'mcp-elicit-asks',
+        holds: 'A server gets no answer of its user without a yes.',
+        find: 'if (question.missing.length > 0 || !(await elicit(question))) return',
+        replace: 'if (question.missing.length > 0) return',
+      },
+      {
+        name: 'mcp-elicit-missing',
+        holds: 'Nothing is made up for what a server asks.',
+        find: 'if (question.missing.length > 0 || !(await elicit(question))) return',
+        replace: 'if (!(await elicit(question))) return',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/mcp/stdio.ts',
+    ['mcp/local-servers.test.ts'],
+    [
+      {
+        name: 'mcp-ended',
+        holds: 'Nothing that a local server started outlives it.',
+        find: 'await this.#tree.end(clock, TERM_GRACE_MS);',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/fetch/body-stream.ts',
+    ['security/stream-fetch.test.ts'],
+    [
+      {
+        name: 'stream-bytes',
+        holds: 'An answer that comes bit by bit does not fill the memory.',
+        find: 'if (size > maxBytes) {',
+        replace: 'if (size > maxBytes * 1e6) {',
+      },
+      {
+        name: 'stream-packed',
+        holds: 'An answer that is packed, and could unpack to anything, is not read.',
+        find: "if (encoding !== 'identity' && encoding !== '') {",
+        replace: "if (encoding === '') {",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/stream-fetch.ts',
+    ['security/stream-fetch.test.ts'],
+    [
+      {
+        name: 'stream-headers',
+        holds: 'A server that accepts and says nothing does not hold a call.',
+        find: "deadline(clock, headersMs, 'the answer')",
+        replace: "deadline(clock, headersMs * 1e6, 'the answer')",
+      },
+      {
+        name: 'stream-opened',
+        holds: 'Of the private network only what is opened by name is reached.',
+        find: "readHostList('allowHosts', options.allowHosts)",
+        replace: "readHostList('allowHosts', ['127.0.0.1'])",
+      },
+    ],
+  ),
+];

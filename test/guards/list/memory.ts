@@ -1,0 +1,178 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const TAINT_SESSION = 'agent/taint-session.test.ts';
+
+/** What is remembered, what is found again, and whose it is. */
+export const MEMORY_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'agent/given-texts.ts',
+    [TAINT_SESSION],
+    [
+      {
+        name: 'given-not-the-model',
+        holds: 'An address that the model wrote itself does not count as given.',
+        find: "if (!isMessage(entry) || entry.role === 'assistant') continue;",
+        replace:
+          "if (!isMessage(entry)) continue;\n    if (entry.role === 'assistant') {\n      texts.push(...entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])));\n      continue;\n    }",
+      },
+      {
+        name: 'given-not-own-results',
+        holds: 'An address that the model had a tool write down after strangers were heard does not count as given.',
+        find: 'else if (isClean || (entry.untrusted === true && entry.private !== true)) texts',
+        replace: 'else texts',
+      },
+      {
+        name: 'given-not-headers',
+        holds: 'An address in the header of a result, which repeats what the model asked for, does not count as given.',
+        find: "return end === -1 ? '' : output.slice(end + 1);",
+        replace: 'return output;',
+      },
+      {
+        name: 'given-not-summaries',
+        holds: 'After a summary of strangers no result counts as clean.',
+        find: 'let isClean = summary?.untrusted !== true;',
+        replace: 'let isClean = true;',
+        tests: ['agent/given-texts.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/tape-actions.ts',
+    ['agent/tape-actions.test.ts'],
+    [
+      {
+        name: 'tape-private',
+        holds: 'What is private on a tape is shown to the owner alone.',
+        find: "return role === 'owner' || entry.private !== true;",
+        replace: 'return true;',
+      },
+      {
+        name: 'tape-search-taint',
+        holds: 'What is found on a tape keeps its taint.',
+        find: "return { ...answer(lines.join('\\n')), ...taintOf(found) };",
+        replace: "return answer(lines.join('\\n'));",
+      },
+      {
+        name: 'tape-handoff-taint',
+        holds: 'A summary keeps the taint of what it stands for.',
+        find: 'untrusted: history.untrusted || during?.untrusted === true,',
+        replace: 'untrusted: during?.untrusted === true,',
+      },
+      {
+        name: 'tape-reset-taint',
+        holds: 'Text of strangers does not get rid of its mark by asking for a fresh start.',
+        find: '...(during === null ? {} : flags(during)) };',
+        replace: '};',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/archive-memory.ts',
+    ['agent/archiving-memory.test.ts'],
+    [
+      {
+        name: 'archive-untrusted',
+        holds: 'Words of strangers do not reach MEMORY.md by being summarised.',
+        find: "if (change.untrusted) return { ...change, why: 'untrusted' };",
+        replace: '',
+      },
+      {
+        name: 'archive-shrinks',
+        holds: 'A model does not lose most of the memory without a yes.',
+        find: "if (replaced.why === 'shrinks') return { ...change, why: 'shrinks' };",
+        replace: "if (replaced.why === 'shrinks') return 'changed';",
+      },
+      {
+        name: 'archive-nobody-to-ask',
+        holds: 'Where nobody can be asked the memory stays as it is.',
+        find: 'const asked = confirm === null ? false :',
+        replace: 'const asked = confirm === null ? true :',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'memory/search-find.ts',
+    ['memory/search.test.ts'],
+    [
+      {
+        name: 'search-scope',
+        holds: 'A search finds nothing outside of the conversations that it may see.',
+        find: "const match = query.scope === 'all' ? texts :",
+        replace: "const match = query.scope !== 'none' ? texts :",
+      },
+      {
+        name: 'search-empty-scope',
+        holds: 'A search that may see no conversation finds nothing.',
+        find: 'query.limit < 1 || query.scope.length === 0) return [];',
+        replace: 'query.limit < 1) return [];',
+      },
+      {
+        name: 'search-untrusted',
+        holds: 'What strangers said is told as theirs when it is found.',
+        find: 'untrusted: row.untrusted === 1,',
+        replace: 'untrusted: false,',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'memory/search-tape.ts',
+    ['memory/search.test.ts'],
+    [
+      {
+        name: 'search-repeated',
+        holds: "What the model said after strangers' words came in is found as theirs.",
+        find: 'untrusted ||= said.untrusted === true;',
+        replace: 'untrusted = said.untrusted === true;',
+      },
+      {
+        name: 'search-no-results',
+        holds: 'Results of tools are not found again.',
+        find: "if (entry.kind !== 'message' || entry.role === 'tool') return [];",
+        replace:
+          "if (entry.kind !== 'message') return [];\n  if (entry.role === 'tool') return [{ key: entry.id, source: 'session', session, turn: entry.turn, at: entry.at, role: 'assistant', untrusted, text: entry.output }];",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/untrusted-files.ts',
+    ['storage/untrusted-files.test.ts'],
+    [
+      {
+        name: 'origins-content',
+        holds: 'A file of strangers is known by its content, wherever it is moved to.',
+        find: 'if (marks.has(hashOf(file))) return true;',
+        replace: '',
+      },
+      {
+        name: 'origins-folders',
+        holds: "Whatever lies in strangers' folders is theirs.",
+        find: 'if (folders.some((folder) => isWithin(folder, path))) return true;',
+        replace: '',
+      },
+      {
+        name: 'origins-spans',
+        holds: 'What changed while a command of strangers ran is theirs.',
+        find: 'return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);',
+        replace: 'return spans.size < 0;',
+      },
+      {
+        name: 'origins-durable',
+        holds: 'A mark survives a crash.',
+        find: 'await this.#append({ v: 1, hash, name: basename(name) });',
+        replace: '',
+      },
+      {
+        name: 'origins-named',
+        holds: 'A command that names a file of strangers is known to.',
+        find: 'if (await this.knowsName(command.split(',
+        replace: "if (await this.knowsName(''.split(",
+      },
+      {
+        name: 'origins-span-died',
+        holds: 'A process that died while such a command ran leaves its mark.',
+        find: 'await this.#append({ v: 1, span: id, from });',
+        replace: '',
+      },
+    ],
+  ),
+];

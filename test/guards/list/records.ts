@@ -1,0 +1,141 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+/** What is written down, who owns a home, and what a /stop ends. */
+export const RECORD_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/registry.ts',
+    ['e2e/audit.test.ts'],
+    [
+      {
+        name: 'audit-role',
+        holds: 'What a role may not call is written down.',
+        find: "if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });",
+        replace: '',
+      },
+      {
+        name: 'audit-refused',
+        holds: 'What was refused is written down.',
+        find: "await audit({ decision: 'refused', reason });\n",
+        replace: '',
+      },
+      {
+        name: 'audit-allowed',
+        holds: 'What was done without a question is written down.',
+        find: "if (isAudited(tool)) await audit({ decision: 'allowed', reason });",
+        replace: '',
+      },
+      {
+        name: 'audit-approved',
+        holds: 'What somebody allowed is written down, with who.',
+        find: "await audit({ decision: 'approved', reason, approval: asked.by });",
+        replace: '',
+      },
+      {
+        name: 'audit-declined',
+        holds: 'What somebody declined is written down.',
+        find: "await audit({ decision: 'declined', reason, approval: asked.reason });",
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/command-runner.ts',
+    ['e2e/audit.test.ts'],
+    [
+      {
+        name: 'audit-commands',
+        holds: 'Which command somebody used is written down.',
+        find: 'await this.#ports.audit(',
+        replace: 'void (',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/audit-log.ts',
+    ['storage/audit-log.test.ts'],
+    [
+      {
+        name: 'audit-redacted',
+        holds: 'No secret gets into what is written down.',
+        find: 'cut(redact(text), LONGEST_TEXT)',
+        replace: 'cut(text, LONGEST_TEXT)',
+      },
+      {
+        name: 'audit-rotates',
+        holds: 'What is written down does not fill the disk.',
+        find: 'if ((this.#file.size ?? 0) >= LARGEST) await this.#rotate();',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/lock.ts',
+    ['storage/lock.test.ts'],
+    [
+      {
+        name: 'home-lock',
+        holds: 'Two processes do not work in one home.',
+        find: "if (state === 'held') return {",
+        replace: "if (state !== 'contended') return {",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'journal/stop.ts',
+    ['journal/stop.test.ts'],
+    [
+      {
+        name: 'stop-forwarded',
+        holds: 'A forwarded /stop stops nothing.',
+        find: 'mentioned && !untrusted &&',
+        replace: 'mentioned &&',
+        tests: ['journal/stop-request.test.ts'],
+      },
+      {
+        name: 'stop-people',
+        holds: 'Only a person stops.',
+        find: "return origin === 'user' && mentioned",
+        replace: 'return mentioned',
+        tests: ['journal/stop-request.test.ts'],
+      },
+      {
+        name: 'stop-children',
+        holds: 'A /stop ends what a turn began elsewhere.',
+        find: "UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')",
+        replace: "UNION SELECT turns.id FROM turns WHERE turns.state = 'none')",
+      },
+      {
+        name: 'stop-answers',
+        holds: 'Answers that were not sent yet are held back by a /stop.',
+        find: "const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');",
+        replace: 'const unsent = 0;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'journal/inbox.ts',
+    ['journal/journal.test.ts'],
+    [
+      {
+        name: 'inbox-cap',
+        holds: 'A chat does not fill the disk with messages that wait.',
+        find: 'const full = this.#overCap(message, waiting);',
+        replace: 'const full = null as string | null;\n    void waiting;',
+      },
+      {
+        name: 'inbox-once',
+        holds: 'A message that a platform repeats is taken once.',
+        find: "if (!stop && this.#isKnown(message)) return 'duplicate';\n",
+        replace: '',
+        tests: ['journal/inbox-walls.test.ts'],
+      },
+      {
+        name: 'inbox-edits',
+        holds: 'Nobody puts words into a message of somebody else by editing it.',
+        find: 'if (waiting.sender.id !== sender.id) return false;',
+        replace: '',
+        tests: ['journal/inbox-walls.test.ts'],
+      },
+    ],
+  ),
+];

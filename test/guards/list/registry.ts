@@ -1,0 +1,297 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const REGISTRY = 'tools/registry.test.ts';
+const RUN = 'tools/registry-run.test.ts';
+const TAINTED = 'tools/tainted-call.test.ts';
+
+/** Which calls of tools run, and what of their results is seen. */
+export const REGISTRY_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/registry.ts',
+    [REGISTRY],
+    [
+      {
+        name: 'registry-role',
+        holds: 'A call runs only for a role that may make it, whatever the model was shown.',
+        find: 'if (refusal !== null) return { problem: refusal, refused: true };',
+        replace: '',
+      },
+      {
+        name: 'registry-offers',
+        holds: 'A role is not shown tools that it may not call.',
+        find: '.filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)',
+        replace: '',
+      },
+      {
+        name: 'registry-arguments',
+        holds: 'Arguments that do not fit the schema of a tool do not reach it.',
+        find: 'return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };',
+        replace: 'return { tool, params: parsed.ok ? parsed.params : {} };',
+        tests: ['tools/arguments.test.ts'],
+      },
+      {
+        name: 'registry-skill-limits',
+        holds: 'While a skill limits what may be called nothing else is called.',
+        find: "if (limited !== null) return { decision: 'deny', reason: limited };",
+        replace: '',
+        tests: ['e2e/skills.test.ts'],
+      },
+      {
+        name: 'registry-tool-denies',
+        holds: 'What a tool itself refuses does not run.',
+        find: "if (decision.decision === 'deny') return decision;",
+        replace: "if (decision.decision === 'deny') return { decision: 'allow' };",
+      },
+      {
+        name: 'registry-taint',
+        holds: 'What taint demands a yes for is asked about.',
+        find: 'return withTaint(decision, (await tool.action?.(params, context)) ?? null, context.taint);',
+        replace: 'return decision;',
+        tests: [TAINTED],
+      },
+      {
+        name: 'registry-decision-breaks',
+        holds: 'A decision that breaks denies.',
+        find: "return { decision: 'deny', reason: failureLine(error) };",
+        replace: "return { decision: 'allow' };",
+      },
+      {
+        name: 'registry-denied-runs',
+        holds: 'A denied call does not run.',
+        find: 'return errorResult(tool.name, `Refused: ${decision.reason}`);',
+        replace: 'return this.#execute(ready, context, options);',
+      },
+      {
+        name: 'registry-asked-runs',
+        holds: 'A call that needs a yes does not run without one.',
+        find: 'return errorResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);',
+        replace: 'return this.#execute(ready, context, options);',
+      },
+      {
+        name: 'registry-changed',
+        holds: 'What changed after the yes does not run.',
+        find: 'if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);',
+        replace: '',
+        tests: ['tools/asked.test.ts'],
+      },
+      {
+        name: 'registry-intent-first',
+        holds: 'The start of a call with effects is on the tape before it runs.',
+        find: "if (tool.effect === 'effect') await options.beforeEffect?.();",
+        replace: "if (tool.effect === 'effect') void options.beforeEffect?.();",
+        tests: [RUN],
+      },
+      {
+        name: 'registry-stopped',
+        holds: 'No call begins in a turn that was stopped.',
+        find: "if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');",
+        replace: '',
+        tests: [RUN],
+      },
+      {
+        name: 'registry-time-limit',
+        holds: 'A tool that never ends is given up.',
+        find: 'using limit = deadline(clock, limitMs, tool.name);',
+        replace: 'using limit = deadline(clock, limitMs * 1000, tool.name);',
+        tests: [RUN],
+      },
+      {
+        name: 'registry-untrusted',
+        holds: 'Results of a tool whose words are by strangers count as theirs, also its errors.',
+        find: 'isUntrusted ? { ...result, untrusted: true } : result',
+        replace: 'result',
+        tests: [TAINTED],
+      },
+      {
+        name: 'registry-redacts-output',
+        holds: 'Secrets in the output of a tool do not reach the transcript.',
+        find: 'const output = redact(result.output);',
+        replace: 'const { output } = result;',
+        tests: [RUN],
+      },
+      {
+        name: 'registry-redacts-title',
+        holds: 'Secrets in the title of a result do not reach the transcript.',
+        find: 'title: redact(result.title),',
+        replace: 'title: result.title,',
+        tests: [RUN],
+      },
+      {
+        name: 'registry-redacts-metadata',
+        holds: 'Secrets in the facts of a result do not reach the transcript.',
+        find: "typeof value === 'string' ? redact(value) : value",
+        replace: 'value',
+        tests: [RUN],
+      },
+      {
+        name: 'registry-caps',
+        holds: 'A result without end does not fill the conversation.',
+        find: 'output: capOutput(output, maxOutput, kept)',
+        replace: 'output: kept ?? output',
+        tests: [RUN],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/policy.ts',
+    [REGISTRY],
+    [
+      {
+        name: 'policy-switched-off',
+        holds: 'What the configuration switches off is off for everybody.',
+        find: 'if (matches(policy.deny, tool.name) || !matches(policy.allow, tool.name)) {',
+        replace: 'if (!matches(policy.allow, tool.name)) {',
+      },
+      {
+        name: 'policy-not-allowed',
+        holds: 'What tools.allow does not name is off.',
+        find: ' || !matches(policy.allow, tool.name)) {',
+        replace: ') {',
+      },
+      {
+        name: 'policy-guest-list',
+        holds: 'Guests call nothing but what the configuration lists for them.',
+        find: "needed !== 'owner' && matches(policy.guest, tool.name)",
+        replace: "needed !== 'owner'",
+      },
+      {
+        name: 'policy-guest-owner-tools',
+        holds: "A list for guests does not open the owner's tools.",
+        find: "needed !== 'owner' && matches(policy.guest, tool.name)",
+        replace: 'matches(policy.guest, tool.name)',
+      },
+      {
+        name: 'policy-role',
+        holds: "The owner's tools are for the owner alone.",
+        find: 'return atLeast(role, needed) ? null :',
+        replace: "return atLeast(role, 'guest') ? null :",
+      },
+      {
+        name: 'policy-whole-names',
+        holds: 'A pattern stands for whole names, not for parts of them.',
+        find: "return new RegExp(`^${parts.join('.*')}$`, 'u').test(name);",
+        replace: "return new RegExp(parts.join('.*'), 'u').test(name);",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/skill-limits.ts',
+    ['e2e/skills.test.ts'],
+    [
+      {
+        name: 'skill-limits-readers',
+        holds: 'A skill that limits itself reads its own folder and no other.',
+        find: 'skills.folders.some((folder) => within(folder, normalize(path)))',
+        replace: 'skills.folders.length > 0',
+        tests: ['tools/skill-limits.test.ts'],
+      },
+      {
+        name: 'skill-limits-climb',
+        holds: 'A path that climbs out of the folder of a skill is not taken for one in it.',
+        find: 'within(folder, normalize(path))',
+        replace: 'path.startsWith(folder)',
+        tests: ['tools/skill-limits.test.ts'],
+      },
+      {
+        name: 'skill-limits-prefix',
+        holds: 'A command that a skill may run only with a prefix is held to it.',
+        find: "typeof command === 'string' && runsOnly(command, prefixes)) return null;",
+        replace: "typeof command === 'string') return null;",
+        tests: ['tools/skill-limits.test.ts'],
+      },
+      {
+        name: 'skill-limits-others',
+        holds: 'A tool that the active skill does not name is not called.',
+        find: 'const rules = skills.allowed.filter((rule) => rule.tool === tool);',
+        replace: 'const rules = skills.allowed;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/tainted-call.ts',
+    [TAINTED],
+    [
+      {
+        name: 'tainted-call-asks',
+        holds: 'A call that taint forbids is asked about.',
+        find: "if (decision.decision === 'allow') return own;",
+        replace: "if (decision.decision === 'allow' || own.decision === 'allow') return own;",
+      },
+      {
+        name: 'tainted-call-both-reasons',
+        holds: 'Whoever is asked anyway is told that strangers have a say.',
+        find: "const both = `${own.reason.replace(/\\.$/u, '')}; ${reason}`;",
+        replace: 'const both = own.reason;',
+      },
+      {
+        name: 'tainted-call-not-always',
+        holds: 'Nothing is allowed for good while strangers have a say.',
+        find: 'request: { ...request, reason: both } };',
+        replace: 'request: { ...own.request, reason: both } };',
+        tests: ['tools/asked.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/asked.ts',
+    ['tools/asked.test.ts'],
+    [
+      {
+        name: 'asked-no',
+        holds: 'A no is a no.',
+        find: 'if (!answer.approved) return answer;',
+        replace: '',
+      },
+      {
+        name: 'asked-breaks',
+        holds: 'A question that can not be asked is a no.',
+        find: "return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };",
+        replace: 'return { approved: true };',
+        tests: [REGISTRY],
+      },
+      {
+        name: 'asked-unknown',
+        holds: 'A call of which it can not be told what a yes would allow is not asked about.',
+        find: 'const answer = hash === null ? UNKNOWN : await ask({ ...request, hash }, context);',
+        replace: "const answer = await ask({ ...request, hash: hash ?? '' }, context);",
+      },
+      {
+        name: 'asked-looks-again',
+        holds: 'What runs is what was allowed, down to the files that it names.',
+        find: 'const changed = async (): Promise<boolean> => (await boundHash(call, context)) !== hash;',
+        replace: 'const changed = async (): Promise<boolean> => false;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/run-once.ts',
+    [REGISTRY],
+    [
+      {
+        name: 'run-once-asks-nobody',
+        holds: 'A tool run from the command line does nothing that needs a yes.',
+        find: "if (call.dryRun || decision.decision !== 'allow') return",
+        replace: "if (call.dryRun || decision.decision === 'deny') return",
+      },
+      {
+        name: 'run-once-dry',
+        holds: 'A dry run does nothing.',
+        find: "if (call.dryRun || decision.decision !== 'allow') return",
+        replace: "if (decision.decision !== 'allow') return",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/arguments.ts',
+    ['tools/arguments.test.ts'],
+    [
+      {
+        name: 'arguments-not-repaired',
+        holds: 'Text that is not JSON is refused, never guessed at.',
+        find: "given = text.trim() === '' ? {} : JSON.parse(text);\n  } catch {",
+        replace:
+          "given = text.trim() === '' ? {} : JSON.parse(text);\n  } catch {\n    return { ok: true, params: {} };",
+      },
+    ],
+  ),
+];

@@ -1,0 +1,216 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const SANDBOX = 'security/sandbox.test.ts';
+const LIMITS = 'security/sandbox-limits.test.ts';
+const PROBE = 'security/sandbox-probe.test.ts';
+
+/** How the sandbox is started, tried and bounded. */
+export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'security/sandbox/launch.ts',
+    [SANDBOX],
+    [
+      {
+        name: 'launch-descriptors',
+        holds: 'A folder that the assistant was started with open is no way out.',
+        find: '[3-9]) eval "exec $fd>&-" ;;',
+        replace: '[3-9]) ;;',
+      },
+      {
+        name: 'launch-high-descriptors',
+        holds: 'A folder that is open under a number above 9 is no way out.',
+        find: 'eval "exec $fd>&-" ;;\n  esac',
+        replace: ': ;;\n  esac',
+      },
+      {
+        name: 'launch-environment-hidden',
+        holds: 'The environment of a command is not in its arguments, which other users can read.',
+        find: "args: [...options, OUTSIDE, 'sandbox',",
+        replace: "args: [...options, `# ${exported(profile.environment)}\\n${OUTSIDE}`, 'sandbox',",
+      },
+      {
+        name: 'launch-no-start-files',
+        holds: 'Variables for the command have no power over the shell that starts the sandbox.',
+        find: 'env: { [ENVIRONMENT_VARIABLE]: exported({ ...DEFAULTS, ...profile.environment }) },',
+        replace:
+          'env: { ...profile.environment, [ENVIRONMENT_VARIABLE]: exported({ ...DEFAULTS, ...profile.environment }) },',
+      },
+      {
+        name: 'launch-quoting',
+        holds: 'A quote in a value of the environment does not end the value and run what follows.',
+        find: ".replaceAll(\"'\", `'\\\\''`)}'`)",
+        replace: "}'`)",
+      },
+      {
+        name: 'launch-file-size',
+        holds: 'A command does not write a file without end.',
+        find: '`limit -f ${Math.floor(fileBytes / 512)}`,',
+        replace: '',
+        tests: [LIMITS],
+      },
+      {
+        name: 'launch-groups',
+        holds: 'A fork bomb ends at the limit of processes.',
+        find: 'echo 0 > "$group/cgroup.procs";',
+        replace: ':;',
+        tests: [LIMITS],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/places.ts',
+    [SANDBOX],
+    [
+      {
+        name: 'places-made',
+        holds: 'A protected place that does not exist yet is not made by a command.',
+        find: 'if (kind === undefined) {\n    await make(path, wanted);\n    kind = await kindOf(path);\n  }\n  if (kind === wanted) return path;',
+        replace: 'if (kind === wanted) return path;',
+      },
+      {
+        name: 'places-no-links',
+        holds: 'A protected place that is a link, which could be replaced, is not taken for protected.',
+        find: "if (facts.isSymbolicLink()) return 'link';",
+        replace: "if (facts.isSymbolicLink()) return 'file';",
+      },
+      {
+        name: 'places-git-config',
+        holds: "A repository's configuration, which can name hooks elsewhere, is not written by commands.",
+        find: "const held = (await kindOf(config)) === undefined ? [] : [await ensure(config, 'file')];",
+        replace: 'const held: string[] = [];',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/probe.ts',
+    [PROBE],
+    [
+      {
+        name: 'probe-open',
+        holds: 'A sandbox that something got out of is not used.',
+        find: 'if (open !== undefined) return `The sandbox does not hold',
+        replace: 'if (open !== undefined && false) return `The sandbox does not hold',
+      },
+      {
+        name: 'probe-unknown',
+        holds: 'A sandbox that could not be tried in every way is not used.',
+        find: 'if (unknown !== undefined)\n',
+        replace: 'if (unknown !== undefined && false)\n',
+      },
+      {
+        name: 'probe-failed',
+        holds: 'A sandbox in which nothing runs is not used.',
+        find: "if (outcome.kind === 'failed') {",
+        replace: "if (outcome.kind === 'failed') return undefined;\n  if (false) {",
+      },
+      {
+        name: 'probe-works',
+        holds: 'A sandbox in which commands can not work is not called available.',
+        find: 'return outcome.works ? undefined :',
+        replace: 'return outcome.works || true ? undefined :',
+      },
+      {
+        name: 'probe-deadline',
+        holds: 'A test that does not end does not hold the start of a command.',
+        find: "using limit = deadline(clock, timeoutMs, 'the self-test');",
+        replace: "using limit = deadline(clock, timeoutMs * 1000, 'the self-test');",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/self-test.ts',
+    [PROBE],
+    [
+      {
+        name: 'self-test-write-outside',
+        holds: 'A sandbox that lets files be written outside is found out.',
+        find: "judge('write-outside', await exists(join(folder, 'written')));",
+        replace: "judge('write-outside', false);",
+      },
+      {
+        name: 'self-test-protected-places',
+        holds: 'A sandbox that lets protected places be written is found out.',
+        find: "judge('protected-places', !(await untouched(workspace)));",
+        replace: "judge('protected-places', false);",
+      },
+      {
+        name: 'self-test-kill',
+        holds: 'A sandbox that lets processes of the machine be ended is found out.',
+        find: "judge('kill-host-process', victim.exitCode !== null || victim.signalCode !== null);",
+        replace: "judge('kill-host-process', false);",
+      },
+      {
+        name: 'self-test-survive',
+        holds: 'A sandbox whose commands outlive the assistant is found out.',
+        find: "judge('survive-parent', survived);",
+        replace: "judge('survive-parent', false);",
+      },
+      {
+        name: 'self-test-sockets',
+        holds: 'A sandbox from which the machine can be connected to is found out, whatever it reports itself.',
+        find: 'if (servers[i]?.reached() === true) open.add(name);',
+        replace: '',
+      },
+      {
+        name: 'self-test-end',
+        holds: 'A test that stopped half-way is not taken for one that held.',
+        find: "if (!lines.includes('end')) return",
+        replace: "if (!lines.includes('end') && lines.length === 0) return",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/escape-script.ts',
+    [PROBE],
+    [
+      {
+        name: 'escape-remount',
+        holds: 'A sandbox in which places can be remounted for writing is found out.',
+        find: 'if has mount; then try remount remount',
+        replace: "if has mount; then echo 'held remount'",
+      },
+      {
+        name: 'escape-capabilities',
+        holds: 'A sandbox that leaves capabilities is found out.',
+        find: 'if [ -r /proc/self/status ]; then try capabilities capable; else',
+        replace: 'if false; then :; else',
+      },
+      {
+        name: 'escape-nested',
+        holds: 'A sandbox in which namespaces can be made is found out.',
+        find: 'then try nested-namespaces nest; else',
+        replace: "then echo 'held nested-namespaces'; else",
+      },
+      {
+        name: 'escape-see-host',
+        holds: 'A sandbox that shows processes of the machine is found out.',
+        find: 'if has grep; then try see-host-process see_host; else',
+        replace: "if has grep; then echo 'held see-host-process'; else",
+      },
+      {
+        name: 'escape-variable',
+        holds: "A sandbox that hands on the assistant's environment is found out.",
+        find: 'try read-variable read_variable',
+        replace: "echo 'held read-variable'",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/groups.ts',
+    [LIMITS],
+    [
+      {
+        name: 'groups-slices',
+        holds: 'Groups that belong to others are not changed.',
+        find: "|| basename(above).endsWith('.slice') ?",
+        replace: '?',
+      },
+      {
+        name: 'groups-alive',
+        holds: 'The limits of another assistant that runs are not taken away.',
+        find: 'if (!isAlive(Number.parseInt(name.slice(PREFIX.length), 10))) await rmdir(',
+        replace: 'await rmdir(',
+      },
+    ],
+  ),
+];

@@ -1,0 +1,188 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const UNTRUSTED = 'security/untrusted.test.ts';
+const TAINT = 'security/taint.test.ts';
+
+/** Words of strangers, and what they may lead to. */
+export const STRANGER_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'security/untrusted.ts',
+    [UNTRUSTED],
+    [
+      {
+        name: 'fence-boundary',
+        holds: 'A text can not hold the end of its own fence.',
+        find: "const inside = withoutLookAlikes(visible).replaceAll(boundary, '…');",
+        replace: 'const inside = withoutLookAlikes(visible);',
+      },
+      {
+        name: 'fence-look-alikes',
+        holds: 'A text of strangers holds no markup of chat templates, tool calls or blocks of this program.',
+        find: "const inside = withoutLookAlikes(visible).replaceAll(boundary, '…');",
+        replace: "const inside = visible.replaceAll(boundary, '…');",
+      },
+      {
+        name: 'fence-invisible',
+        holds: 'Nothing in a text of strangers is there for the model alone, unseen by people.',
+        find: 'const inside = withoutLookAlikes(visible)',
+        replace: 'const inside = withoutLookAlikes(text)',
+      },
+      {
+        name: 'fence-source',
+        holds: 'The name of a source does not break out of the attribute it stands in.',
+        find: `const name = harmless(oneLine(source, LONGEST_SOURCE)).replaceAll('"', "'").replaceAll(boundary, '…');`,
+        replace: 'const name = oneLine(source, LONGEST_SOURCE);',
+      },
+      {
+        name: 'fence-secret-boundary',
+        holds: 'Whoever writes a text can not compute the boundary that it will get.',
+        find: 'JSON.stringify([secret, text])',
+        replace: 'JSON.stringify([text])',
+      },
+      {
+        name: 'harmless-titles',
+        holds: 'Titles and names of strangers hold no markup and nothing invisible.',
+        find: 'return withoutLookAlikes(withoutInvisible(text).text);',
+        replace: 'return text;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/invisible.ts',
+    [UNTRUSTED],
+    [
+      {
+        name: 'invisible-removed',
+        holds: 'Characters that are not seen (zero width, tags, directions) are left out.',
+        find: "removed += 1;\n      return '';",
+        replace: 'removed += 1;\n      return match;',
+      },
+      {
+        name: 'invisible-controls',
+        holds: 'Control characters, which move cursors and end lines, are shown as pictures.',
+        find: '.replace(CONTROLS, (control) => {',
+        replace: '.replace(/(?!)/u, (control) => {',
+      },
+      {
+        name: 'invisible-rightful',
+        holds: 'A selector or joiner is left alone only where a script or an emoji needs it.',
+        find: 'if (rightful !== undefined) return match;',
+        replace: 'if (rightful !== undefined || match.length > 0) return match;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/look-alikes.ts',
+    [UNTRUSTED],
+    [
+      {
+        name: 'look-alikes-tags',
+        holds: 'Tags of this program, of tool calls and of reasoning are broken in words of strangers.',
+        find: "{ pattern: new RegExp(`<(?=${tagged([...TAGS, ...TOKENS])})`, 'giu'), by: '‹' },",
+        replace: '',
+      },
+      {
+        name: 'look-alikes-roles-tags',
+        holds: 'Tags that are named like a role are broken.',
+        find: "{ pattern: new RegExp(`<(?=${tagged(LOWER_CASE_TAGS)})`, 'gu'), by: '‹' },",
+        replace: '',
+      },
+      {
+        name: 'look-alikes-bars',
+        holds: 'Tokens of chat templates between bars (im_start) are broken.',
+        find: String.raw`/<(?=\|[\w/▁])|<(?=\s*\|\s*[\w/▁]+\s*\|\s*>)|`,
+        replace: '/',
+      },
+      {
+        name: 'look-alikes-brackets',
+        holds: 'Role markup in square brackets ([INST]) is broken.',
+        find: String.raw`{ pattern: new RegExp(String.raw` + '`' + String.raw`\[(?=`,
+        replace: String.raw`{ pattern: new RegExp(String.raw` + '`' + String.raw`(?!)\[(?=`,
+      },
+      {
+        name: 'look-alikes-role-lines',
+        holds: 'A line that begins like a turn of an old prompt format (Human:) is broken.',
+        find: String.raw`(?<=^[ \t>#*_-]{0,12}(?:`,
+        replace: String.raw`(?!)(?<=^[ \t>#*_-]{0,12}(?:`,
+      },
+      {
+        name: 'look-alikes-folded',
+        holds: 'Markup in full-width or mathematical letters is broken too.',
+        find: "if (text.normalize('NFKC') === text) return",
+        replace: 'if (text === text) return',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/taint.ts',
+    [TAINT],
+    [
+      {
+        name: 'taint-lasting-write',
+        holds: 'Strangers do not leave behind what later conversations read, without a yes.',
+        find: "if (action.kind === 'lasting-write') return ask(LASTING[action.target]);",
+        replace: "if (action.kind === 'lasting-write') return ALLOW;",
+      },
+      {
+        name: 'taint-composed-url',
+        holds: 'Private things are not carried out in an address that the model put together.',
+        find: 'if (!action.composed || action.hostAllowed) return ALLOW;',
+        replace: 'return ALLOW;',
+      },
+      {
+        name: 'taint-other-chat',
+        holds: "Strangers have nothing sent to another chat in the owner's name without a yes.",
+        find: "if (action.kind === 'message-other-chat') return ask('a message to another chat is sent in your name');",
+        replace: "if (action.kind === 'message-other-chat') return ALLOW;",
+      },
+      {
+        name: 'taint-networked-exec',
+        holds: 'Private things are not carried out by a command with the network.',
+        find: "return ask('a command with access to the network could carry private things out');",
+        replace: 'return ALLOW;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/url-origin.ts',
+    [TAINT],
+    [
+      {
+        name: 'url-origin-before',
+        holds: 'The end of a longer address does not count as one that was given.',
+        find: 'const begins = at === 0 || BEFORE.test(text.charAt(at - 1));',
+        replace: 'const begins = true;',
+      },
+      {
+        name: 'url-origin-after',
+        holds: 'An address to which something was added, or from which something was cut, does not count as given.',
+        find: 'if (begins && AFTER.test(',
+        replace: 'if (begins || AFTER.test(',
+      },
+      {
+        name: 'url-origin-white-space',
+        holds: 'An address with white space in it does not take words of a text along.',
+        find: String.raw`|| /\s/u.test(rest)) return 'composed';`,
+        replace: ") return 'composed';",
+      },
+      {
+        name: 'url-origin-bare-host',
+        holds: 'A word without a dot is not taken for a host that somebody gave.',
+        find: String.raw`(/^[^/?]+\.[^/?]/u.test(bare) && occurs(text, bare))`,
+        replace: 'occurs(text, bare)',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/visible.ts',
+    ['tools/exec.test.ts'],
+    [
+      {
+        name: 'visible-hidden',
+        holds: 'Hidden characters in a command are seen by whoever is asked.',
+        find: '(character) => `\\\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,',
+        replace: '(character) => character,',
+      },
+    ],
+  ),
+];

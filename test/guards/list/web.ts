@@ -1,0 +1,249 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const FETCH = 'tools/web-fetch.test.ts';
+const SEARCH = 'tools/web-search.test.ts';
+const TEXT = 'tools/web-page-text.test.ts';
+const WALLS = 'tools/web-walls.test.ts';
+
+/** What the web tools reach, and what of a page is read. */
+export const WEB_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'tools/web-fetch.ts',
+    [FETCH],
+    [
+      {
+        name: 'web-fetch-untrusted',
+        holds: 'Pages count as words of strangers.',
+        find: "role: 'guest',\n    untrusted: true,",
+        replace: "role: 'guest',",
+        tests: [WALLS],
+      },
+      {
+        name: 'web-fetch-decides',
+        holds: 'An address that is not to be reached is refused before anything is asked or sent.',
+        find: "return decision.decision === 'allow' ? { decision: 'allow' } : decision;",
+        replace: "return { decision: 'allow' };",
+      },
+      {
+        name: 'web-fetch-composed',
+        holds: 'An address that the model put together is known as one.',
+        find: "urlOrigin(address, given?.() ?? []) === 'composed'",
+        replace: 'false',
+      },
+      {
+        name: 'web-fetch-unknown-given',
+        holds: 'Where nobody knows which addresses were given, every one counts as put together.',
+        find: 'given?.() ?? []',
+        replace: 'given?.() ?? [address]',
+        tests: [WALLS],
+      },
+      {
+        name: 'web-fetch-opened',
+        holds: 'Only a host that the configuration opens needs no yes.',
+        find: "const hostAllowed = checked?.decision === 'allow' && checked.opened;",
+        replace: "const hostAllowed = checked?.decision === 'allow';",
+      },
+      {
+        name: 'web-fetch-cached-errors',
+        holds: 'An error of a server is not taken for its page later.',
+        find: 'if (found.status >= 400) return failure(found);\n      cache.put',
+        replace: 'cache.put(asked, found);\n      if (found.status >= 400) return failure(found);\n      cache.put',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web-search.ts',
+    [SEARCH],
+    [
+      {
+        name: 'web-search-untrusted',
+        holds: 'What a search finds counts as words of strangers.',
+        find: 'untrusted: true,\n    timeoutMs',
+        replace: 'timeoutMs',
+        tests: [WALLS],
+      },
+      {
+        name: 'web-search-key',
+        holds: 'A key is not sent to a service that it may not be of.',
+        find: "return key.startsWith('tvly-') ? 'tavily' : null;",
+        replace: "return 'tavily';",
+      },
+      {
+        name: 'web-search-web-only',
+        holds: 'A result shows no address that runs something.',
+        find: '/^https?:\\/\\//u.test(url) && url.length',
+        replace: 'url.length',
+      },
+      {
+        name: 'web-search-lines',
+        holds: 'A title or snippet does not begin a result of its own.',
+        find: 'const parts = [oneLine(name, LONGEST_TITLE), url, oneLine(snippet, LONGEST_SNIPPET)];',
+        replace: 'const parts = [name, url, snippet];',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'app/tools.ts',
+    ['e2e/web-hosts.test.ts'],
+    [
+      {
+        name: 'web-search-host-only',
+        holds: 'The private host of a search is open to the search alone.',
+        find: 'const fetch = createGuardedFetch({ ...web, clock });',
+        replace:
+          'const fetch = createGuardedFetch({ ...web, allowHosts: web.searchUrl === null ? web.allowHosts : [hostAndPort(web.searchUrl)], clock });',
+      },
+      {
+        name: 'web-search-port-only',
+        holds: 'Of the private host of a search no other port is open.',
+        find: "return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;",
+        replace: "return port === protocol ? '' : hostname;",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/hidden.ts',
+    [TEXT],
+    [
+      {
+        name: 'hidden-attribute',
+        holds: 'What a page hides from people (hidden) is not read.',
+        find: 'if (hidden !== null && hidden !== undefined) return true;',
+        replace: '',
+      },
+      {
+        name: 'hidden-aria',
+        holds: 'What is not for those who are read to is not read.',
+        find: "if (attribute('aria-hidden')?.trim().toLowerCase() === 'true') return true;",
+        replace: '',
+      },
+      {
+        name: 'hidden-style',
+        holds: 'What its style hides is not read.',
+        find: 'return style !== null && style !== undefined && HIDING.test(style);',
+        replace: 'return false;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/html-markdown.ts',
+    [TEXT],
+    [
+      {
+        name: 'article-hidden',
+        holds: 'What people do not see of an article is left out.',
+        find: 'for (const element of hiding) element.remove();',
+        replace: '',
+      },
+      {
+        name: 'article-skipped',
+        holds: 'Programs, comments of frames and controls of a page are not read.',
+        find: 'for (const element of page.querySelectorAll(SKIPPED)) element.remove();',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/html-plain.ts',
+    [TEXT],
+    [
+      {
+        name: 'plain-hidden',
+        holds: 'Hidden parts and programs are not read where a page is too much for a parser.',
+        find: 'if (hidden || SKIPPED.has(name)) {',
+        replace: 'if (hidden && SKIPPED.has(name)) {',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/links.ts',
+    [TEXT],
+    [
+      {
+        name: 'links-schemes',
+        holds: 'Addresses that run or hold something (javascript:, data:) are left out of a page.',
+        find: 'if (!SHOWN.has(url.protocol) || url.href.length > LONGEST) return undefined;',
+        replace: 'if (url.href.length > LONGEST) return undefined;',
+      },
+      {
+        name: 'links-brackets',
+        holds: 'An address does not end its link and go on as text.',
+        find: "return url.href.replaceAll('(', '%28').replaceAll(')', '%29');",
+        replace: 'return url.href;',
+      },
+      {
+        name: 'links-base',
+        holds: 'A page does not turn its addresses into others that are none of the web.',
+        find: '/^https?:$/u.test(base.protocol) && base.href.length <= LONGEST ? base.href : page',
+        replace: 'base.href',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/read-page.ts',
+    [TEXT],
+    [
+      {
+        name: 'page-invisible',
+        holds: 'Characters that nobody sees are left out of pages, titles and dates.',
+        find: '=> withoutInvisible(text).text;',
+        replace: '=> text;',
+      },
+      {
+        name: 'page-heavy',
+        holds: 'A page that would keep a parser busy is read without one.',
+        find: 'const page = simple || isHeavy(html) ?',
+        replace: 'const page = simple ?',
+      },
+      {
+        name: 'page-bytes',
+        holds: 'Of a page no more than 2 MB are read.',
+        find: 'const cut = bytes.length > MOST_HTML_BYTES;',
+        replace: 'const cut = bytes.length > MOST_HTML_BYTES * 1000;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/page-thread.ts',
+    [WALLS],
+    [
+      {
+        name: 'page-thread-late',
+        holds: 'A page that never ends a parser is given up, with its thread.',
+        find: "using limit = deadline(clock, limitMs, 'reading a page');",
+        replace: "using limit = deadline(clock, limitMs * 1000, 'reading a page');",
+        tests: ['tools/web-hostile.test.ts'],
+      },
+      {
+        name: 'page-thread-ends',
+        holds: 'No thread of a page stays behind.',
+        find: 'await worker.terminate();',
+        replace: '',
+      },
+      {
+        name: 'page-thread-environment',
+        holds: 'The thread that reads pages has no environment of the assistant.',
+        find: 'env: {},',
+        replace: '',
+      },
+      {
+        name: 'page-thread-memory',
+        holds: 'A page does not take the memory of the machine.',
+        find: 'resourceLimits: LIMITS,',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/web/page-cache.ts',
+    ['tools/web-cache.test.ts'],
+    [
+      {
+        name: 'page-cache-bytes',
+        holds: 'Pages that are kept do not fill the memory.',
+        find: 'this.#pages.size <= MOST_PAGES && this.#bytes <= MOST_BYTES',
+        replace: 'this.#pages.size <= MOST_PAGES',
+      },
+    ],
+  ),
+];
