@@ -6,7 +6,14 @@ import { build } from 'esbuild';
 const outdir = process.argv[2] ?? 'dist';
 await rm(outdir, { recursive: true, force: true });
 const result = await build({
-  entryPoints: ['src/main.ts', 'src/app.ts', 'src/memory/search-worker.ts', 'src/tools/web/page-worker.ts'],
+  entryPoints: [
+    'src/main.ts',
+    'src/app.ts',
+    'src/memory/search-worker.ts',
+    'src/tools/documents/document-worker.ts',
+    'src/tools/files/find-worker.ts',
+    'src/tools/web/page-worker.ts',
+  ],
   entryNames: '[name]',
   outdir,
   bundle: true,

@@ -3,6 +3,7 @@ import { HookRunner, type Hooks } from './agent/hooks.ts';
 import { recoverTurns } from './agent/recovery.ts';
 import { unifiedSession } from './agent/unified.ts';
 import { createAgent } from './app/agent.ts';
+import { cleanOutbox } from './app/clean-outbox.ts';
 import { standingWarnings, type Base } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { createModels, fullName } from './app/models.ts';
@@ -21,7 +22,7 @@ import { acquireHomeLock } from './storage/lock.ts';
 import { sleep, systemClock } from './util/clock.ts';
 import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
-import { openLog, type Logger } from './util/log.ts';
+import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
 const clock = systemClock;
@@ -92,7 +93,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env } = parts;
   const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
-  const log = parts.log ?? (await openLog({ ...config.log, scrub: redact }));
+  const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
   const base: Base = {
     paths,
     loaded,
@@ -117,7 +118,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   for (const set of parts.hooks ?? []) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
   const bus = new MessageBus({
     ...journal,
-    outbox: journal.outbox,
+    outbox: cleanOutbox(journal.outbox, redact),
     newId: base.newId,
     sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
   });
@@ -137,13 +138,15 @@ async function assemble(parts: Parts): Promise<Assistant> {
     closing: closing.signal,
     restart: parts.onRestart,
   });
-  const { loop, sandbox, archiving, mcp } = agent;
+  const { loop, sandbox, archiving, mcp, automation } = agent;
   if (sandbox !== null) stack.use(sandbox);
+  stack.use(agent.background);
   stack.use(archiving);
   stack.use(mcp);
   await mcp.open();
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
+  await agent.background.recover();
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
   archiving.start();
@@ -163,6 +166,9 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
+  stack.use(automation);
+  const scheduled = automation.start();
+  stack.defer(async () => await scheduled);
   // The first message should not wait for what can be loaded now.
   Promise.all([
     standard.provider.warm?.(),

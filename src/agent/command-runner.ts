@@ -54,9 +54,9 @@ export class CommandRunner {
 
   /** Closes a turn with a sentence of the program's own. */
   async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
-    const { clock, journal, bus, render } = this.#ports;
+    const { clock, journal, bus } = this.#ports;
     const saying = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
-    const draft = withParts(outboundTo(message, saying, clock.now()), render);
+    const draft = withParts(outboundTo(message, saying, clock.now()), this.#ports);
     const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
     if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
     bus.outboundWritten();
@@ -65,11 +65,8 @@ export class CommandRunner {
 
   /** Tells whoever waits for this message that no model turn will answer it. */
   tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped', text: string): void {
-    createLive(
-      this.#ports.bus,
-      turnId,
-      message,
-    )({
+    const { bus, redact } = this.#ports;
+    createLive(bus, { turnId, target: message, redact })({
       type: 'turn-end',
       answers: [message.externalId],
       result: { outcome, text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
@@ -82,7 +79,9 @@ export class CommandRunner {
     found: FoundCommand,
     dropped: number,
   ): Promise<string | Rerun> {
-    await this.#ports.audit(auditOf(turnId, message, found));
+    // Before it is cut: half a secret is none that could be known.
+    const text = this.#ports.redact(message.text);
+    await this.#ports.audit(auditOf(turnId, { ...message, text }, found));
     if (found.type === 'refused') return found.reason;
     const running = new AbortController();
     this.#running.set(running, message.sessionKey);

@@ -45,7 +45,7 @@ export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchan
 
 interface StartedCall {
   readonly call: ToolCallPart;
-  /** Its intent is on the tape. */
+  /** Its intent is on the tape, or that of a call inside it. */
   readonly intended: boolean;
   /** It has a result that is no error. */
   readonly succeeded: boolean;
@@ -55,13 +55,14 @@ interface StartedCall {
 export function startedCalls(entries: readonly TapeEntry[], turn: string): readonly StartedCall[] {
   const own = entries.filter((entry) => entry.turn === turn);
   const intended = new Set(own.flatMap((entry) => (entry.kind === 'intent' ? [entry.callId] : [])));
+  const isIntended = (id: string): boolean => [...intended].some((one) => one === id || one.startsWith(`${id}.`));
   const succeeded = new Set(
     own.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' && !entry.isError ? [entry.callId] : [])),
   );
   return own
     .flatMap((entry) => (entry.kind === 'message' && entry.role === 'assistant' ? entry.content : []))
     .filter((part) => part.type === 'tool-call')
-    .map((call) => ({ call, intended: intended.has(call.callId), succeeded: succeeded.has(call.callId) }))
+    .map((call) => ({ call, intended: isIntended(call.callId), succeeded: succeeded.has(call.callId) }))
     .filter((started) => started.intended || started.succeeded);
 }
 

@@ -1,25 +1,27 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Media } from '../bus/messages.ts';
 import type { MediaStore } from '../storage/media.ts';
-
-/** What the model APIs take at most, before base64. */
-const MOST_BYTES = 3_700_000;
+import { imageType, MOST_IMAGE_BYTES } from '../tools/files/image-type.ts';
 
 type Part =
   | { readonly type: 'image'; readonly mediaType: string; readonly hash: string }
   | { readonly type: 'text'; readonly text: string };
 
-/** The images of a message as parts of the user message: stored by hash, or a sentence that says why not. */
-export async function imageParts(media: readonly Media[], store: MediaStore): Promise<readonly Part[]> {
+export type ImageStore = Pick<MediaStore, 'put'>;
+
+/** The images of a message or a result as parts: stored by hash, or a sentence that says why not. */
+export async function imageParts(media: readonly Media[], store: ImageStore): Promise<readonly Part[]> {
   return Promise.all(media.filter(({ kind }) => kind === 'image').map((item) => imagePart(item, store)));
 }
 
-async function imagePart({ path, name }: Media, store: MediaStore): Promise<Part> {
+async function imagePart({ path, name }: Media, store: ImageStore): Promise<Part> {
   const label = name ?? 'image';
   try {
     const { size } = await stat(path);
-    if (size > MOST_BYTES) {
-      return note(`${label} is too large for the model (${size} bytes, at most ${MOST_BYTES}). It is at ${path}.`);
+    if (size > MOST_IMAGE_BYTES) {
+      return note(
+        `${label} is too large for the model (${size} bytes, at most ${MOST_IMAGE_BYTES}). It is at ${path}.`,
+      );
     }
     const bytes = await readFile(path);
     const mediaType = imageType(bytes);
@@ -32,14 +34,4 @@ async function imagePart({ path, name }: Media, store: MediaStore): Promise<Part
 
 function note(text: string): Part {
   return { type: 'text', text: `[${text}]` };
-}
-
-/** By its first bytes, never by its name. */
-function imageType(bytes: Uint8Array): string | undefined {
-  const starts = (signature: string, at = 0): boolean =>
-    Buffer.from(bytes.subarray(at, at + signature.length)).toString('latin1') === signature;
-  if (starts('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (starts('\xff\xd8\xff')) return 'image/jpeg';
-  if (starts('GIF87a') || starts('GIF89a')) return 'image/gif';
-  return starts('RIFF') && starts('WEBP', 8) ? 'image/webp' : undefined;
 }

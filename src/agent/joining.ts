@@ -3,6 +3,11 @@ import { atLeast } from '../security/access.ts';
 import { parseCommand } from './commands/parse.ts';
 import { UNIFIED_SESSION } from './unified.ts';
 
+/** Nobody said it: the time had come. */
+export function isSelfStarted({ origin }: InboundMessage): boolean {
+  return origin === 'cron' || origin === 'heartbeat';
+}
+
 /**
  * Whether a waiting message may belong to the turn that `first` began. Only a person's words do, in the same chat and thread
  * (in any chat of a unified session), meant for the same model, from somebody who may do at least as much.
@@ -10,6 +15,7 @@ import { UNIFIED_SESSION } from './unified.ts';
 export function mayJoin(first: InboundMessage, message: InboundMessage): boolean {
   return (
     message.origin === 'user' &&
+    !isSelfStarted(first) &&
     (sameChat(first, message) || first.sessionKey === UNIFIED_SESSION) &&
     first.metadata['model'] === message.metadata['model'] &&
     atLeast(message.role, first.role) &&

@@ -1,5 +1,6 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, OutboundEvent } from '../bus/messages.ts';
+import type { Redact } from '../security/redact.ts';
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 type LiveEvent = DistributiveOmit<
@@ -7,10 +8,14 @@ type LiveEvent = DistributiveOmit<
   'channel' | 'chatId' | 'threadId' | 'sessionKey' | 'turnId' | 'sequence'
 >;
 
-/** Tells whoever watches a chat what its turn is doing. */
+/** Tells whoever watches a chat what its turn is doing; of one that started itself, which may say nothing, only its end. */
 export type Live = (event: LiveEvent) => void;
 
-export function createLive(bus: MessageBus, turnId: string, target: InboundMessage): Live {
+/** Secrets are taken out of all that is shown; whoever tells of a text that still grows has taken them out of that. */
+export function createLive(
+  bus: MessageBus,
+  { turnId, target, redact }: { readonly turnId: string; readonly target: InboundMessage; readonly redact: Redact },
+): Live {
   let sequence = 0;
   const where = {
     channel: target.channel,
@@ -19,8 +24,26 @@ export function createLive(bus: MessageBus, turnId: string, target: InboundMessa
     sessionKey: target.sessionKey,
     turnId,
   };
+  const isQuiet = target.origin === 'cron' || target.origin === 'heartbeat';
   return (event) => {
+    if (isQuiet && event.type !== 'turn-end') return;
     sequence += 1;
-    bus.emit({ ...where, sequence, ...event });
+    bus.emit({ ...where, sequence, ...clean(event, redact) });
   };
+}
+
+function clean(event: LiveEvent, redact: Redact): LiveEvent {
+  switch (event.type) {
+    case 'status':
+      return { ...event, text: redact(event.text) };
+    case 'tool-start':
+    case 'tool-end':
+      return { ...event, title: redact(event.title) };
+    case 'turn-end':
+      return { ...event, result: { ...event.result, text: redact(event.result.text) } };
+    case 'text':
+    case 'reasoning':
+    case 'typing':
+      return event;
+  }
 }

@@ -251,7 +251,8 @@ export class AgentLoop {
     const target = turn.messages.at(-1);
     const text =
       'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
-    const facts = { now: clock.now(), render: this.#ports.render };
+    const { render, redact } = this.#ports;
+    const facts = { now: clock.now(), render, redact };
     const notice = target === undefined ? [] : [deadNotice(turn.id, target, text, facts)];
     await this.#written(() => journal.turns.dead(turn.id, notice));
     this.#ports.bus.outboundWritten();

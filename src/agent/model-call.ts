@@ -6,6 +6,7 @@ import type {
   Provider,
   StopReason,
 } from '../providers/provider.ts';
+import type { Redact } from '../security/redact.ts';
 import type { Live } from './live.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -18,12 +19,15 @@ export interface ModelCall {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
   readonly live: Live;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   /** The text that this call continues; shown before what comes. @default '' */
   readonly before?: string;
 }
 
-/** Asks the model once, showing text as it comes. Never throws; a stream that ends without an end is an error. */
+/**
+ * Asks the model once, showing text as it comes: what may be the beginning of a secret, and the newest word, when it is
+ * over. Never throws; a stream that ends without an end is an error.
+ */
 export async function askModel({
   provider,
   request,
@@ -35,6 +39,12 @@ export async function askModel({
   let text = before;
   let shown = before;
   let reasoning = '';
+  const seen = { text: '', reasoning: '' };
+  const show = (type: 'text' | 'reasoning', clean: string): void => {
+    if (clean === seen[type]) return;
+    seen[type] = clean;
+    live({ type, text: clean });
+  };
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
       case 'text-delta':
@@ -42,11 +52,11 @@ export async function askModel({
         // An answer that begins anew is shown from where it says more, or something else, than was shown before.
         if (shown.startsWith(text)) break;
         shown = text;
-        live({ type: 'text', text: redact(visibleText(text, { streaming: true })) });
+        show('text', redact(visibleText(text, { streaming: true }), { partial: true }));
         break;
       case 'reasoning-delta':
         reasoning += event.text;
-        live({ type: 'reasoning', text: redact(visibleText(reasoning, { streaming: true })) });
+        show('reasoning', redact(visibleText(reasoning, { streaming: true }), { partial: true }));
         break;
       case 'restart':
         text = before;
@@ -58,6 +68,8 @@ export async function askModel({
       case 'usage':
         break;
       case 'end':
+        if (shown === text) show('text', redact(visibleText(text)));
+        return event;
       case 'error':
         return event;
     }
@@ -71,15 +83,15 @@ export async function askModel({
 }
 
 /**
- * The response as the tape keeps it: reasoning that leaked into the text and secrets removed, our own ids for calls,
- * counted on from `callsBefore`. `before` is the text that it continues.
+ * The response as the tape keeps it: reasoning that leaked into the text, secrets, and reasoning with secrets in it
+ * removed, our own ids for calls, counted on from `callsBefore`. `before` is the text that it continues.
  */
 export function assistantContent(
   response: ModelResponse,
   options: {
     readonly turnId: string;
     readonly callsBefore: number;
-    readonly redact: (text: string) => string;
+    readonly redact: Redact;
     readonly before: string;
     /** Calls were forbidden; what a model calls nevertheless is left out. */
     readonly withoutCalls: boolean;
@@ -94,8 +106,11 @@ export function assistantContent(
         before = '';
         return text === '' ? [] : [{ type: 'text', text }];
       }
-      case 'reasoning':
-        return [part];
+      case 'reasoning': {
+        // It is replayed as it was or not at all: what its server signed must not be changed.
+        const whole = JSON.stringify([part.text, part.data]);
+        return options.redact(whole, { named: false }) === whole ? [part] : [];
+      }
       case 'tool-call':
         if (options.withoutCalls) return [];
         count += 1;
@@ -105,7 +120,7 @@ export function assistantContent(
             callId: `${options.turnId}.${count}`,
             providerCallId: part.id,
             name: part.name,
-            arguments: options.redact(part.arguments),
+            arguments: options.redact(part.arguments, { named: false }),
           },
         ];
     }

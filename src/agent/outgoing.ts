@@ -1,12 +1,19 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
+import type { Redact } from '../security/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
 /** An answer that could not be delivered for so long is not sent any more. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
+const HEARTBEAT_TTL_MS = 2 * 3_600_000;
 
 /** Markdown → the parts that a channel will send; empty when the channel is not known yet. */
 export type RenderParts = (channel: string, markdown: string) => readonly string[];
+
+interface PartPorts {
+  readonly render: RenderParts;
+  readonly redact: Redact;
+}
 
 export interface Saying {
   readonly id: string;
@@ -29,7 +36,7 @@ export function outboundTo(target: InboundMessage, saying: Saying, now: number):
     text: saying.text,
     media: [],
     ...(saying.turnId === undefined ? {} : { turnId: saying.turnId }),
-    expiresAt: now + ANSWER_TTL_MS,
+    expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
     metadata: {},
   };
 }
@@ -39,12 +46,13 @@ export function deadNotice(
   turnId: string,
   target: InboundMessage,
   text: string,
-  { now, render }: { readonly now: number; readonly render: RenderParts },
+  { now, ...ports }: PartPorts & { readonly now: number },
 ): OutboundDraft {
-  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text }, now), render);
+  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text }, now), ports);
 }
 
-/** With its parts, so that closing a turn and rendering what it says are one transaction. */
-export function withParts(message: OutboundMessage, render: RenderParts): OutboundDraft {
-  return { message, parts: render(message.channel, message.text) };
+/** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */
+export function withParts(message: OutboundMessage, { render, redact }: PartPorts): OutboundDraft {
+  const text = redact(message.text);
+  return { message: { ...message, text }, parts: render(message.channel, text) };
 }

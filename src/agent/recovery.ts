@@ -54,7 +54,7 @@ async function giveUp(
   ports: LoopPorts,
   text: string,
 ): Promise<void> {
-  const notice = deadNotice(turn.id, target, text, { now: ports.clock.now(), render: ports.render });
+  const notice = deadNotice(turn.id, target, text, { ...ports, now: ports.clock.now() });
   await ports.journal.turns.dead(turn.id, [notice]);
 }
 

@@ -8,6 +8,8 @@ export interface PendingCall {
   readonly call: ToolCallPart;
   /** Its intent is on the tape: it may have run already. */
   readonly started: boolean;
+  /** Ids of the calls inside it whose intent is on the tape. @default none */
+  readonly begun?: ReadonlySet<string>;
   /** The output limit ended the message it is in, so it may not be whole: it is never run. */
   readonly cutOff: boolean;
 }
@@ -49,7 +51,12 @@ export function pendingCalls(entries: readonly TapeEntry[]): readonly PendingCal
   return assistant.content
     .filter((part) => part.type === 'tool-call')
     .filter((call) => !answered.has(call.callId))
-    .map((call) => ({ call, started: started.has(call.callId), cutOff: assistant.stopReason === 'length' }));
+    .map((call) => ({
+      call,
+      started: started.has(call.callId),
+      begun: new Set([...started].filter((id) => id.startsWith(`${call.callId}.`))),
+      cutOff: assistant.stopReason === 'length',
+    }));
 }
 
 /** How often the model was asked in this turn. */

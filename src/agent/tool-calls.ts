@@ -1,9 +1,12 @@
+import type { ToolCallPart } from '../providers/provider.ts';
 import { boundaryFor, fence, harmless } from '../security/untrusted.ts';
 import type { EntryDraft } from '../session/entry.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { callTitle, errorResult, renderResult } from '../tools/result.ts';
 import type { ToolContext, ToolResult } from '../tools/tool.ts';
+import { Slots } from '../util/slots.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
+import { imageParts, type ImageStore } from './images.ts';
 import type { Live } from './live.ts';
 import type { PendingCall } from './steps.ts';
 
@@ -12,6 +15,8 @@ export interface ToolCalls {
   readonly registry: ToolRegistry;
   readonly hooks: HookRunner;
   readonly live: Live;
+  /** Keeps the images that tools show. */
+  readonly media: ImageStore;
   readonly context: (callId: string) => ToolContext;
   readonly append: (...drafts: EntryDraft[]) => Promise<void>;
   /** Holds a slot of the concurrency cap while a tool runs. */
@@ -69,12 +74,52 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   }
   if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
   turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
-  const result = await run(pending, turn);
+  const call = callsInside(pending, turn);
+  const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), call }) });
   turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
-  return toolEntry(turn.facts.turnId, pending, result, false);
+  return await withImages(pending, result, turn);
 }
 
-async function run({ call }: PendingCall, turn: ToolCalls): Promise<ToolResult> {
+/** The images of a result are shown to the model; why one is not is said in the result. */
+async function withImages(pending: PendingCall, result: ToolResult, turn: ToolCalls): Promise<EntryDraft> {
+  const parts = await imageParts(result.media ?? [], turn.media);
+  const images = parts.flatMap((part) => (part.type === 'image' ? [part] : []));
+  const notes = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const output = [result.output, ...notes].join('\n');
+  const entry = toolEntry(turn.facts.turnId, pending, { ...result, output }, false);
+  return images.length > 0 && entry.kind === 'message' && entry.role === 'tool' ? { ...entry, images } : entry;
+}
+
+/**
+ * What a tool runs as parts of its own call: each under an id of its own, in a slot of its own, with its own intent. One
+ * question at a time is put to a person. What a crash cut off is not run again.
+ */
+function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): NonNullable<ToolContext['call']> {
+  const questions = new Slots(1);
+  const inTurn = (callId: string): ToolContext => {
+    const context = turn.context(callId);
+    const { signal, ask } = context;
+    return {
+      ...context,
+      approve: (request) => questions.run(() => context.approve(request), signal),
+      ...(ask === undefined ? {} : { ask: (question) => questions.run(() => ask(question), signal) }),
+    };
+  };
+  return async (n, { name, arguments: given }) => {
+    const callId = `${outer.callId}.${n}`;
+    if (begun?.has(callId) === true) {
+      await turn.interrupted(callId, name);
+      return errorResult(name, INTERRUPTED);
+    }
+    const call = { ...outer, callId, name, arguments: given };
+    turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
+    const result = await run(call, { ...turn, context: inTurn });
+    turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
+    return result;
+  };
+}
+
+async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
     hooks.beforeTool?.(turn.facts, value),
   );
@@ -95,7 +140,8 @@ async function run({ call }: PendingCall, turn: ToolCalls): Promise<ToolResult> 
   const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
     hooks.afterTool?.(turn.facts, hooked, value),
   );
-  const shown = 'denied' in after ? { ...result, output: after.denied, isError: true } : after.value;
+  const { media: _unseen, ...unshown } = result;
+  const shown = 'denied' in after ? { ...unshown, output: after.denied, isError: true } : after.value;
   // What a hook makes of a text is still made of it.
   return {
     ...shown,

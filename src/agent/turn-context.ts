@@ -2,6 +2,7 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Provider, ToolSpec } from '../providers/provider.ts';
+import type { Redact } from '../security/redact.ts';
 import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
 import type { SpillStore } from '../storage/spill.ts';
@@ -74,7 +75,8 @@ export interface TurnPorts {
   readonly spill: Pick<SpillStore, 'folder'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly redact: (text: string) => string;
+  /** Takes secrets out of a text. */
+  readonly redact: Redact;
   readonly skills: TurnSkills;
   readonly settings: TurnSettings;
 }

@@ -7,7 +7,8 @@ import { raceAbort } from '../util/clock.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Archiving, NextRequest } from './archiving.ts';
 import type { TurnFacts } from './hooks.ts';
-import { mayJoin } from './joining.ts';
+import { isSelfStarted, mayJoin } from './joining.ts';
+import { keepShort } from './light-session.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
@@ -29,6 +30,8 @@ export interface RunnerPorts extends TurnPorts {
   /** Puts what leaves a conversation into memory. */
   readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
+  /** Whether what a turn that started itself says is to be kept from people; never asked of others. */
+  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
   /** Resolves when nothing that shows the answer while it is written is on its way any more. */
   readonly settled: (turnId: string) => Promise<void>;
   readonly turnTimeoutMs: number;
@@ -92,9 +95,10 @@ export class TurnRunner {
     const began = clock.monotonic();
     const newest = claimed.messages.at(-1);
     if (newest === undefined) throw new Error(`turn ${claimed.id} has no message`);
-    const live = createLive(bus, claimed.id, newest);
+    const live = createLive(bus, { turnId: claimed.id, target: newest, redact: this.#ports.redact });
     live({ type: 'typing' });
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
+    if (hasOwnSession(newest)) await keepShort(session, claimed.id);
     // Grows with what joins the turn.
     const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
@@ -170,10 +174,12 @@ export class TurnRunner {
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
     await this.#ports.settled(facts.turnId);
-    const says = end.outcome === 'stopped' ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
+    const held = end.outcome !== 'stopped' && isSelfStarted(target) && (await this.#ports.holdBack(facts, end));
+    const isSilent = held || end.outcome === 'stopped';
+    const says = isSilent ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
-        ? await journal.turns.close(facts.turnId, end.outcome, says)
+        ? await journal.turns.close(facts.turnId, held && end.outcome === 'answered' ? 'silent' : end.outcome, says)
         : false;
     if (!closed) await journal.turns.closeStopped(facts.turnId);
     bus.outboundWritten();
@@ -189,7 +195,7 @@ export class TurnRunner {
     end: EntryOf<'turn-end'>,
     parts: readonly string[],
   ): Promise<readonly OutboundDraft[]> {
-    const { hooks, clock, render } = this.#ports;
+    const { hooks, clock } = this.#ports;
     const texts = end.outcome === 'failed' ? [] : parts;
     const drafts: OutboundDraft[] = [];
     for (const [n, text] of [...texts, end.answer].entries()) {
@@ -199,10 +205,15 @@ export class TurnRunner {
       const saying = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId };
       const message = outboundTo(target, saying, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
-      if (!('denied' in sent)) drafts.push(withParts(sent.value, render));
+      if (!('denied' in sent)) drafts.push(withParts(sent.value, this.#ports));
     }
     return drafts;
   }
+}
+
+/** A session that is used for nothing else. */
+function hasOwnSession(message: InboundMessage): boolean {
+  return isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey);
 }
 
 /** A stop that came while the turn waited for a slot is thrown; the turn ends where it stands all the same. */

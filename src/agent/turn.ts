@@ -99,7 +99,7 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   const drafted = requestOf(turn, ports, { last, ...bounds });
   const request = await ports.hooks.decide('beforeModel', drafted, (hooks, value) => hooks.beforeModel?.(facts, value));
   if ('denied' in request) {
-    await session.append([endDraft(turn, 'failed', request.denied)]);
+    await session.append([endDraft(turn, 'failed', ports.redact(request.denied))]);
     return;
   }
   live({ type: 'typing' });
@@ -131,7 +131,7 @@ async function record(
     ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
-    await session.append([endDraft(turn, end.outcome, end.answer, entries)]);
+    await session.append([endDraft(turn, end.outcome, ports.redact(end.answer), entries)]);
     return;
   }
   const { redact } = ports;
@@ -161,7 +161,7 @@ async function record(
   }
   const { note } = outcome.response;
   const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
-  await session.append([said, endDraft(turn, next.outcome, answer, all)]);
+  await session.append([said, endDraft(turn, next.outcome, redact(answer), all)]);
 }
 
 function asEntries(draft: EntryDraft): readonly TapeEntry[] {
@@ -248,6 +248,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     registry: ports.registry,
     hooks: ports.hooks,
     live,
+    media: ports.media,
     context,
     append: async (...drafts) => {
       // A process that is being stopped leaves its calls open: their outcome is told at the next start.

@@ -47,7 +47,7 @@ export async function userEntry(
     turn: turnId,
     sources: [message.id],
     content: [
-      { type: 'text', text: contextBlock(message, attached, options) },
+      { type: 'text', text: options.redact(contextBlock(message, attached, options)) },
       ...(await imageParts(attached.media, options.media)),
       ...(text.trim() === ''
         ? []

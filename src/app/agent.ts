@@ -13,13 +13,16 @@ import type { ModelName } from '../providers/provider.ts';
 import { PAGE_MARGIN } from '../tools/builtin.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../security/sandbox.ts';
+import type { ProcessDesk } from '../tools/background/desk.ts';
 import { askUserTool } from '../tools/ask-user.ts';
 import { messageTool } from '../tools/message.ts';
 import { skillTool } from '../tools/skill.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
-import { tapeTool } from '../tools/tape.ts';
+import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
+import { createAutomation, type Automation } from './automation.ts';
+import { createBackground } from './background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
@@ -57,6 +60,9 @@ export interface Agent {
   readonly sandbox: Sandbox | null;
   readonly archiving: Archiving;
   readonly mcp: Mcp;
+  readonly automation: Automation;
+  /** Commands that run beside the turns. */
+  readonly background: ProcessDesk;
   /** Loads what the first turn needs. */
   warm(model: ModelName): Promise<unknown>;
 }
@@ -90,11 +96,12 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
-  const tools = createTools(base, stores, catalog);
+  const background = createBackground(base, { stores, bus });
+  const tools = createTools(base, stores, catalog, background);
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry });
+  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry, redact });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -106,13 +113,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
   const { archiving, commands } = createMemory(base, { ...parts, approvals, bounds, budget, context });
   const resetSession = archiving.resetSession.bind(archiving);
-  const tape = createTapeActions({
+  const actions = createTapeActions({
     openSession: (sessionKey) => sessions.open(sessionKey),
     resetSession,
     fullness: async (sessionKey) => (await prompt(sessionKey)).tokens,
     clock,
     timezone,
   });
+  const tape: TapeActions = {
+    ...actions,
+    handoff: (request) => actions.handoff({ ...request, summary: redact(request.summary) }),
+  };
   registry.register(askUserTool());
   registry.register(
     messageTool({
@@ -122,13 +133,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
         isOpen(channel) || channel === terminal.name
           ? null
           : `There is no channel ${JSON.stringify(channel)} here. There are: ${Object.keys(manager.health()).join(', ')}.`,
-      publish: (message) => bus.publishOutbound({ ...message, text: redact(message.text) }),
+      publish: (message) => bus.publishOutbound(message),
       clock,
     }),
   );
   registry.register(tapeTool(tape));
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
+  const automation = createAutomation(base, { stores, bus });
+  for (const tool of automation.tools) registry.register(tool);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -165,6 +178,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     },
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
+    holdBack: (facts, end) => automation.holdBack(facts, end),
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
     bursts: {
@@ -183,6 +197,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       skills,
       approvals,
       memory: commands,
+      cron: automation.command,
       status: (sessionKey) =>
         statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox, mcp }),
       restart: parts.restart,
@@ -194,10 +209,21 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports,
     approvals,
     registry,
-    requests: createRequests({ bus, prompt, memory: stores.memory, pairing, journal, audit: stores.audit, mcp }),
+    requests: createRequests({
+      bus,
+      cron: automation.request,
+      prompt,
+      memory: stores.memory,
+      pairing,
+      journal,
+      audit: stores.audit,
+      mcp,
+    }),
     sandbox,
     archiving,
     mcp,
+    automation,
+    background,
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };

@@ -4,6 +4,7 @@ import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
+import type { Redact } from '../security/redact.ts';
 import type { Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
@@ -20,7 +21,7 @@ export interface Base {
   readonly newId: IdFactory;
   readonly log: Logger;
   /** Takes secrets out of a text. */
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;

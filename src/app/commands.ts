@@ -38,6 +38,8 @@ export interface CommandParts {
   readonly skills: TurnSkills;
   readonly approvals: Approvals;
   readonly pairing: PairingDesk;
+  /** /cron. */
+  readonly cron: Command;
   /** /mem and /soul. */
   readonly memory: readonly Command[];
   /** Undefined where nothing would begin anew. */
@@ -81,6 +83,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
         tool: (name) => registry.named(name),
       }),
       skillsCommand({ skills: () => parts.catalog.read() }),
+      parts.cron,
       ...answerCommands,
       pairCommand({ desk: parts.pairing, timezone }),
       restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),

@@ -13,6 +13,7 @@ import { ToolChoices } from '../agent/structured.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { diffLines } from '../util/line-diff.ts';
 import type { Base } from './base.ts';
+import { withoutSecrets } from './clean-model.ts';
 import type { Models } from './models.ts';
 import type { Stores } from './stores.ts';
 
@@ -36,11 +37,11 @@ export interface Memory {
 
 /** What puts conversations into memory, and the model calls that belong to no turn. */
 export function createMemory(base: Base, parts: MemoryParts): Memory {
-  const { config, paths, clock, log, newId } = base;
+  const { config, paths, clock, log, newId, redact } = base;
   const { stores, models, bus, bounds, budget, context, approvals, closing } = parts;
   const { journal, sessions, memory } = stores;
   const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
-    models.resolve(journal.settings.model(sessionKey));
+    withoutSecrets(models.resolve(journal.settings.model(sessionKey)), redact);
   const calls = new OwnCalls({ budget, prepare: (name) => bounds.warm(name) });
   const archiving = new Archiving({
     sessions,

@@ -22,6 +22,8 @@ export interface PromptParts {
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
   readonly registry: Pick<ToolRegistry, 'specs'>;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
 }
 
 /** The system prompt and the tools of a turn, and what the next request of a session is made of. */
@@ -43,8 +45,16 @@ interface ReportParts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
 }
 
-export function createPrompts({ config, workspace, catalog, registry }: PromptParts): Prompts {
+export function createPrompts({ config, workspace, catalog, registry, redact }: PromptParts): Prompts {
   const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
+  /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
+  const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
+  const read = async (reader: Audience): Promise<RenderedPrompt> => {
+    const rendered = await prompt.read(reader);
+    const clean = known.get(rendered) ?? withoutSecrets(rendered, redact);
+    known.set(rendered, clean);
+    return clean;
+  };
   const audience = (target: InboundMessage, role: Role): Audience => ({
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
@@ -53,7 +63,7 @@ export function createPrompts({ config, workspace, catalog, registry }: PromptPa
     registry.specs(target.chatType === 'group' ? strongestRole(config.channels[target.channel]) : role);
   return {
     tools,
-    of: (target, role) => prompt.read(audience(target, role)),
+    of: (target, role) => read(audience(target, role)),
     report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
       const last = journal.turns.last(sessionKey);
       const target = last?.messages.at(-1);
@@ -61,11 +71,11 @@ export function createPrompts({ config, workspace, catalog, registry }: PromptPa
       const role = last === undefined ? (isOwners ? 'owner' : 'guest') : asRole(last.role);
       const { layers, texts } =
         target === undefined
-          ? await prompt.read({
+          ? await read({
               ownersDirectChat: isOwners && role === 'owner',
               shows: howItShows(kindOf(config, channelOf(sessionKey))),
             })
-          : await prompt.read(audience(target, role));
+          : await read(audience(target, role));
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
       const shown = target === undefined ? registry.specs(role) : tools(target, role);
@@ -84,6 +94,11 @@ export function createPrompts({ config, workspace, catalog, registry }: PromptPa
       };
     },
   };
+}
+
+function withoutSecrets({ layers }: RenderedPrompt, redact: PromptParts['redact']): RenderedPrompt {
+  const clean = layers.map((layer) => ({ ...layer, text: redact(layer.text) }));
+  return { layers: clean, texts: clean.map(({ text }) => text) };
 }
 
 function kindOf(config: Config, channel: string): string {

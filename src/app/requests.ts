@@ -7,6 +7,7 @@ import type { MemoryStore } from '../memory/store.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import { localRole } from '../security/access.ts';
 import { AppError } from '../util/errors.ts';
+import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
 
 export interface RequestParts {
@@ -16,11 +17,21 @@ export interface RequestParts {
   readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk'>;
   readonly bus: Pick<MessageBus, 'inboundWritten' | 'outboundWritten'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
+  readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
-export function createRequests({ bus, prompt, memory, pairing, journal, audit, mcp }: RequestParts): RequestHandlers {
+export function createRequests({
+  bus,
+  cron,
+  prompt,
+  memory,
+  pairing,
+  journal,
+  audit,
+  mcp,
+}: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
       turn: null,
@@ -51,6 +62,11 @@ export function createRequests({ bus, prompt, memory, pairing, journal, audit, m
     memoryRestore: async ({ id }) => {
       await done(`memory restore ${id}`);
       return await memory.restore(id);
+    },
+    cron: async (params) => {
+      if (params.action !== 'list' && params.action !== 'show')
+        await done(`cron ${params.action} ${params.id ?? ''}`.trim());
+      return await cron(params);
     },
     pairList: async () => pairing.list(),
     pairApprove: async ({ code }) => {

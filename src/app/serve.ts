@@ -1,5 +1,6 @@
 import type { Approvals } from '../agent/approvals.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import type { ChannelHealth } from '../channels/channel.ts';
 import { startControlServer } from '../gateway/control.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
@@ -7,6 +8,8 @@ import type { ToolRegistry } from '../tools/registry.ts';
 import { runToolOnce } from '../tools/run-once.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
+
+type Health = Readonly<Record<string, ChannelHealth>>;
 
 export interface ServeParts {
   readonly bus: MessageBus;
@@ -22,7 +25,7 @@ export interface ServeParts {
 
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
 export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposableStack): Promise<LocalAssistant> {
-  const { paths, clock, newId, log, version, startedAt, warnings } = base;
+  const { paths, clock, newId, log, redact, version, startedAt, warnings } = base;
   const { bus, approvals, registry, model } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
@@ -37,7 +40,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       pid: process.pid,
       home: paths.home,
       model,
-      channels: manager.health(),
+      channels: cleanHealth(manager.health(), redact),
       warnings,
       startedAt,
       http,
@@ -45,17 +48,20 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     tools: {
       tools: () =>
         registry.list().map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' })),
-      runTool: (call) => runToolOnce(registry, call, { workspace: paths.workspace, newId }),
+      runTool: async (call) => {
+        const report = await runToolOnce(registry, call, { workspace: paths.workspace, newId });
+        return { ...report, reason: report.reason === null ? null : redact(report.reason) };
+      },
     },
     requests: parts.requests,
   });
-  stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log }));
+  stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact }));
   if (base.serving) http = await serveHttp(base, parts, stack);
   return local;
 }
 
 async function serveHttp(
-  { config, paths, random, version, clock, log }: Base,
+  { config, paths, random, version, clock, log, redact }: Base,
   { port, channels: { manager } }: ServeParts,
   stack: AsyncDisposableStack,
 ): Promise<string> {
@@ -68,10 +74,20 @@ async function serveHttp(
     port: port ?? configured,
     token,
     version,
-    channels: () => manager.health(),
+    channels: () => cleanHealth(manager.health(), redact),
     clock,
     log,
   });
   stack.use(server);
   return server.address;
+}
+
+/** What a platform said of an error may hold anything. */
+function cleanHealth(health: Health, redact: Base['redact']): Health {
+  return Object.fromEntries(
+    Object.entries(health).map(([name, { detail, ...facts }]) => [
+      name,
+      { ...facts, ...(detail === undefined ? {} : { detail: redact(detail) }) },
+    ]),
+  );
 }

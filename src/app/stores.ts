@@ -71,6 +71,7 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
       clock,
       log,
       timezone: config.agent.timezone,
+      redact,
     }),
   };
 }

@@ -4,8 +4,11 @@ import { PathGuard } from '../security/paths.ts';
 import { createSandbox, type Sandbox } from '../security/sandbox.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { builtinTools } from '../tools/builtin.ts';
+import type { ProcessDesk } from '../tools/background/desk.ts';
+import { batchTool } from '../tools/batch.ts';
 import { withFolders } from '../tools/file-taint.ts';
 import { ToolRegistry } from '../tools/registry.ts';
+import type { ToolContext } from '../tools/tool.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
 
@@ -19,8 +22,9 @@ export interface Tools {
 /** The registry with the tools that come with the assistant, and what they work through. */
 export function createTools(
   base: Base,
-  { journal, spill, changes, memory, origins: marks, audit }: Stores,
+  { journal, spill, media, changes, memory, origins: marks, audit }: Stores,
   catalog: Pick<SkillCatalog, 'read'>,
+  background: ProcessDesk,
 ): Tools {
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
@@ -28,12 +32,16 @@ export function createTools(
     (await catalog.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
   const origins = withFolders(marks, theirs);
   const maxOutput = agent.toolResultChars;
+  const keepWhole = (
+    { sessionKey, callId }: Pick<ToolContext, 'sessionKey' | 'callId'>,
+    output: string,
+  ): Promise<string> => spill.put(sessionKey, callId, output);
   const registry = new ToolRegistry({
     policy: tools,
     clock,
     redact,
     maxOutput,
-    spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
+    spill: keepWhole,
     audit: audit.record,
   });
   const guard = new PathGuard({
@@ -57,15 +65,18 @@ export function createTools(
   const { allowHosts } = tools.web;
   const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
   const commands = { ...tools.exec, isRemembered };
-  const exec = { ...commands, sandbox, workspace: paths.workspace, home: paths.home, environment, allowHosts };
+  const places = { workspace: paths.workspace, home: paths.home };
+  const exec = { ...commands, ...places, sandbox, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
   // Only the search reaches the host that the person set for it, which may be private.
   const searched = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
   const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searched], clock });
   const search = { ...web, fetch: searchFetch };
-  const builtin = builtinTools({ guard, changes, origins, maxOutput, clock, exec, memory, fetch, search });
+  const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory, fetch, search });
   for (const tool of builtin) registry.register(tool);
+  registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { registry, guard, sandbox };
 }
 

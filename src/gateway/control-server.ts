@@ -40,11 +40,13 @@ export async function serveControl(options: {
   readonly version: string;
   readonly handlers: Readonly<Record<string, Handler>>;
   readonly log: Logger;
+  /** Takes secrets out of a line that is sent, which is JSON and stays it. @default nothing is taken out */
+  readonly redact?: (line: string) => string;
 }): Promise<AsyncDisposable> {
-  const { path, handlers, log } = options;
+  const { path, handlers, log, redact = (line) => line } = options;
   const connections = new Set<Connection>();
   const server = createServer((socket) => {
-    const connection = new Connection(socket, handlers, log);
+    const connection = new Connection(socket, { handlers, log, redact });
     connections.add(connection);
     socket.on('close', () => connections.delete(connection));
     connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
@@ -78,13 +80,26 @@ class Connection {
   readonly #socket: Socket;
   readonly #handlers: Readonly<Record<string, Handler>>;
   readonly #log: Logger;
+  readonly #redact: (line: string) => string;
   readonly #reader = new LineReader(LONGEST_LINE);
   readonly #requests = new Map<number, Request>();
   readonly #held = new Map<string, ServerFrame>();
   #questions = 0;
 
-  constructor(socket: Socket, handlers: Readonly<Record<string, Handler>>, log: Logger) {
+  constructor(
+    socket: Socket,
+    {
+      handlers,
+      log,
+      redact,
+    }: {
+      readonly handlers: Readonly<Record<string, Handler>>;
+      readonly log: Logger;
+      readonly redact: (line: string) => string;
+    },
+  ) {
     this.#socket = socket;
+    this.#redact = redact;
     this.#handlers = handlers;
     this.#log = log;
     socket.on('data', (chunk) => this.#read(chunk));
@@ -100,7 +115,7 @@ class Connection {
       this.#socket.destroy();
       return;
     }
-    this.#socket.write(encodeFrame(frame));
+    this.#socket.write(this.#redact(encodeFrame(frame)));
   }
 
   /** Aborts what runs, gives handlers the chance to say how it ended, and closes. */

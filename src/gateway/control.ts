@@ -38,9 +38,11 @@ export function startControlServer(options: {
   readonly version: string;
   readonly assistant: AssistantPort;
   readonly log: Logger;
+  /** Takes secrets out of what is sent, which is JSON and stays it. @default nothing is taken out */
+  readonly redact?: (line: string) => string;
 }): Promise<AsyncDisposable> {
-  const { path, version, assistant, log } = options;
-  return serveControl({ path, version, handlers: assistantHandlers(assistant), log });
+  const { assistant, ...rest } = options;
+  return serveControl({ ...rest, handlers: assistantHandlers(assistant) });
 }
 
 /** What can not be understood is a no. */

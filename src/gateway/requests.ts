@@ -16,6 +16,24 @@ export const requestParams = {
   pairApprove: z.object({ code: z.string() }),
   /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
   pairRemove: z.object({ person: z.string() }),
+  /** What is scheduled, and changing it; `cron-…` when that can not be done. */
+  cron: z.object({
+    action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run']),
+    id: z.string().max(64).exactOptional(),
+    /** Of a job that nobody agreed to: what it is now. */
+    code: z.string().max(64).exactOptional(),
+    job: z
+      .object({
+        when: z.string().max(400),
+        text: z.string().max(20_000),
+        kind: z.enum(['message', 'agent', 'command']),
+        id: z.string().max(64).exactOptional(),
+        zone: z.string().max(100).exactOptional(),
+        chat: z.string().max(400).exactOptional(),
+        session: z.enum(['own', 'main']).exactOptional(),
+      })
+      .exactOptional(),
+  }),
   /** What an owner allowed for good, and which questions wait for an answer. */
   approvalsList: z.object({}),
   /** Asks again for what was allowed for good; `approval-unknown` when there is nothing with this id. */
@@ -55,6 +73,7 @@ interface RequestResults {
   readonly pairList: PairingInfo;
   readonly pairApprove: PairedPerson;
   readonly pairRemove: PairedPerson;
+  readonly cron: CronInfo;
   readonly approvalsList: ApprovalsInfo;
   readonly approvalsForget: RememberedCommand;
   readonly mcpList: readonly McpServerInfo[];
@@ -116,6 +135,35 @@ interface PairingInfo {
   }[];
   /** Until when no code is taken. */
   readonly lockedUntil: number | null;
+}
+
+/** Times are ISO 8601. */
+export interface CronInfo {
+  /** Markdown. */
+  readonly text: string;
+  readonly jobs: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly text: string;
+    readonly schedule: string;
+    readonly chat: string;
+    /** `waiting`: found in the file, and nobody agreed to it. */
+    readonly state: 'active' | 'off' | 'waiting';
+    /** `channel:id` */
+    readonly by: string | null;
+    readonly next: readonly string[];
+    readonly code: string;
+  }[];
+  readonly runs: readonly {
+    readonly due: string;
+    readonly lastDue: string;
+    readonly count: number;
+    readonly execution: string;
+    readonly delivery: string;
+    readonly reason: string | null;
+    readonly lateMs: number;
+    readonly turnId: string | null;
+  }[];
 }
 
 /** Times are milliseconds since 1970. */
@@ -217,6 +265,7 @@ export const REQUEST_NAMES = [
   'pairList',
   'pairApprove',
   'pairRemove',
+  'cron',
   'approvalsList',
   'approvalsForget',
   'mcpList',

@@ -20,6 +20,8 @@ export interface MemoryStoreOptions {
   readonly log: Logger;
   /** IANA zone of the owner, or null for the machine's. */
   readonly timezone: string | null;
+  /** Takes secrets out of what is written. @default nothing is taken out */
+  readonly redact?: (text: string) => string;
   /** @default the real disk */
   readonly disk?: { readonly replace?: ReplaceFile; readonly open?: OpenAppend };
 }
@@ -51,13 +53,15 @@ export class MemoryStore {
   readonly #historyPath: string;
   readonly #timezone: string | null;
   readonly #log: Logger;
+  readonly #redact: (text: string) => string;
   readonly #replaceFile: ReplaceFile;
   readonly #versions: Versions;
   readonly #history: HistoryFile;
   readonly #memoryLock = new Slots(1);
   readonly #historyLock = new Slots(1);
 
-  constructor({ workspace, versions, clock, log, timezone, disk }: MemoryStoreOptions) {
+  constructor({ workspace, versions, clock, log, timezone, redact, disk }: MemoryStoreOptions) {
+    this.#redact = redact ?? ((text) => text);
     this.#path = join(workspace, 'memory', 'MEMORY.md');
     this.#historyPath = join(workspace, 'memory', 'HISTORY.md');
     this.#timezone = timezone;
@@ -81,7 +85,7 @@ export class MemoryStore {
     return this.#memoryLock.run(async () => {
       const now = await this.read();
       if (now.hash !== options.ifHash) return { ok: false, why: 'changed' };
-      const next = wellFormed(text);
+      const next = wellFormed(this.#redact(text));
       if (options.allowShrink !== true && losesMoreThanHalf(now.text, next)) return { ok: false, why: 'shrinks' };
       return await this.#put(next, now, options.reason);
     });
@@ -90,7 +94,7 @@ export class MemoryStore {
   /** Adds, changes or removes one fact, whatever else changed in the meantime. */
   change(change: FactChange): Promise<FactOutcome> {
     return this.#settle(async (now) => {
-      const { text, ...edit } = editFact(now.text, change);
+      const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
       const reason = 'fact' in edit ? `memory_write, ${edit.outcome}: ${edit.fact}` : '';
       return text === now.text || (await this.#put(wellFormed(text), now, reason)).ok ? edit : undefined;
     });
@@ -100,7 +104,7 @@ export class MemoryStore {
   propose(text: string, reason: string): Promise<string> {
     return this.#memoryLock.run(async () => {
       try {
-        const { id } = await this.#versions.keep(wellFormed(text), 'proposed', reason);
+        const { id } = await this.#versions.keep(wellFormed(this.#redact(text)), 'proposed', reason);
         await this.#prune();
         return id;
       } catch (error) {
@@ -140,7 +144,7 @@ export class MemoryStore {
   appendRendered(paragraphs: readonly string[]): Promise<void> {
     return this.#historyLock.run(async () => {
       try {
-        await this.#history.append(paragraphs);
+        await this.#history.append(paragraphs.map(this.#redact));
       } catch (error) {
         throw unwritable(`${this.#historyPath} could not be added to`, error);
       }

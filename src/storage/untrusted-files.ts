@@ -25,6 +25,12 @@ export interface ReadFile {
   readonly stat: { readonly ctimeMs: number };
 }
 
+/** A file that was read elsewhere. */
+export interface HashedFile extends Omit<ReadFile, 'bytes'> {
+  /** SHA-256 of its bytes in hex; null: they are nothing but white space. */
+  readonly hash: string | null;
+}
+
 /** The newest marks and spans are kept; the oldest are forgotten beyond these. */
 const MOST_MARKS = 20_000;
 const MOST_SPANS = 2_000;
@@ -83,12 +89,13 @@ export class UntrustedFiles {
   }
 
   /** Whether strangers may have had a part in a file. */
-  async holds({ path, bytes, stat }: ReadFile): Promise<boolean> {
+  async holds(file: ReadFile | HashedFile): Promise<boolean> {
+    const { path, stat } = file;
     const { marks, spans, folders, log } = await this.#load();
     if (folders.some((folder) => isWithin(folder, path))) return true;
-    if (isBlank(bytes)) return false;
-    if (path === log && this.#options.log?.holdsTheirs(Buffer.from(bytes).toString('utf8')) === true) return true;
-    if (marks.has(sha256(bytes))) return true;
+    if ('bytes' in file ? isBlank(file.bytes) : file.hash === null) return false;
+    if (path === log && this.#options.log?.holdsTheirs(await textOf(file)) === true) return true;
+    if (marks.has(hashOf(file))) return true;
     return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);
   }
 
@@ -231,6 +238,14 @@ async function realFolder(path: string): Promise<string> {
 function isWithin(folder: string, path: string): boolean {
   const rest = relative(folder, path);
   return rest === '' || (rest !== '..' && !rest.startsWith('../'));
+}
+
+function hashOf(file: ReadFile | HashedFile): string {
+  return 'bytes' in file ? sha256(file.bytes) : (file.hash ?? '');
+}
+
+async function textOf(file: ReadFile | HashedFile): Promise<string> {
+  return 'bytes' in file ? Buffer.from(file.bytes).toString('utf8') : ((await readIfExists(file.path)) ?? '');
 }
 
 function isBlank(bytes: Uint8Array): boolean {

@@ -58,6 +58,7 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     }),
     asking: new Asking({ ...questions, ledger: journal.asks, reaches: () => true }),
     render: () => [],
+    redact: (text) => text,
     commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),
   };
   const loop = new AgentLoop(needed as LoopPorts);

@@ -74,6 +74,29 @@ export const MEMORY_TASKS: readonly Task[] = [
     isDone: ({ world }) => waitFor(() => chatOf(world, 43).includes('I am late.')),
   },
   {
+    name: 'remind me',
+    says: 'Remind me in two hours to stretch',
+    calls: [
+      call('skill', { name: 'cron' }),
+      call('cron', { action: 'add', kind: 'message', when: 'in 2h', text: 'Stretch!' }),
+    ],
+    isDone: async ({ read }) => (await read('cron/jobs.json')).includes('Stretch!'),
+  },
+  {
+    name: 'do something every morning',
+    says: 'Tell me the weather every morning at seven',
+    calls: [
+      call('cron', {
+        action: 'add',
+        kind: 'agent',
+        when: '0 7 * * *',
+        text: 'Say what the weather is in Berlin today.',
+      }),
+      call('cron', { action: 'list' }),
+    ],
+    isDone: (_desk, results) => results.at(-1)?.includes('weather') === true,
+  },
+  {
     name: 'remember what a forwarded message says',
     says: 'The dentist moved the appointment to Friday.',
     extra: { forward_date: 1 },

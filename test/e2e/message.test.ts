@@ -120,15 +120,6 @@ describe('the message tool', () => {
     expect(chatOf(world)).toEqual(['No.']);
   });
 
-  test('shows no button that would run a command', async () => {
-    await using world = await startWorld();
-    world.model.reply(message({ text: 'Well?', buttons: ['Yes', '/pair ABCD1234'] }), 'No.');
-    world.telegram.userSays(OWNER, 'go');
-    await said(world, 'No.');
-    expect(lastResult(world)).toContain('would be a command');
-    expect(chatOf(world)).toEqual(['No.']);
-  });
-
   test('refuses a label that no platform takes', async () => {
     await using world = await startWorld();
     world.model.reply(message({ text: 'Which?', buttons: ['ä'.repeat(31)] }), 'Well.');

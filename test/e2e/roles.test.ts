@@ -40,13 +40,18 @@ const COMMANDS: Readonly<Record<string, Role>> = {
 
 /** The least role for each tool; guests have those that `tools.guest` names, and none that only the owner has. */
 const TOOLS: Readonly<Record<string, Role>> = {
+  apply_patch: 'trusted',
   ask_user: 'trusted',
+  batch: 'trusted',
   edit_file: 'trusted',
   exec: 'owner',
+  glob: 'trusted',
+  grep: 'trusted',
   list_dir: 'trusted',
   memory_search: 'trusted',
   memory_write: 'owner',
   message: 'trusted',
+  process: 'owner',
   read_file: 'trusted',
   skill: 'trusted',
   tape: 'trusted',

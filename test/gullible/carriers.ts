@@ -142,6 +142,13 @@ export const CARRIERS: readonly Carrier[] = [
     },
   },
   {
+    name: 'a picture that was downloaded',
+    plant: async (stage, text) => {
+      await download(stage, 'recipe.png', pictureOf(text));
+      return wish({ name: 'read_file', arguments: { path: 'downloads/recipe.png' } });
+    },
+  },
+  {
     name: 'a picture that the owner sends',
     plant: async ({ world: { telegram } }, text) => {
       const picture = pictureOf(text);

@@ -1,4 +1,5 @@
 import type { Session } from '../../session/session.ts';
+import { BATCH } from '../../tools/batch.ts';
 import { FILE_TOOLS } from '../../tools/file-access.ts';
 import type { RestoredFile } from '../../tools/restore-files.ts';
 import { callTitle } from '../../tools/result.ts';
@@ -66,7 +67,8 @@ function nothingLeft({ boundary }: NoExchange): string {
 function lastingCalls(entries: Session['window'], turn: string, ports: UndoPorts): readonly string[] {
   return startedCalls(entries, turn).flatMap(({ call, intended }) => {
     const tool = ports.tool(call.name);
-    const lasts = tool === undefined ? intended : tool.effect !== 'none' && !FILE_TOOLS.has(tool.name);
+    const lasts =
+      tool === undefined || tool.name === BATCH ? intended : tool.effect !== 'none' && !FILE_TOOLS.has(tool.name);
     return lasts ? [`- ${code(callTitle(call))}`] : [];
   });
 }

@@ -63,7 +63,7 @@ exec "$@"`;
 
 /** Said when something outlived the command; in here it is printed last, in brackets. */
 export const LEFTOVER_NOTE =
-  'Something it started still ran in the background and was stopped; commands can not leave anything running.';
+  'Something it started still ran in the background and was stopped; only a command with background: true goes on.';
 
 /**
  * What is still running when the command has ended gets 150 ms to end by itself (the last words of a pipe), then ends

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { mayJoin } from '../../src/agent/joining.ts';
+import { UNIFIED_SESSION } from '../../src/agent/unified.ts';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import { inboundMessage } from '../support/inbound.ts';
+
+const joins = (message: Partial<InboundMessage>, first: Partial<InboundMessage> = {}): boolean =>
+  mayJoin(inboundMessage(first), inboundMessage(message));
+
+test('a person’s words join a turn of the same chat', () => {
+  expect(joins({})).toBe(true);
+});
+
+test.each<[string, Partial<InboundMessage>]>([
+  ['another chat', { chatId: '2' }],
+  ['another thread', { threadId: '9' }],
+  ['another channel', { channel: 'terminal' }],
+  ['another bot', { account: 'other' }],
+  ['another model', { metadata: { model: 'a/b' } }],
+  ['a job', { origin: 'cron' }],
+  ['a webhook', { origin: 'hook' }],
+  ['a command', { text: '/new' }],
+])('what comes from or for %s does not', (_, message) => {
+  expect(joins(message)).toBe(false);
+});
+
+test.each([
+  ['owner', 'owner', true],
+  ['owner', 'trusted', false],
+  ['owner', 'guest', false],
+  ['trusted', 'owner', true],
+  ['trusted', 'guest', false],
+  ['guest', 'owner', true],
+] as const)('words join the turn of a %s from a %s: %s', (first, role, expected) => {
+  expect(joins({ role }, { role: first })).toBe(expected);
+});
+
+test('in a session that is one for all chats the chat does not matter, the role does', () => {
+  const first = { sessionKey: UNIFIED_SESSION };
+  expect(joins({ chatId: '2' }, first)).toBe(true);
+  expect(joins({ chatId: '2', role: 'guest' }, first)).toBe(false);
+});
