@@ -268,13 +268,11 @@ export class ProcessDesk implements AsyncDisposable {
 
   /** Nobody has to be told of it any more. */
   async #forget(id: string): Promise<void> {
-    await this.#records
-      .remove(id)
-      .catch((error: unknown) =>
-        this.#options.log.warn('a record of a background command could not be removed', {
-          reason: errorMessage(error),
-        }),
-      );
+    await this.#records.remove(id).catch((error: unknown) =>
+      this.#options.log.warn('a record of a background command could not be removed', {
+        reason: errorMessage(error),
+      }),
+    );
   }
 
   #dropOldest(): void {
