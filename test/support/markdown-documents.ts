@@ -60,7 +60,7 @@ const inline = fc.letrec<{ piece: string; line: string }>((tie) => ({
 const indent = (by: string) => (text: string) => by + text.replaceAll('\n', `\n${' '.repeat(by.length)}`);
 
 /** Documents of everything that Markdown has, well formed or nearly so. */
-export const anyDocument: fc.Arbitrary<string> = fc.letrec<{ block: string; blocks: string }>((tie) => ({
+const anyDocument: fc.Arbitrary<string> = fc.letrec<{ block: string; blocks: string }>((tie) => ({
   block: fc.oneof(
     { depthSize: 'xsmall', withCrossShrink: true },
     inline,
