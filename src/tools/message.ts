@@ -26,9 +26,9 @@ const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
   text: z.string().trim().min(1).max(LONGEST).describe('Markdown'),
-  chat: z.string().trim().min(1).optional().describe('Another chat: channel:chat[:thread]'),
-  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files to send'),
-  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Their words are said when pressed'),
+  chat: z.string().trim().min(1).optional().describe('Another: channel:chat[:thread]'),
+  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files'),
+  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Said when pressed'),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -36,7 +36,7 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
-    description: 'Send a message now, or to another chat. Your last text is sent by itself: do not repeat it here.',
+    description: 'Send a message now, or to another chat. Your last text is sent by itself.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
