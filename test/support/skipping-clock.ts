@@ -1,0 +1,55 @@
+import { systemClock, type Clock } from '../../src/util/clock.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+  readonly options: { keepAlive?: boolean };
+  running: Disposable;
+}
+
+/** Time that passes as it does, and can be skipped: whatever falls due in between comes at once, in its order. */
+export class SkippingClock implements Clock {
+  #skipped = 0;
+  readonly #timers = new Set<Timer>();
+
+  now(): number {
+    return systemClock.now() + this.#skipped;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic() + this.#skipped;
+  }
+
+  timer(ms: number, callback: () => void, options: { keepAlive?: boolean } = {}): Disposable {
+    const timer: Timer = { at: this.monotonic() + ms, callback, options, running: { [Symbol.dispose]: () => {} } };
+    this.#timers.add(timer);
+    this.#arm(timer);
+    return {
+      [Symbol.dispose]: () => {
+        timer.running[Symbol.dispose]();
+        this.#timers.delete(timer);
+      },
+    };
+  }
+
+  skip(ms: number): void {
+    this.#skipped += ms;
+    const due = [...this.#timers].toSorted((a, b) => a.at - b.at);
+    for (const timer of due) {
+      timer.running[Symbol.dispose]();
+      this.#arm(timer);
+    }
+  }
+
+  #arm(timer: Timer): void {
+    const left = Math.max(0, timer.at - this.monotonic());
+    timer.running = systemClock.timer(
+      left,
+      () => {
+        this.#timers.delete(timer);
+        timer.callback();
+      },
+      timer.options,
+    );
+  }
+}
