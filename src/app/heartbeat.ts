@@ -56,8 +56,7 @@ export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatRoo
     calls: new OwnCalls({ budget, prepare: (name) => bounds.warm(name), source: 'heartbeat' }),
     choices: new ToolChoices(),
     clock,
-    model: () =>
-      withoutSecrets(models.resolve(config.heartbeat.model ?? journal.settings.model('heartbeat')), redact),
+    model: () => withoutSecrets(models.resolve(config.heartbeat.model ?? journal.settings.model('heartbeat')), redact),
   };
   const { judge } = heartbeatQuestions({ ...common, signal: closing });
   const { look } = heartbeatQuestions({ ...common, signal: AbortSignal.any([closing, ending.signal]) });

@@ -11,11 +11,11 @@ export function whySteps(journal: Pick<Journal, 'heartbeats' | 'cron'>, count: n
 }
 
 function fromLook({ at, action, reason, turn, told, verdict }: Look): OwnStep {
-  if (action !== 'run') return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
+  if (action !== 'run')
+    return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
   const what = `heartbeat: ${reason}`;
-  if (turn === 'waiting' || turn === 'running' || turn === 'stopped') return { at, what, outcome: turn, reason: null };
   if (told !== null) return { at, what, outcome: told ? 'told' : 'silent', reason: verdict };
-  return { at, what, outcome: turn === 'failed' ? 'failed' : 'running', reason: null };
+  return { at, what, outcome: turn ?? 'waiting', reason: null };
 }
 
 function fromRun({ job, at, execution, delivery, reason, count }: CronRun): OwnStep {

@@ -10,10 +10,16 @@ interface Timer {
 /** Time that passes as it does, and can be skipped: whatever falls due in between comes at once, in its order. */
 export class SkippingClock implements Clock {
   #skipped = 0;
+  readonly #ahead: number;
   readonly #timers = new Set<Timer>();
 
+  /** `start`: what its wall shows at first, ms since 1970. @default what the machine's shows */
+  constructor(start = systemClock.now()) {
+    this.#ahead = start - systemClock.now();
+  }
+
   now(): number {
-    return systemClock.now() + this.#skipped;
+    return systemClock.now() + this.#ahead + this.#skipped;
   }
 
   monotonic(): number {
