@@ -2,6 +2,7 @@ import type { PromptReport } from '../agent/commands/context.ts';
 import type { ContextWindow } from '../agent/context-window.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/system-prompt.ts';
 import type { ChosenModel } from '../agent/turn-context.ts';
+import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
 import { UNIFIED_SESSION } from '../agent/unified.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import { howItShows } from '../channels/registry.ts';
@@ -56,12 +57,15 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
     return clean;
   };
   const audience = (target: InboundMessage, role: Role): Audience => ({
-    light: target.origin === 'heartbeat',
+    light: target.origin === 'heartbeat' || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
   });
-  const tools: Prompts['tools'] = (target, role) =>
-    registry.specs(target.chatType === 'group' ? strongestRole(config.channels[target.channel]) : role);
+  const tools: Prompts['tools'] = (target, role) => {
+    const task = subagentOf(target);
+    if (task !== null) return registry.specs(role).filter(({ name }) => withheldFrom(task, name) === null);
+    return registry.specs(target.chatType === 'group' ? strongestRole(config.channels[target.channel]) : role);
+  };
   return {
     tools,
     of: (target, role) => read(audience(target, role)),
