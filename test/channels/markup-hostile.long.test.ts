@@ -1,3 +1,3 @@
 import { testHostileMarkup } from '../support/markup-hostile-suite.ts';
 
-testHostileMarkup(1);
+testHostileMarkup({ scale: 1, answerMs: 2 });

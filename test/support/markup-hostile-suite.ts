@@ -18,14 +18,14 @@ function fastest(attempts: number, work: () => void, enough: number): number {
   return best;
 }
 
-/** Tests of every platform's markup with texts that are meant to break it. */
-export function testHostileMarkup(scale: number): void {
+/** Tests of every platform's markup with texts that are meant to break it; `answerMs` is a limit for a usual answer. */
+export function testHostileMarkup({ scale, answerMs }: { scale: number; answerMs: number }): void {
   const hostile = hostileDocuments(scale);
 
   describe.each(platforms)('what is meant to break $name', (platform) => {
     test.each(hostile)('%s: legal, and rendered within a second', (_, text) => {
       expect(fastest(4, () => void platform.markup.render(text), 1_000)).toBeLessThan(1_000);
-      if (text.length < MOST_READ) expect(faultsOf(text, platform)).toEqual([]);
+      if (text.length <= MOST_READ) expect(faultsOf(text, platform)).toEqual([]);
       else {
         const readings = platform.markup.render(text).map((part) => platform.read(part));
         expect(readings.flatMap(({ problems }) => problems)).toEqual([]);
@@ -44,7 +44,7 @@ export function testHostileMarkup(scale: number): void {
       }
     });
 
-    test('an answer of 2,000 characters is rendered within two milliseconds', () => {
+    test(`an answer of 2,000 characters is rendered within ${answerMs} ms`, () => {
       const answer = `# Plan
 
 Here is **what I found** about \`foo_bar\` and [the docs](https://example.org/a_b):
@@ -73,7 +73,7 @@ And a closing paragraph with some words in it that go on for a while, as answers
         for (let round = 0; round < 5; round += 1) platform.markup.render(answer);
       };
       for (let round = 0; round < 20; round += 1) once();
-      expect(fastest(100, once, 10) / 5).toBeLessThan(2);
+      expect(fastest(100, once, 10) / 5).toBeLessThan(answerMs);
     });
   });
 
