@@ -44,7 +44,7 @@ export interface Spender {
   /** The turn's own, as far as the tape has them. */
   readonly entries: readonly TapeEntry[];
   /** Set for a call in no turn: what it is for. It is self-started unless it has messages. */
-  readonly source?: 'memory';
+  readonly source?: 'memory' | 'heartbeat';
 }
 
 interface Rule {
@@ -122,7 +122,7 @@ export class Budget {
     const since = startOfDay(clock.now(), timezone);
     add('turnUsd', 'turn', () => this.spent(spender).costUsd);
     add('turnTokens', 'turn', () => tokensOf(this.spent(spender)));
-    if (origin === 'cron') add('jobTokens', 'turn', () => tokensOf(this.spent(spender)));
+    if (origin === 'cron' || origin === 'heartbeat') add('jobTokens', 'turn', () => tokensOf(this.spent(spender)));
     if (isSelfStarted(spender)) {
       add('selfDayTokens', 'day', () => SELF_SOURCES.reduce((n, name) => n + tokensOf(ledger.day(since).of(name)), 0));
     }

@@ -19,6 +19,8 @@ export interface PromptParts {
   /** How the channel shows text, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
   readonly files: readonly BootstrapFile[];
+  /** Each file in brief. @default false */
+  readonly light?: boolean;
   /** MEMORY.md; null where it must not be seen. */
   readonly memory: string | null;
   /** Full text of the skills that are always active; null: none. */
@@ -46,6 +48,7 @@ export function bootstrapFiles({ ownersDirectChat }: { readonly ownersDirectChat
 
 /** Characters. */
 const FILE_CAP = 20_000;
+const LIGHT_FILE_CAP = 2_000;
 const FILES_CAP = 60_000;
 const MEMORY_CAP = 20_000;
 
@@ -56,7 +59,7 @@ const MEMORY_CAP = 20_000;
 export function buildSystemPrompt(parts: PromptParts): readonly PromptLayer[] {
   const layers: PromptLayer[] = [
     { name: 'identity', text: identity(parts.host, parts.shows) },
-    { name: 'files', text: bootstrap(parts.files) },
+    { name: 'files', text: bootstrap(parts.files, parts.light === true ? LIGHT_FILE_CAP : FILE_CAP) },
     { name: 'memory', text: memory(parts.memory ?? '') },
     { name: 'active skills', text: parts.activeSkills === null ? '' : `# Active Skills\n\n${parts.activeSkills}` },
     { name: 'skills', text: parts.skillsIndex === null ? '' : skills(parts.skillsIndex) },
@@ -77,13 +80,13 @@ Your workspace is ${workspace}; relative paths start there.
 - Long results come in pages: call again with the offset they name.${shows === null ? '' : `\n- ${shows}`}`;
 }
 
-function bootstrap(files: readonly BootstrapFile[]): string {
+function bootstrap(files: readonly BootstrapFile[], cap: number): string {
   let left = FILES_CAP;
   const shown: string[] = [];
   for (const { name, text } of files) {
     const trimmed = text.trim();
     if (trimmed === '') continue;
-    const limit = Math.min(FILE_CAP, left);
+    const limit = Math.min(cap, left);
     left -= Math.min(trimmed.length, limit);
     shown.push(`## ${name}\n\n${cut(trimmed, limit, name)}`);
   }

@@ -5,6 +5,7 @@ import type { ToolContext } from '../tools/tool.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
+import { givenTaint } from './given-taint.ts';
 import { givenTexts } from './given-texts.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { chatOf, outboundTo } from './outgoing.ts';
@@ -56,6 +57,7 @@ async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, role, holdsMemory } = turn;
   const { turnId, messages } = facts;
   const users = await userEntries(turn, messages, ports);
+  const taint = givenTaint(messages);
   await session.append([
     {
       kind: 'turn-start',
@@ -63,7 +65,8 @@ async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
       sources: messages.map((message) => message.id),
       role,
       origin: messages[0]?.origin ?? 'system',
-      ...(holdsMemory ? { private: true } : {}),
+      ...(holdsMemory || taint.private ? { private: true } : {}),
+      ...(taint.untrusted ? { untrusted: true } : {}),
     },
     ...users,
   ]);

@@ -26,6 +26,7 @@ import { createBackground } from './background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
+import { createHeartbeat, type HeartbeatRoom } from './heartbeat.ts';
 import { createMcp, type Mcp } from './mcp.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
@@ -61,6 +62,7 @@ export interface Agent {
   readonly archiving: Archiving;
   readonly mcp: Mcp;
   readonly automation: Automation;
+  readonly heartbeat: HeartbeatRoom;
   /** Commands that run beside the turns. */
   readonly background: ProcessDesk;
   /** Loads what the first turn needs. */
@@ -142,6 +144,16 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
   const automation = createAutomation(base, { stores, bus });
   for (const tool of automation.tools) registry.register(tool);
+  const heartbeat = createHeartbeat(base, {
+    stores,
+    bus,
+    models,
+    bounds,
+    budget,
+    channels: () => Object.keys(manager.health()).filter((name) => isOpen(name)),
+    zone: automation.zone,
+    closing: parts.closing,
+  });
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -178,7 +190,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     },
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
-    holdBack: (facts, end) => automation.holdBack(facts, end),
+    holdBack: (facts, end) =>
+      (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
     bursts: {
@@ -199,7 +212,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       memory: commands,
       cron: automation.command,
       status: (sessionKey) =>
-        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox, mcp }),
+        statusOf(base, sessionKey, {
+          journal,
+          manager,
+          prompt,
+          runningTurns: () => loop.running,
+          sandbox,
+          mcp,
+          heartbeat: heartbeat.state,
+        }),
       restart: parts.restart,
     }),
   };
@@ -223,6 +244,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     archiving,
     mcp,
     automation,
+    heartbeat,
     background,
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),

@@ -56,6 +56,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
     return clean;
   };
   const audience = (target: InboundMessage, role: Role): Audience => ({
+    light: target.origin === 'heartbeat',
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
   });

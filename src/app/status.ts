@@ -14,6 +14,7 @@ export interface StatusParts {
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
   readonly mcp: Pick<Mcp, 'troubles'>;
+  readonly heartbeat: () => string | null;
 }
 
 async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<string> {
@@ -41,6 +42,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     waitingReplies: Object.values(journal.outbox.counts()).reduce((sum, count) => sum + count, 0),
     hereToday: day.ofSession(sessionKey),
     today: day.total,
+    heartbeat: parts.heartbeat(),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
     warnings: [...warnings, ...parts.mcp.troubles()],

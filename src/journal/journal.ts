@@ -68,7 +68,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     allowances: new Allowances(shared),
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
-    heartbeats: new Heartbeats(shared),
+    heartbeats: new Heartbeats({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

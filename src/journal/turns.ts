@@ -103,6 +103,17 @@ export class Turns {
     return this.#ports.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
   }
 
+  /** Whether one of these sessions works, or has messages that wait. */
+  isBusy(sessions: readonly string[]): boolean {
+    const { db } = this.#ports;
+    return sessions.some(
+      (session) =>
+        db.get("SELECT 1 FROM turns WHERE session = ? AND state IN ('running', 'stopping') LIMIT 1", session) !==
+          undefined ||
+        db.get("SELECT 1 FROM inbound WHERE session = ? AND state = 'accepted' LIMIT 1", session) !== undefined,
+    );
+  }
+
   /** The newest turn of a session that ran no command. */
   last(session: string): ClosedTurn | undefined {
     const row = this.#ports.db.get(

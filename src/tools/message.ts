@@ -44,6 +44,9 @@ export function messageTool(options: MessageOptions): Tool {
       if (isElsewhere(chat, context) && !atLeast(context.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
       }
+      if (context.origin === 'heartbeat' && !isElsewhere(chat, context)) {
+        return { decision: 'deny', reason: 'Your last text is judged and sent by itself.' };
+      }
       for (const path of media) {
         const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };
         if (decision !== 'allow') return { decision: 'deny', reason: `${path} is not sent: ${reason}` };

@@ -30,6 +30,8 @@ export interface StatusReport {
   readonly today: UsageSum;
   /** How commands are enclosed. */
   readonly sandbox: string;
+  /** How the looking after open tasks stands; null: there is none. */
+  readonly heartbeat: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

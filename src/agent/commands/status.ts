@@ -26,6 +26,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
         `Everywhere today: ${usageOf(status.today)}`,
         `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
+        ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
         ),
