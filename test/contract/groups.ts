@@ -1,12 +1,5 @@
 import { expect } from 'vitest';
 import { behaviour, type Behaviour } from './behaviour.ts';
-import type { Chat, Stage } from './stage.ts';
-
-function openGroup(stage: Stage): Chat {
-  const { openGroup: place } = stage;
-  if (place === undefined) throw new Error('the stage has no open group');
-  return stage.chatIn(place, stage.friend(), 'open');
-}
 
 export const groupBehaviours: readonly Behaviour[] = [
   behaviour('is answered where it mentions the assistant, and nowhere else', ['groups'], async (stage) => {
@@ -92,13 +85,12 @@ export const groupBehaviours: readonly Behaviour[] = [
     'that is open gets an answer without a mention, or silence where the model chooses it',
     ['groups', 'instances'],
     async (stage) => {
-      const group = openGroup(stage);
+      const group = stage.openGroup();
       const guest = group.bot.person('Anybody');
-      group.scripted('Good morning.', ({ view }) =>
-        view.toolResults.length === 0
-          ? { text: '', calls: [{ name: 'message', arguments: { silent: 'small talk' } }] }
-          : '',
-      );
+      group.scripted('Good morning.', {
+        text: 'Let me see.',
+        calls: [{ name: 'stay_silent', arguments: { reason: 'small talk' } }],
+      });
       await group.asks('good morning all', { by: guest, mention: false });
       expect(group.texts).toEqual(['Good morning.']);
       expect(group.heard).toContain('(guest)');
@@ -106,6 +98,17 @@ export const groupBehaviours: readonly Behaviour[] = [
       await group.sees(() => group.asked.length >= 2, 'a second turn');
       await stage.settled('open');
       expect(group.texts).toEqual(['Good morning.']);
+    },
+  ),
+
+  behaviour(
+    'that is open answers whoever means the assistant, whatever the model chooses',
+    ['groups', 'instances'],
+    async (stage) => {
+      const group = stage.openGroup();
+      group.scripted({ calls: [{ name: 'stay_silent', arguments: { reason: 'no' } }] }, 'Well.');
+      await group.asks('say something');
+      expect(group.texts).toEqual(['Well.']);
     },
   ),
 

@@ -17,7 +17,7 @@ export type BotName = 'main' | 'open' | 'closed' | 'broken';
 export type Scripted = Step | ((request: ModelApiRequest) => Step | Promise<Step>);
 
 const OWNERS = 12;
-const FRIENDS = 60;
+const FRIENDS = 250;
 
 /** A running assistant with its bots on one platform, a model that every behaviour scripts for its own chats, and people. */
 export class Stage implements AsyncDisposable {
@@ -25,8 +25,8 @@ export class Stage implements AsyncDisposable {
   readonly model: FakeModel;
   /** The bot that is heard by accident, where there is one: `groups.allowBots` names it. */
   readonly knownBot: Person | undefined;
-  /** The only group that the bot `open` takes part in. */
-  readonly openGroup: Place | undefined;
+  /** The only groups that the bot `open` takes part in. */
+  readonly #openGroups: Place[];
   readonly home: string;
   readonly #bots: ReadonlyMap<BotName, BotBench>;
   readonly #owners: Person[];
@@ -44,14 +44,14 @@ export class Stage implements AsyncDisposable {
     owners: Person[];
     friends: Person[];
     knownBot: Person | undefined;
-    openGroup: Place | undefined;
+    openGroups: Place[];
     owned: AsyncDisposable;
   }) {
     this.platform = facts.platform;
     this.model = facts.model;
     this.home = facts.home;
     this.knownBot = facts.knownBot;
-    this.openGroup = facts.openGroup;
+    this.#openGroups = facts.openGroups;
     this.#bots = facts.bots;
     this.#owners = facts.owners;
     this.#friends = facts.friends;
@@ -76,12 +76,12 @@ export class Stage implements AsyncDisposable {
     const owners = people(OWNERS, 'Owner');
     const friends = has('people') ? people(FRIENDS, 'Friend') : [];
     const knownBot = has('bots') ? main.person('Helper', { isBot: true }) : undefined;
-    const openGroup = has('instances') && has('groups') ? botNamed(bots, 'open').group() : undefined;
+    const openGroups = has('instances') && has('groups') ? [1, 2, 3].map(() => botNamed(bots, 'open').group()) : [];
     const ids = (list: readonly Person[]): readonly string[] => list.map(({ id }) => id);
     const access = { allowFrom: ids([...owners, ...friends]), owners: ids(owners) };
     const groups = {
       main: { debounceMs: 0, allowBots: knownBot === undefined ? [] : [knownBot.id], botTurnsPerHour: 2 },
-      open: { debounceMs: 0, policy: 'open', allow: openGroup === undefined ? [] : [openGroup.chatId] },
+      open: { debounceMs: 0, policy: 'open', allow: openGroups.map(({ chatId }) => chatId) },
       closed: { debounceMs: 0, policy: 'off' },
       broken: {},
     };
@@ -108,7 +108,7 @@ export class Stage implements AsyncDisposable {
       owners,
       friends,
       knownBot,
-      openGroup,
+      openGroups,
       owned: stack.move(),
     });
     await stage.start();
@@ -143,6 +143,13 @@ export class Stage implements AsyncDisposable {
     const person = this.#friends.shift();
     if (person === undefined) throw new Error('the stage has no more people');
     return this.chatIn(this.bot(name).group(), person, name);
+  }
+
+  /** A group that nobody else uses and in which the bot `open` speaks by itself, and somebody in it who is listed. */
+  openGroup(): Chat {
+    const place = this.#openGroups.shift();
+    if (place === undefined) throw new Error('the stage has no more open groups');
+    return this.chatIn(place, this.friend(), 'open');
   }
 
   /** One more person who is listed. */
