@@ -8,7 +8,7 @@ type LiveEvent = DistributiveOmit<
   'channel' | 'chatId' | 'threadId' | 'sessionKey' | 'turnId' | 'sequence'
 >;
 
-/** Tells whoever watches a chat what its turn is doing; of one that started itself, which may say nothing, only its end. */
+/** Tells whoever watches a chat what its turn is doing; of one that may end without a word only its end. */
 export type Live = (event: LiveEvent) => void;
 
 /** Secrets are taken out of all that is shown; whoever tells of a text that still grows has taken them out of that. */
@@ -24,7 +24,8 @@ export function createLive(
     sessionKey: target.sessionKey,
     turnId,
   };
-  const isQuiet = target.origin === 'cron' || target.origin === 'heartbeat';
+  const isOverheard = target.origin === 'user' && !target.mentioned;
+  const isQuiet = isOverheard || target.origin === 'cron' || target.origin === 'heartbeat';
   return (event) => {
     if (isQuiet && event.type !== 'turn-end') return;
     sequence += 1;

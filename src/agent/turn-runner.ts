@@ -13,7 +13,7 @@ import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
 import type { RenderedPrompt } from './system-prompt.ts';
-import { textsOf } from './texts.ts';
+import { choseSilence, textsOf } from './texts.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
 import { TurnDeadline } from './turn-deadline.ts';
@@ -174,7 +174,9 @@ export class TurnRunner {
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
     await this.#ports.settled(facts.turnId);
-    const held = end.outcome !== 'stopped' && isSelfStarted(target) && (await this.#ports.holdBack(facts, end));
+    const held =
+      end.outcome !== 'stopped' &&
+      (isSelfStarted(target) ? await this.#ports.holdBack(facts, end) : choseSilence(entries));
     const isSilent = held || end.outcome === 'stopped';
     const says = isSilent ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
     const closed =

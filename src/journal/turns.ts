@@ -123,7 +123,7 @@ export class Turns {
     );
     if (row === undefined) return undefined;
     const id = row.text('id');
-    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.#messagesOf(id) };
+    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.messages(id) };
   }
 
   /** One more try after a crash; returns how many that makes. */
@@ -146,7 +146,7 @@ export class Turns {
       state: row.text('state') === 'stopping' ? 'stopping' : 'running',
       attempts: row.number('attempts'),
       isCommand: row.textOrNull('outcome') === 'command',
-      messages: this.#messagesOf(row.text('id')),
+      messages: this.messages(row.text('id')),
     }));
   }
 
@@ -210,7 +210,8 @@ export class Turns {
     );
   }
 
-  #messagesOf(turnId: string): readonly InboundMessage[] {
+  /** What it answers, in the order of arrival, with what joined it. */
+  messages(turnId: string): readonly InboundMessage[] {
     return this.#ports.db
       .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
       .map((row) => parseInbound(row.text('payload')));
