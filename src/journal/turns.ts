@@ -1,6 +1,6 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
 import { cancelQuestions } from './approvals.ts';
-import { takePreview } from './previews.ts';
+import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 import { dropOlder, endTurns, type Ended } from './stop.ts';
@@ -192,7 +192,11 @@ export class Turns {
     db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
     cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of says) outbox.insert(draft);
-    takePreview(this.#ports, turnId, says[0]?.message);
+    takePreviews(
+      this.#ports,
+      turnId,
+      says.map(({ message }) => message),
+    );
     return true;
   }
 
