@@ -10,7 +10,7 @@ type LiveEvent = DistributiveOmit<
   'channel' | 'chatId' | 'threadId' | 'sessionKey' | 'turnId' | 'sequence'
 >;
 
-/** Tells whoever watches a chat what its turn is doing; of one that started itself, which may say nothing, only its end. */
+/** Tells whoever watches a chat what its turn is doing; of one that may end without a word only its end. */
 export type Live = (event: LiveEvent) => void;
 
 /** Secrets are taken out of all that is shown; whoever tells of a text that still grows has taken them out of that. */
@@ -26,7 +26,8 @@ export function createLive(
     sessionKey: target.sessionKey,
     turnId,
   };
-  const isQuiet = isSelfStarted(target) || subagentOf(target) !== null;
+  const isOverheard = target.origin === 'user' && !target.mentioned;
+  const isQuiet = isOverheard || isSelfStarted(target) || subagentOf(target) !== null;
   return (event) => {
     if (isQuiet && event.type !== 'turn-end') return;
     sequence += 1;

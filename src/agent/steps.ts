@@ -2,6 +2,7 @@ import type { EntryOf, TapeEntry } from '../session/entry.ts';
 import type { ToolCallPart } from '../providers/provider.ts';
 import { lastWord, type LastWord } from './last-word.ts';
 import { endlessLoop } from './loop-guard.ts';
+import { choseSilence } from './texts.ts';
 
 /** A call of the model that has no result on the tape. */
 export interface PendingCall {
@@ -33,6 +34,7 @@ export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.P
   const calls = pendingCalls(entries);
   if (calls.length > 0) return { type: 'run-calls', calls };
   if (last.role === 'assistant') return lastWord(entries, maxIterations);
+  if (choseSilence(entries)) return { type: 'finish', outcome: 'answered', answer: '' };
   const circles = last.role === 'tool' ? endlessLoop(entries) : null;
   return circles === null ? { type: 'ask-model' } : { type: 'finish', outcome: 'failed', answer: circles };
 }

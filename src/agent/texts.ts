@@ -1,4 +1,5 @@
 import type { TapeEntry } from '../session/entry.ts';
+import { STAY_SILENT } from '../tools/stay-silent.ts';
 
 /** Texts between tool calls that are long enough to be worth sending by themselves. */
 const PART_MIN = 300;
@@ -30,6 +31,13 @@ export function unfinishedText(entries: readonly TapeEntry[]): string {
     if (entry.role === 'user' && entry.sources.length > 0) text = '';
   }
   return text;
+}
+
+/** The turn ended itself without a word: a decision of the model's, which the tape shows with its reason. */
+export function choseSilence(entries: readonly TapeEntry[]): boolean {
+  return entries.some(
+    (entry) => entry.kind === 'message' && entry.role === 'tool' && entry.name === STAY_SILENT && !entry.isError,
+  );
 }
 
 type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;

@@ -13,10 +13,10 @@ import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
 import type { RenderedPrompt } from './system-prompt.ts';
-import { textsOf } from './texts.ts';
 import { SUBAGENT_MS, TIMED_OUT } from './subagents/outcome.ts';
 import { subagentOf } from './subagents/task.ts';
 import { bringsBack, mergeWaited, prepareTurn, type SubagentTurnPorts } from './subagents/turns.ts';
+import { choseSilence, textsOf } from './texts.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
 import { TurnDeadline } from './turn-deadline.ts';
@@ -185,7 +185,9 @@ export class TurnRunner {
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
     await this.#ports.settled(facts.turnId);
-    const held = end.outcome !== 'stopped' && isSelfStarted(target) && (await this.#ports.holdBack(facts, end));
+    const held =
+      end.outcome !== 'stopped' &&
+      (isSelfStarted(target) ? await this.#ports.holdBack(facts, end) : choseSilence(entries));
     const isSubagent = subagentOf(target) !== null;
     const isSilent = held || isSubagent || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports.subagents);

@@ -19,6 +19,7 @@ import { askUserTool } from '../tools/ask-user.ts';
 import { messageTool } from '../tools/message.ts';
 import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
+import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
@@ -140,6 +141,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       publish: (message) => bus.publishOutbound(message),
       clock,
     }),
+  );
+  registry.register(
+    staySilentTool({ isMeant: (turnId) => journal.turns.messages(turnId).some(({ mentioned }) => mentioned) }),
   );
   registry.register(tapeTool(tape));
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));

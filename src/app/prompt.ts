@@ -13,6 +13,7 @@ import type { ToolSpec } from '../providers/provider.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
+import { STAY_SILENT } from '../tools/stay-silent.ts';
 import { skillLayers } from './skills.ts';
 
 /** The channel of whoever sits at the machine. */
@@ -61,10 +62,17 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
   });
+  const directTools = (role: Role): readonly ToolSpec[] =>
+    registry.specs(role).filter(({ name }) => name !== STAY_SILENT);
+  const groupTools = (channel: string): readonly ToolSpec[] => {
+    const settings = config.channels[channel];
+    const specs = registry.specs(strongestRole(settings));
+    return settings?.groups.policy === 'open' ? specs : specs.filter(({ name }) => name !== STAY_SILENT);
+  };
   const tools: Prompts['tools'] = (target, role) => {
     const task = subagentOf(target);
-    if (task !== null) return registry.specs(role).filter(({ name }) => withheldFrom(task, name) === null);
-    return registry.specs(target.chatType === 'group' ? strongestRole(config.channels[target.channel]) : role);
+    if (task !== null) return directTools(role).filter(({ name }) => withheldFrom(task, name) === null);
+    return target.chatType === 'group' ? groupTools(target.channel) : directTools(role);
   };
   return {
     tools,
@@ -83,7 +91,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
           : await read(audience(target, role));
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
-      const shown = target === undefined ? registry.specs(role) : tools(target, role);
+      const shown = target === undefined ? directTools(role) : tools(target, role);
       return {
         session: sessionKey,
         model: `${chosen.providerName}/${chosen.model}`,

@@ -8,6 +8,7 @@ import type { ProcessDesk } from '../tools/background/desk.ts';
 import { batchTool } from '../tools/batch.ts';
 import { withFolders } from '../tools/file-taint.ts';
 import { ToolRegistry } from '../tools/registry.ts';
+import { STAY_SILENT } from '../tools/stay-silent.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
@@ -37,7 +38,8 @@ export function createTools(
     output: string,
   ): Promise<string> => spill.put(sessionKey, callId, output);
   const registry = new ToolRegistry({
-    policy: tools,
+    // Whom a channel hears may be met with silence.
+    policy: { ...tools, allow: [...tools.allow, STAY_SILENT], guest: [...tools.guest, STAY_SILENT] },
     clock,
     redact,
     maxOutput,

@@ -1,7 +1,7 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
 import { cancelQuestions } from './approvals.ts';
-import { takePreview } from './previews.ts';
 import type { Inbox } from './inbox.ts';
+import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 import { dropOlder, dropTasks, endTurns, type Ended } from './stop.ts';
@@ -135,7 +135,7 @@ export class Turns {
     );
     if (row === undefined) return undefined;
     const id = row.text('id');
-    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.#messagesOf(id) };
+    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.messages(id) };
   }
 
   /** One more try after a crash; returns how many that makes. */
@@ -158,7 +158,7 @@ export class Turns {
       state: row.text('state') === 'stopping' ? 'stopping' : 'running',
       attempts: row.number('attempts'),
       isCommand: row.textOrNull('outcome') === 'command',
-      messages: this.#messagesOf(row.text('id')),
+      messages: this.messages(row.text('id')),
     }));
   }
 
@@ -211,7 +211,11 @@ export class Turns {
     cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of says) outbox.insert(draft);
     for (const message of hears) inbox.insertOwn(message);
-    takePreview(this.#ports, turnId, says[0]?.message);
+    takePreviews(
+      this.#ports,
+      turnId,
+      says.map(({ message }) => message),
+    );
     return true;
   }
 
@@ -230,7 +234,8 @@ export class Turns {
     );
   }
 
-  #messagesOf(turnId: string): readonly InboundMessage[] {
+  /** What it answers, in the order of arrival, with what joined it. */
+  messages(turnId: string): readonly InboundMessage[] {
     return this.#ports.db
       .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
       .map((row) => parseInbound(row.text('payload')));

@@ -22,23 +22,23 @@ const LONGEST_TASK = 20_000;
 const LONGEST_LABEL = 60;
 
 const parameters = z.object({
-  task: z.string().trim().min(1).max(LONGEST_TASK).describe('all it has to know'),
-  label: z.string().optional(),
-  wait: z.boolean().optional(),
+  task: z.string().trim().min(1).max(LONGEST_TASK).describe('All it needs'),
+  label: z.string().optional().describe('Name'),
+  wait: z.boolean().optional().describe('For the result'),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })
     .optional()
-    .describe('temp; inherit: knows this talk; or a name that lasts'),
-  tools: z.array(z.string()).max(100).optional().describe('only these'),
-  model: z.string().optional().describe('provider/model'),
+    .describe('temp, inherit: knows this talk, or a lasting name'),
+  tools: z.array(z.string()).max(100).optional().describe('Only'),
+  model: z.string().optional().describe('Its'),
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
 export function spawnTool(desk: SpawnDesk): Tool {
   return defineTool({
     name: 'spawn',
-    description: 'Give a task to a subagent. The result comes later as a message; with wait at once.',
+    description: 'Give a subagent a task; its result comes as a message.',
     parameters,
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.

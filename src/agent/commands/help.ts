@@ -15,6 +15,5 @@ export const helpCommand = ({ commands }: HelpPorts): Command => ({
     [
       'Write what you want, in your own words. I can also take these commands:',
       ...commands(message.role).map(({ name, description }) => `- /${name}: ${description}`),
-      '- /stop: stop what is running here and drop what waits',
     ].join('\n'),
 });

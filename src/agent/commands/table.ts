@@ -12,7 +12,7 @@ export type FoundCommand =
   | { readonly type: 'refused'; readonly reason: string };
 
 export interface CommandTableOptions {
-  /** In the order in which /help shows them. /stop is not among them: it acts where messages are accepted. */
+  /** In the order in which /help shows them. */
   readonly commands: readonly Command[];
   /** The command that runs a tool directly, for `,name`. */
   readonly comma?: (name: string) => Command;
@@ -20,7 +20,7 @@ export interface CommandTableOptions {
   readonly skills?: () => Promise<ReadonlySet<string>>;
 }
 
-/** Every chat command but /stop (journal/stop.ts). */
+/** Every chat command; some act where messages are accepted and are only listed here (answers.ts). */
 export class CommandTable {
   readonly #options: CommandTableOptions;
 
@@ -55,7 +55,7 @@ export class CommandTable {
     const name = parseCommand(message)?.name ?? '';
     const skills = (await this.#options.skills?.()) ?? new Set<string>();
     if (skills.has(name)) return null;
-    const guess = nearest(name, [...this.of(message.role).map((command) => command.name), 'stop', ...skills]);
+    const guess = nearest(name, [...this.of(message.role).map((command) => command.name), ...skills]);
     const hint = guess === undefined ? '' : ` Did you mean /${guess}?`;
     return { type: 'refused', reason: `There is no command /${name}.${hint} /help lists what there is.` };
   }

@@ -57,7 +57,7 @@ export function depthOf(message: InboundMessage): number {
 }
 
 /** Tools that speak to people, or make something that goes on by itself. */
-const WITHHELD: ReadonlySet<string> = new Set(['message', 'spawn', 'cron', 'ask_user']);
+const WITHHELD: ReadonlySet<string> = new Set(['message', 'spawn', 'cron', 'ask_user', 'stay_silent']);
 
 /** Why a subagent may not call a tool; null: its role decides. */
 export function withheldFrom(task: SubagentTask, tool: string): string | null {

@@ -175,4 +175,22 @@ export const MEMORY_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'storage/named-places.ts',
+    ['storage/untrusted-files.test.ts'],
+    [
+      {
+        name: 'places-walked',
+        holds: 'A command that walks through folders is known to come by files of strangers that it does not name.',
+        find: 'if (WALKS.test(command)) {',
+        replace: 'if (!WALKS) {',
+      },
+      {
+        name: 'places-descended',
+        holds: 'A pattern for names of folders is known to reach the files of strangers in them.',
+        find: 'DESCENDS.test(word) && holds(',
+        replace: 'DESCENDS.test(word) && !holds(',
+      },
+    ],
+  ),
 ];

@@ -1,0 +1,4 @@
+import { describeChannel } from './suite.ts';
+import { terminalBench } from './terminal-bench.ts';
+
+describeChannel(terminalBench);
