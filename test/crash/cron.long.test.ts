@@ -3,13 +3,13 @@ import { crashAroundDueTimes } from '../support/crash-cron.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
-test.each([1, 2])(
-  '105 kills around due times, part %i: nothing that was due comes twice, and nothing is forgotten',
+test.each([1, 2, 3, 4])(
+  '53 kills around due times, part %i: nothing that was due comes twice, and nothing is forgotten',
   async (part) => {
-    const report = await crashAroundDueTimes({ kills: 105, seed: seed + part });
+    const report = await crashAroundDueTimes({ kills: 53, seed: seed + part });
     console.log(`seed ${seed + part}: ${JSON.stringify(report)}`);
     expect(report).toMatchObject({ lost: [], doubled: [], unreported: 0, extraTicks: 0, open: 0 });
-    expect(report.ticks).toBeGreaterThan(5);
-    expect(report.inside).toBeGreaterThan(10);
+    expect(report.ticks).toBeGreaterThan(3);
+    expect(report.inside).toBeGreaterThan(5);
   },
 );
