@@ -56,6 +56,7 @@ const TOOLS: Readonly<Record<string, Role>> = {
   process: 'owner',
   read_file: 'trusted',
   skill: 'trusted',
+  spawn: 'owner',
   tape: 'trusted',
   web_fetch: 'guest',
   web_search: 'guest',
