@@ -44,6 +44,8 @@ export async function weather(options: StormOptions): Promise<StormReport> {
     }
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
+  const isHalfway = (): boolean => world.telegram.sentMessages.length >= (chats * messages) / 2;
+  await waitFor(isHalfway, { timeoutMs: 300_000, what: 'half of the answers' });
   storm.end();
   const began = performance.now();
   const plain = (id: number): readonly string[] => chatOf(world, id).map((text) => text.replace(/^↻ /u, ''));
