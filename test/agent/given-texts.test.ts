@@ -16,7 +16,13 @@ test.each([
 });
 
 describe('what another model wrote', () => {
-  const subagents = (id: string): EntryDraft => ({ ...turnStart(id), origin: 'subagent' });
+  const subagents = (turn: string): EntryDraft => ({
+    kind: 'turn-start',
+    turn,
+    sources: [`in-${turn}`],
+    role: 'owner',
+    origin: 'subagent',
+  });
 
   test('is given as long as it had read nothing of strangers, and not afterwards', async () => {
     await using world = await sessionsWorld();
