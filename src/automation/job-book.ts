@@ -37,6 +37,8 @@ export class JobBook {
   #entries: readonly BookEntry[] = [];
   #opened = false;
   readonly #told = new Set<string>();
+  /** Agreed to, and not in the file yet. */
+  readonly #adding = new Set<string>();
 
   constructor(options: JobBookOptions) {
     this.#options = options;
@@ -82,12 +84,15 @@ export class JobBook {
   async add(job: Job, standing: Standing, after: number): Promise<void> {
     const { file, runs } = this.#options;
     // Agreed first: after a crash in between it is no job that was only found in the file.
-    await runs.agree(this.#agreement(job, standing, after));
+    this.#adding.add(job.id);
     try {
+      await runs.agree(this.#agreement(job, standing, after));
       await file.update((list) => ({ ...list, jobs: [...list.jobs.filter(({ id }) => id !== job.id), job] }));
     } catch (error) {
       await runs.forget([job.id]);
       throw error;
+    } finally {
+      this.#adding.delete(job.id);
     }
     await this.#join();
   }
@@ -140,7 +145,7 @@ export class JobBook {
   async #forgetMissing(): Promise<void> {
     const { file, runs } = this.#options;
     const there = new Set(file.list.jobs.map(({ id }) => id));
-    const gone = runs.jobs().filter(({ id }) => !there.has(id));
+    const gone = runs.jobs().filter(({ id }) => !there.has(id) && !this.#adding.has(id));
     if (gone.length > 0) await runs.forget(gone.map(({ id }) => id));
   }
 

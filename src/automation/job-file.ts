@@ -48,7 +48,7 @@ export class JobFile {
   #text: string | undefined;
   #list: JobList = NOTHING;
   #broken: BrokenFile | null = null;
-  #writing: Promise<unknown> = Promise.resolve();
+  #line: Promise<unknown> = Promise.resolve();
 
   constructor(options: JobFileOptions) {
     this.#options = options;
@@ -68,7 +68,11 @@ export class JobFile {
   }
 
   /** Looks at the file, unless it is as it was; true when something is new. Throws what the disk throws. */
-  async look(): Promise<boolean> {
+  look(): Promise<boolean> {
+    return this.#inLine(() => this.#look());
+  }
+
+  async #look(): Promise<boolean> {
     const { path } = this.#options;
     const stamp = stampOf(path);
     if (stamp === this.#stamp) return false;
@@ -88,10 +92,15 @@ export class JobFile {
   }
 
   /** Replaces the list by what `change` makes of it; durable when it resolves. One after the other. */
-  async update(change: (list: JobList) => JobList): Promise<void> {
-    const work = this.#writing.then(() => this.#update(change));
-    this.#writing = work.catch(() => {});
-    await work;
+  update(change: (list: JobList) => JobList): Promise<void> {
+    return this.#inLine(() => this.#update(change));
+  }
+
+  /** A look that began before a change would bring back what was there before it. */
+  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#line.then(work);
+    this.#line = done.catch(() => {});
+    return await done;
   }
 
   /** Makes the folder where it is missing. */
@@ -102,7 +111,7 @@ export class JobFile {
 
   async #update(change: (list: JobList) => JobList): Promise<void> {
     const { path } = this.#options;
-    await this.look();
+    await this.#look();
     const next = change(this.#list);
     if (next === this.#list && this.#broken === null) return;
     if (next.jobs.length > MOST_JOBS) {

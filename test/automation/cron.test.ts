@@ -330,6 +330,22 @@ describe('the file', () => {
     await world.add({ id: 'more', every: '1h' });
     expect((await world.onDisk()).map(({ id }) => id)).toEqual(['mine', 'more']);
   });
+
+  test('keeps what is added while it is being looked at', async () => {
+    await using world = await running();
+    let over = false;
+    const looking = (async () => {
+      while (!over) {
+        await world.book.refresh();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    for (let n = 0; n < 30; n += 1) await world.add({ id: `job-${n}`, every: '1h' });
+    over = true;
+    await looking;
+    expect(world.book.entries.map(({ state }) => state)).toEqual(Array.from({ length: 30 }, () => 'active'));
+    expect(world.told).toEqual([]);
+  });
 });
 
 const entryCreator = { channel: 'terminal', id: 'owner', account: 'local', chat: 'main', chatType: 'direct' } as const;
