@@ -18,6 +18,8 @@ export interface LoopPorts extends CommandRunnerPorts {
 }
 
 const COMMANDS_AT_ONCE = 4;
+/** What waits for a slot of a model holds memory too; beyond this, messages wait where they are: on disk. */
+const TURNS_AT_ONCE = 128;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
@@ -35,6 +37,7 @@ export class AgentLoop {
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
   readonly #holds: Holds;
+  readonly #seats = new Slots(TURNS_AT_ONCE);
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
   readonly #background = new Set<Promise<void>>();
@@ -205,6 +208,9 @@ export class AgentLoop {
   async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
     const { hooks, journal, newId } = this.#ports;
     const { sessionKey } = first;
+    // The parent of a subagent has a seat and waits for it.
+    using seat = first.origin === 'subagent' ? undefined : await this.#seat();
+    if (seat === null) return;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
       const decision = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
@@ -217,7 +223,15 @@ export class AgentLoop {
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
     const messages = claimed.map((message) => admitted.get(message) ?? message);
-    await this.#persist({ id: turn.id, sessionKey, role, messages });
+    await this.#persist({ id: turn.id, sessionKey, role, messages }, seat);
+  }
+
+  /** Null: the process stops. */
+  async #seat(): Promise<Disposable | null> {
+    const seat = await this.#seats.hold(this.#shutdown.signal).catch(() => null);
+    if (!this.#stopping) return seat;
+    seat?.[Symbol.dispose]();
+    return null;
   }
 
   async #deny(message: InboundMessage, reason: string): Promise<void> {
@@ -235,11 +249,11 @@ export class AgentLoop {
   }
 
   /** Runs a turn; when it can not be written down (a full disk) waits and continues it from its tape. */
-  async #persist(turn: ClaimedTurn): Promise<void> {
+  async #persist(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
     const { clock, log, journal } = this.#ports;
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#runner.run(turn, this.#shutdown.signal);
+        await this.#runner.run(turn, this.#shutdown.signal, () => seat?.[Symbol.dispose]());
         return;
       } catch (error) {
         if (this.#shutdown.signal.aborted) return;

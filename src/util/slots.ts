@@ -8,12 +8,20 @@ export class Slots {
   }
 
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    using _ = await this.hold(signal);
+    return await task();
+  }
+
+  /** A slot until it is disposed of, once or more often. Rejects when the signal aborts before there is one. */
+  async hold(signal?: AbortSignal): Promise<Disposable> {
     await this.#acquire(signal);
-    try {
-      return await task();
-    } finally {
-      this.#release();
-    }
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release();
+        isHeld = false;
+      },
+    };
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<void> {
