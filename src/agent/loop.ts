@@ -18,8 +18,8 @@ export interface LoopPorts extends CommandRunnerPorts {
 }
 
 const COMMANDS_AT_ONCE = 4;
-/** What waits for a slot of a model holds memory too; beyond this, messages wait where they are: on disk. */
-const TURNS_AT_ONCE = 128;
+/** A turn that waits for its next step holds memory too; beyond this (or the slots, if those are more), messages wait on disk. */
+const TURNS_AT_ONCE = 64;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
@@ -37,7 +37,7 @@ export class AgentLoop {
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
   readonly #holds: Holds;
-  readonly #seats = new Slots(TURNS_AT_ONCE);
+  readonly #seats: Slots;
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
   readonly #background = new Set<Promise<void>>();
@@ -47,6 +47,7 @@ export class AgentLoop {
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
+    this.#seats = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
     this.#runner = new TurnRunner(ports);
     this.#written = untilWritten(ports, this.#shutdown.signal);
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);

@@ -1,9 +1,11 @@
 /** Lets at most `limit` tasks hold a slot at once; waiting is first come, first served. */
 export class Slots {
+  readonly limit: number;
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
   constructor(limit: number) {
+    this.limit = limit;
     this.#free = limit;
   }
 
