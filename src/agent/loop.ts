@@ -5,6 +5,7 @@ import type { Ended } from '../journal/stop.ts';
 import { weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
+import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
@@ -20,6 +21,9 @@ export interface LoopPorts extends CommandRunnerPorts {
 const COMMANDS_AT_ONCE = 4;
 /** A turn that waits for its next step holds memory too; beyond this (or the slots, if those are more), messages wait on disk. */
 const TURNS_AT_ONCE = 64;
+/** A turn of the event loop that takes longer has enough to do: the next turn waits, but not for ever. */
+const BUSY_MS = 12;
+const MOST_WAITS = 50;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
@@ -230,6 +234,12 @@ export class AgentLoop {
   /** Null: the process stops. */
   async #seat(): Promise<Disposable | null> {
     const seat = await this.#seats.hold(this.#shutdown.signal).catch(() => null);
+    const { clock } = this.#ports;
+    for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
+      const began = clock.monotonic();
+      await othersFirst();
+      if (clock.monotonic() - began < BUSY_MS) break;
+    }
     if (!this.#stopping) return seat;
     seat?.[Symbol.dispose]();
     return null;

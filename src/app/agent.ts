@@ -19,6 +19,7 @@ import { messageTool } from '../tools/message.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
+import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
@@ -102,7 +103,14 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry, redact });
+  const prompts = createPrompts({
+    config,
+    workspace: paths.workspace,
+    catalog,
+    registry,
+    redact,
+    plugged: base.plugins.kinds,
+  });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -145,7 +153,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
   const automation = createAutomation(base, { stores, bus });
-  for (const tool of automation.tools) registry.register(tool);
+  for (const tool of [...automation.tools, ...pluginTools(base, registry)]) registry.register(tool);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -222,6 +230,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       journal,
       audit: stores.audit,
       mcp,
+      plugins: base.plugins,
     }),
     sandbox,
     archiving,
@@ -231,4 +240,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
+}
+
+/** A tool that there is already stays what it is. */
+function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {
+  return plugins.running.flatMap(({ name, tools = [] }) =>
+    tools.filter((tool) => {
+      const isTaken = registry.named(tool.name) !== undefined;
+      if (isTaken) log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+      return !isTaken;
+    }),
+  );
 }
