@@ -24,7 +24,7 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
   const manager = new ChannelManager(
     [
       { name: terminal.name, kind: terminal.kind, open: async () => terminal },
-      ...enabled.map(([name, channel]) => channelSource(name, channel, { random })),
+      ...enabled.map(([name, channel]) => channelSource(name, channel, { random, plugged: base.plugins.kinds })),
     ],
     { bus, people: peopleOf(bus, journal), clock, random, log },
   );
