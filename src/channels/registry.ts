@@ -34,7 +34,7 @@ const kinds = {
     },
   }),
   slack: kind({
-    shows: 'This chat shows Markdown, tables too.',
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
     options: slackOptions,
     open: async (name, options, ports) => {
       const { SlackChannel } = await import('./slack/channel.ts');
