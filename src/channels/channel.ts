@@ -106,9 +106,10 @@ export interface Channel {
 
 /**
  * How a send failed. `retryable`: the platform certainly does not have it; `uncertain`: it may have it;
- * `permanent`: it will never take it; `revoked`: this channel's credentials are gone. Unknown failures are uncertain.
+ * `permanent`: it will never take it; `blocked`: this chat takes nothing any more; `revoked`: this channel's credentials
+ * are gone. Unknown failures are uncertain.
  */
-export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'revoked';
+export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'blocked' | 'revoked';
 
 export class SendError extends Error {
   readonly failure: SendFailure;
@@ -122,11 +123,14 @@ export class SendError extends Error {
   }
 }
 
-/** A channel could not start or go on; `retry: false` means that a person has to change something first. */
+/**
+ * A channel could not start or go on. `retry: false`: a person has to change something first; `seldom`: most likely so,
+ * but the platform was wrong about it before.
+ */
 export class ChannelError extends Error {
-  readonly retry: boolean;
+  readonly retry: boolean | 'seldom';
 
-  constructor(message: string, options: { retry: boolean; cause?: unknown }) {
+  constructor(message: string, options: { retry: boolean | 'seldom'; cause?: unknown }) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ChannelError';
     this.retry = options.retry;

@@ -139,6 +139,11 @@ async function recordFailure(
     case 'revoked':
       ports.outlets.revoked(channel, reason);
       return postpone('pending', clock.now());
+    case 'blocked': {
+      const ended = await persist(() => outbox.endChat(channel, chatId, reason), ports);
+      log.warn('a chat takes no messages any more', { channel, chat: chatId, reason, ended });
+      return finished;
+    }
     case 'permanent':
     default:
       return giveUp(row, reason, ports);

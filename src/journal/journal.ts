@@ -15,6 +15,7 @@ import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
+import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
 import { UsageLedger } from './usage.ts';
 
@@ -34,6 +35,7 @@ export interface Journal extends Disposable {
   readonly archives: Archives;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
+  readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -58,7 +60,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   return {
     outbox,
     inbox,
-    turns: new Turns({ ...shared, outbox }),
+    turns: new Turns({ ...shared, outbox, inbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
     desk: new MailDesk(shared),
@@ -69,6 +71,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
+    subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

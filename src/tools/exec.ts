@@ -70,10 +70,10 @@ const SLOW_MS = 5_000;
 
 const parameters = z.object({
   command: z.string().min(1).describe('Bash'),
-  cwd: z.string().min(1).optional().describe('Default: workspace'),
+  cwd: z.string().min(1).optional().describe('Folder'),
   network: z.boolean().optional().describe('Needs the internet; asks'),
   outside: z.boolean().optional().describe('Must leave the sandbox; asks'),
-  background: z.boolean().optional().describe('Return at once; see process'),
+  background: z.boolean().optional().describe('See process'),
   timeoutSeconds: z.number().positive().max(LONGEST_BACKGROUND_SECONDS).optional().describe('Limit'),
 });
 
