@@ -74,7 +74,7 @@ class SlackBench implements BotBench {
   }
 
   says(place: Place, { by, text, mention, forwarded, files = [] }: Saying): string {
-    const whole = mention === true ? `<@${this.#server.workspace.bot.userId}> ${text}` : text;
+    const whole = mention === true ? `<@${this.#server.workspace.bot.userId}> ${escaped(text)}` : escaped(text);
     const shared = { attachments: [{ is_share: true, author_name: 'Somebody', text: whole }], text: '' };
     return this.#server.says(by.id, place.chatId, whole, {
       ...(place.threadId === undefined ? {} : { thread: place.threadId }),
@@ -87,7 +87,7 @@ class SlackBench implements BotBench {
   album(): void {}
 
   edits(place: Place, id: string, _by: Person, text: string): void {
-    this.#server.edits(place.chatId, id, text);
+    this.#server.edits(place.chatId, id, escaped(text));
   }
 
   presses(_place: Place, seen: Seen, label: string, by: Person): void {
@@ -154,6 +154,11 @@ class SlackBench implements BotBench {
     const file = this.#server.addFile(name, type, bytes, claimedSize === undefined ? {} : { size: claimedSize });
     return file;
   }
+}
+
+/** As Slack writes it. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 function fileOf({ files }: SlackPost): Seen['file'] {

@@ -46,6 +46,9 @@ export class SlackError extends Error {
   }
 }
 
+/** Ids are unique in this process, whatever workspace they are of. */
+let lastId = 0;
+
 /** The conversations, people and files of one workspace. */
 export class SlackWorkspace {
   readonly bot: { readonly userId: string; readonly botId: string; readonly name: string };
@@ -56,7 +59,6 @@ export class SlackWorkspace {
   /** Those that the bot is not in. */
   readonly foreign = new Set<string>();
   #lastTime = 0;
-  #lastId = 0;
 
   constructor(bot: SlackWorkspace['bot']) {
     this.bot = bot;
@@ -64,8 +66,8 @@ export class SlackWorkspace {
   }
 
   newId(letter: string): string {
-    this.#lastId += 1;
-    return `${letter}0T${String(this.#lastId).padStart(6, '0')}`;
+    lastId += 1;
+    return `${letter}0T${String(lastId).padStart(6, '0')}`;
   }
 
   /** A time that no post has: seconds with six digits. */

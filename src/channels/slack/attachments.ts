@@ -17,7 +17,10 @@ export interface SlackAttachments {
   readonly shared: boolean;
 }
 
-export function attachmentsOf({ files = [], attachments = [] }: PlacedPost['post'], nameOf: NameOf): SlackAttachments {
+export function attachmentsOf(
+  { text, files = [], attachments = [] }: PlacedPost['post'],
+  nameOf: NameOf,
+): SlackAttachments {
   const media: Media[] = [];
   const words: string[] = [];
   for (const file of files) {
@@ -30,8 +33,9 @@ export function attachmentsOf({ files = [], attachments = [] }: PlacedPost['post
     else media.push(mediaOf(file));
   }
   const shares = attachments.filter(({ is_share: isShare, is_msg_unfurl: isUnfurl }) => isShare === true || isUnfurl);
-  for (const { text, fallback = '', author_name: author = 'somebody' } of shares) {
-    words.push(`[shared, written by ${author}:]\n${cut(readableText(text ?? fallback, nameOf), LONGEST_SHARE)}`);
+  for (const { text: given, fallback = '', author_name: author = 'somebody' } of shares) {
+    const shared = cut(readableText(given ?? fallback, nameOf), LONGEST_SHARE);
+    words.push(text === '' && shares.length === 1 ? shared : `[shared, written by ${author}:]\n${shared}`);
   }
   return { media, words, shared: shares.length > 0 };
 }
