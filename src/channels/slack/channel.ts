@@ -241,7 +241,7 @@ export class SlackChannel implements Channel {
   #owners(): readonly string[] {
     const { owners, allowFrom } = this.#options;
     const listed = owners.length > 0 ? owners : allowFrom;
-    return listed.filter((id) => decideAccess(this.#question(id)).allowed && this.#isOwner(id));
+    return listed.filter((id) => this.#isOwner(id));
   }
 
   #isOwner(id: string): boolean {

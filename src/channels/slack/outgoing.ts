@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { BUTTONS } from '../../journal/approval-answers.ts';
-import { previewNonce } from '../../journal/previews.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { timeOfId } from '../../util/ids.ts';
 import { cut } from '../../util/text.ts';
@@ -84,12 +83,10 @@ export async function findEarlier(
   part: OutgoingPart,
   signal: AbortSignal,
 ): Promise<string | OutgoingPart | null> {
-  const nonces = new Set([part.nonce, ...(part.turnId === undefined ? [] : [previewNonce(part.turnId)])]);
   const [file] = part.media;
   const isIt = ({ metadata, files = [] }: HistoryPost): boolean => {
     if (file !== undefined) return files.some(({ name }) => name === (file.name ?? file.kind));
-    const nonce = metadata?.event_type === EVENT_TYPE ? metadata.event_payload['nonce'] : undefined;
-    return typeof nonce === 'string' && nonces.has(nonce);
+    return metadata?.event_type === EVENT_TYPE && metadata.event_payload['nonce'] === part.nonce;
   };
   try {
     return (await search(client, part, { isIt, signal }))?.ts ?? null;
