@@ -30,6 +30,8 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
+  /** An earlier attempt may have arrived. @default false */
+  readonly resend?: boolean;
 }
 
 /** An unknown person who wrote in a direct chat. What they wrote is nobody's business. */
@@ -55,6 +57,8 @@ export interface ChannelContext {
   accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
   /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
   isPaired(senderId: string): boolean;
+  /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
+  heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
   knock(stranger: Stranger): Promise<void>;
   /** This chat can be reached now: what waits for it is tried at once. */
@@ -92,6 +96,8 @@ export interface Channel {
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
+  /** It finds out by itself whether a `resend` is there already; else delivery marks what may be there twice. */
+  readonly settlesResends?: boolean;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
   /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;

@@ -103,7 +103,7 @@ async function sendPart(
   if (!open) return finished;
   let platformId: string;
   try {
-    ({ platformId } = await sendInTime(channel, outgoing(row, part, resend), ports, place));
+    ({ platformId } = await sendInTime(channel, outgoing(row, part, { again: resend || part.resends > 0, channel }), ports, place));
   } catch (thrown) {
     ports.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {
@@ -156,15 +156,21 @@ async function giveUp({ message }: OutboundState, reason: string, ports: PartPor
   return finished;
 }
 
-function outgoing({ message, parts }: OutboundState, part: Part, resend: boolean): OutgoingPart {
+/** `again`: an earlier attempt may have arrived. */
+function outgoing(
+  { message, parts }: OutboundState,
+  part: Part,
+  { again, channel }: { readonly again: boolean; readonly channel: Channel },
+): OutgoingPart {
   const isLast = part.n === parts.at(-1)?.n;
   return {
     messageId: message.id,
     kind: message.kind,
     chatId: message.chatId,
-    text: resend || part.resends > 0 ? RESEND_MARK + part.text : part.text,
+    text: again && channel.settlesResends !== true ? RESEND_MARK + part.text : part.text,
     media: part.n === 0 ? message.media : [],
     nonce: part.nonce,
+    ...(again ? { resend: true } : {}),
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),

@@ -52,6 +52,8 @@ export interface ChannelPeople {
 export interface ManagerPorts {
   readonly bus: Pick<MessageBus, 'publishInbound'>;
   readonly people: ChannelPeople;
+  /** When somebody was last heard on a channel, ms since 1970. @default never */
+  readonly heardUntil?: (channel: string) => number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -191,7 +193,7 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people } = this.#ports;
+    const { clock, bus, people, heardUntil } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
@@ -199,6 +201,7 @@ export class ChannelManager implements Outlets {
     const context: ChannelContext = {
       accept: (drafts) => bus.publishInbound(...drafts),
       isPaired: (id) => people.isPaired(source.name, id),
+      heardUntil: () => heardUntil?.(source.name),
       knock: async (stranger) => {
         try {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);

@@ -9,6 +9,7 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   await terminal.start({
     accept: async () => [],
     isPaired: () => false,
+    heardUntil: () => undefined,
     knock: async () => {},
     commands: [],
     wake: (chatId) => world.outlets.tell('terminal', chatId),
@@ -68,6 +69,7 @@ test('somebody attached before the channel runs is reached when it does', async 
   await late.start({
     accept: async () => [],
     isPaired: () => false,
+    heardUntil: () => undefined,
     knock: async () => {},
     commands: [],
     wake: (chatId) => world.outlets.tell('terminal', chatId),

@@ -22,7 +22,7 @@ import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
 import { pollUpdates } from './poll.ts';
-import { Strangers } from './strangers.ts';
+import { Strangers } from '../strangers.ts';
 import { openTransport, type Transport } from './transport.ts';
 import { botAccount, updateBody, type BotAccount } from './update.ts';
 
