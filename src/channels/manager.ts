@@ -48,7 +48,9 @@ export interface ChannelPeople {
 }
 
 export interface ManagerPorts {
-  readonly bus: Pick<MessageBus, 'publishInbound'>;
+  readonly bus: Pick<MessageBus, 'publishRead'>;
+  /** How far the places of a channel were read. */
+  readonly cursorsOf: (channel: string) => ReadonlyMap<string, string>;
   readonly people: ChannelPeople;
   readonly clock: Clock;
   readonly random: Random;
@@ -183,13 +185,18 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people } = this.#ports;
+    const { clock, bus, people, cursorsOf } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
     entry.channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
-      accept: (drafts) => bus.publishInbound(...drafts),
+      accept: (drafts, cursors = []) =>
+        bus.publishRead(
+          drafts,
+          cursors.map((cursor) => ({ ...cursor, channel: source.name })),
+        ),
+      cursors: () => cursorsOf(source.name),
       isPaired: (id) => people.isPaired(source.name, id),
       knock: async (stranger) => {
         try {

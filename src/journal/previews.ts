@@ -97,6 +97,12 @@ export function takePreview({ db, clock }: LedgerPorts, turnId: string, first: O
   const isThere = first?.channel === row.text('channel') && first.chatId === row.text('chat');
   if (first === undefined || !isThere) return;
   const platformId = row.textOrNull('platform_id');
-  if (platformId === null) db.run("UPDATE parts SET state = 'uncertain' WHERE outbound_id = ? AND n = 0", first.id);
+  // Under the nonce of the preview, so that a platform that de-duplicates has it once.
+  if (platformId === null)
+    db.run(
+      "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
+      previewNonce(turnId),
+      first.id,
+    );
   else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, first.id);
 }
