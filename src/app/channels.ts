@@ -30,6 +30,7 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
       bus,
       people: peopleOf(bus, journal),
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
+      cursorsOf: (name) => journal.cursors.of(name),
       clock,
       random,
       log,

@@ -3,6 +3,7 @@ import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './manager.ts';
+import { discordOptions } from './discord/options.ts';
 import { slackOptions } from './slack/options.ts';
 import { telegramOptions } from './telegram/options.ts';
 
@@ -35,6 +36,14 @@ const kinds = {
     open: async (name, options, ports) => {
       const { TelegramChannel } = await import('./telegram/channel.ts');
       return new TelegramChannel(name, options, ports.random);
+    },
+  }),
+  discord: kind({
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    options: discordOptions,
+    open: async (name, options, ports) => {
+      const { DiscordChannel } = await import('./discord/channel.ts');
+      return new DiscordChannel(name, options, ports.random);
     },
   }),
   slack: kind({

@@ -6,6 +6,7 @@ import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
 import { CronRuns } from './cron-runs.ts';
+import { CursorLedger } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { MailDesk } from './desk.ts';
 import { Inbox } from './inbox.ts';
@@ -36,6 +37,8 @@ export interface Journal extends Disposable {
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
   readonly subagents: Subagents;
+  /** How far platforms without acknowledgements were read. */
+  readonly cursors: CursorLedger;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -72,6 +75,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     subagents: new Subagents({ ...shared, inbox }),
+    cursors: new CursorLedger(shared),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

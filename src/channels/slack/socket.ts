@@ -48,7 +48,10 @@ const envelope = z.object({
 });
 
 /** Opens a socket; resolves at Slack's hello. Rejects with the error of the Web API, or when there is no hello in time. */
-export async function openSocket({ options, onEnvelope, clock }: SocketPorts, signal: AbortSignal): Promise<SlackSocket> {
+export async function openSocket(
+  { options, onEnvelope, clock }: SocketPorts,
+  signal: AbortSignal,
+): Promise<SlackSocket> {
   const { client } = new SocketModeReceiver({
     appToken: options.appToken,
     autoReconnectEnabled: false,
