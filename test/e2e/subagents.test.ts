@@ -170,7 +170,9 @@ describe('its session', () => {
     const [, second, third] = subs(world).map((one) => textOf(one));
     expect(second).toMatch(/one.*First\..*two/su);
     expect(third).not.toMatch(/First|Second/u);
-    expect((await subagentsTape(world, /scout$/u)).filter(({ kind }) => kind === 'turn-end')).toHaveLength(2);
+    expect(
+      (await subagentsTape(world, /^subagent:telegram%3A42:scout$/u)).filter(({ kind }) => kind === 'turn-end'),
+    ).toHaveLength(2);
   });
 
   test.each([
