@@ -97,6 +97,8 @@ export interface ChannelHealth {
   readonly detail?: string;
   /** When the platform was last heard, ms since 1970. */
   readonly lastInboundAt?: number;
+  /** A running channel that hears nothing of its platform for so long is started again. @default it may be quiet for ever */
+  readonly quietMs?: number;
 }
 
 /** A chat platform. `delivery.ts` owns order, splitting, retries and limits; a channel only talks to its platform. */

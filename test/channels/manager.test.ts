@@ -155,6 +155,27 @@ describe('supervision', () => {
     await manager.stop();
   });
 
+  test('a channel that hears nothing of its platform is started again, one that hears something is not', async () => {
+    const channel = new ScriptedChannel();
+    const { manager, clock } = setup(channel);
+    await manager.start();
+    const hear = (): void => {
+      channel.heard = { lastInboundAt: clock.now(), quietMs: 100_000 };
+    };
+    for (let minute = 0; minute < 10; minute += 1) {
+      hear();
+      await clock.advance(60_000);
+    }
+    expect(channel.contexts).toHaveLength(1);
+    await clock.advance(61_000);
+    await settle();
+    expect(channel.disposed).toBe(1);
+    hear();
+    await clock.advance(2_000);
+    expect(channel.contexts).toHaveLength(2);
+    await manager.stop();
+  });
+
   test('a channel that ran steadily begins its backoff anew', async () => {
     const channel = new ScriptedChannel();
     channel.starts.push(failing('no'), failing('no'), failing('no'));

@@ -72,10 +72,9 @@ describe('a channel of a plugin', () => {
     expect(world.model.requests).toHaveLength(1);
 
     await write(world, '3', 'ann', 'and now?');
-    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 1, {
-      what: 'a dead letter',
-    });
-    expect(await world.assistant.request('outboxList', {})).toMatchObject([
+    const outbox = () => world.assistant.request('outboxList', {});
+    await waitFor(async () => (await outbox())[0]?.state === 'dead', { what: 'a dead letter' });
+    expect(await outbox()).toMatchObject([
       { channel: 'letters', chat: 'ann', state: 'dead', reason: 'nobody lives there' },
     ]);
   });

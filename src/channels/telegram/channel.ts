@@ -29,6 +29,8 @@ import { botAccount, updateBody, type BotAccount } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 const HELLO_DEADLINE_MS = 20_000;
+/** A poll is answered within 30 s, and cut off after 40. */
+const QUIET_MS = 150_000;
 
 /** A connection to the Bot API, from start to disposal. */
 interface Connection {
@@ -288,6 +290,7 @@ export class TelegramChannel implements Channel {
       state: trouble === undefined ? 'running' : 'reconnecting',
       ...(detail === undefined ? {} : { detail }),
       ...(heard === undefined ? {} : { lastInboundAt: heard }),
+      quietMs: QUIET_MS,
     };
   }
 
