@@ -96,7 +96,7 @@ class DiscordBench implements BotBench {
   }
 
   seen(place: Place): readonly Seen[] {
-    return this.#server.sent({ id: idOf(place) }).flatMap((post) => {
+    return this.#server.sent({ id: idOf(place) }).flatMap((post): readonly Seen[] => {
       const { id, visible: text, content: raw, editedFrom: before, replyTo, files } = post;
       const buttons = buttonsOf(post).map(({ label }) => label);
       const seen = { id, text, raw, before, replyTo, threadId: place.threadId, buttons };
