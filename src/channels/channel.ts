@@ -74,7 +74,7 @@ export interface ChannelContext {
   /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
   cursors(): ReadonlyMap<string, string>;
   /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
-  isPaired(senderId: string): boolean;
+  readonly isPaired: (senderId: string) => boolean;
   /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
   heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */

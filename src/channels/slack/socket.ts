@@ -83,9 +83,9 @@ export async function openSocket(
     ending.resolve('lost');
   });
   const close = async (): Promise<void> => {
-    if (!isOpen) return;
-    for (let tries = 0; tries < 2 && isOpen; tries += 1) {
-      // Asked a second time, the SDK does not wait for the other end.
+    for (const _try of ['friendly', 'at once']) {
+      // The event of the end clears it. Asked a second time, the SDK does not wait for the other end.
+      if (!isOpen) return;
       const closed = client.disconnect().catch(() => {});
       await Promise.race([closed, sleep(clock, CLOSE_DEADLINE_MS)]);
     }
