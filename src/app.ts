@@ -26,6 +26,8 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
+export { definePlugin } from './plugins/plugin.ts';
+
 /** Together below the 10 s in which a stop ends. */
 const TURN_GRACE_MS = 3_000;
 const DELIVERY_GRACE_MS = 1_500;
