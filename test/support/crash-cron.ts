@@ -24,6 +24,8 @@ export interface CronCrashReport {
   readonly reminders: number;
   /** Reminders and tasks of which nobody ever heard. */
   readonly lost: readonly string[];
+  /** What the journal says of them. */
+  readonly traces: readonly unknown[];
   /** Those that came twice without the mark of an uncertain resend. */
   readonly doubled: readonly string[];
   readonly marked: number;
@@ -63,12 +65,15 @@ export async function crashAroundDueTimes(plan: {
     if (readLedger(folder.path).open > 0) inside += 1;
   }
   const child = await startChild(folder.path);
+  let settled = false;
   const said = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
   const heardOf = (name: string): boolean => said().some((text) => text.includes(`${name}.`));
   await waitFor(() => names.every(heardOf) && readLedger(folder.path).open === 0, {
     timeoutMs: 90_000,
     what: 'everything that was due',
-  }).catch(() => {});
+  })
+    .then(() => (settled = true))
+    .catch(() => {});
   await stopSoftly(child);
   const plain = said().filter((text) => !text.startsWith('↻'));
   const ticks = tickRows(folder.path);
@@ -77,13 +82,14 @@ export async function crashAroundDueTimes(plan: {
     inside,
     reminders: names.length,
     lost: names.filter((name) => !heardOf(name)),
+    traces: names.filter((name) => !heardOf(name)).map((name) => traceOf(folder.path, name)),
     doubled: names.filter((name) => plain.filter((text) => text.includes(`${name}.`)).length > 1),
     marked: said().length - plain.length,
     ticks: ticks.ran,
     missed: ticks.missed,
     unreported: ticks.unreported,
     extraTicks: Math.max(0, plain.filter((text) => text.startsWith('Tick')).length - ticks.ran),
-    open: readLedger(folder.path).open,
+    open: settled ? 0 : readLedger(folder.path).open,
   };
 }
 
@@ -116,6 +122,20 @@ async function schedule(home: string, count: number): Promise<readonly string[]>
 function doTask({ view }: ModelApiRequest): Step {
   const name = /(?<name>task-\d+)\./u.exec(view.lastUserText)?.groups?.['name'] ?? 'nothing';
   return { delayMs: 15, text: `I did ${name}.` };
+}
+
+function traceOf(home: string, name: string): unknown {
+  using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  return db
+    .prepare(
+      `SELECT run.job, run.state, run.reason, run.late_ms, inbound.state AS inbound, turns.state AS turn, turns.outcome,
+         (SELECT group_concat(id || ' ' || state || ' ' || coalesce(reason, ''), ' | ') FROM outbound
+          WHERE outbound.id = run.outbound_id OR outbound.turn_id = inbound.turn_id) AS says,
+         (SELECT state FROM cron_job WHERE cron_job.id = ?1) AS job_state
+       FROM cron_run AS run LEFT JOIN inbound ON inbound.id = run.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id
+       WHERE run.job = ?1`,
+    )
+    .all(name);
 }
 
 function tickRows(home: string): { readonly ran: number; readonly missed: number; readonly unreported: number } {
