@@ -40,8 +40,8 @@ describe('Slack', () => {
     expect(world.model.requests[0]?.view.lastUserText).toContain('from: Olive (owner)');
     expect(calls('chat.postMessage')[0]?.payload).toMatchObject({
       blocks: [{ type: 'markdown', text: 'It is **empty**: https://a.example' }],
-      unfurl_links: false,
-      unfurl_media: false,
+      unfurl_links: 'false',
+      unfurl_media: 'false',
     });
   });
 
@@ -142,7 +142,7 @@ describe('Slack', () => {
 
   test('files go out as uploads', async () => {
     const write = { name: 'write_file', arguments: { path: 'out.csv', content: 'a,b\n' } };
-    const send = { name: 'message', arguments: { files: ['out.csv'] } };
+    const send = { name: 'message', arguments: { text: 'The table.', media: ['out.csv'] } };
     world.model.reply({ calls: [write] }, { calls: [send] }, 'Sent.');
     world.slack.says(OWNER, DIRECT, 'send me the table');
     await said('Sent.');
@@ -168,8 +168,8 @@ describe('Slack', () => {
     world.slack.says(STRANGER, CHANNEL, `${BOT} hello?`);
     world.slack.commands(STRANGER, CHANNEL, 'status');
     world.slack.says(STRANGER, 'D0STRANGER', 'hello?');
-    await waitFor(() => postsIn(world, 'D0STRANGER').some((text) => text.includes('pair')), { what: 'a code' });
-    const code = /[A-Z0-9]{8}/u.exec(postsIn(world, 'D0STRANGER').join())?.[0] ?? '';
+    const told = (): string | undefined => /this code: (\S{8})\./u.exec(postsIn(world, 'D0STRANGER').join())?.[1];
+    const code = await waitFor(told, { what: 'a code' });
     world.slack.commands(OWNER, DIRECT, `pair approve ${code}`);
     await waitFor(() => postsIn(world).some((text) => text.includes('Sam')), { what: 'their name' });
     world.model.reply('Welcome.');
