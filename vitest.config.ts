@@ -11,7 +11,16 @@ const ALONE = [
 ];
 
 /** What takes long begins first, so that the end waits for nobody. */
-const LONG = ['crash/', 'gullible/', 'e2e/streaming', 'automation/', 'tools/process', 'tools/exec', 'start/', 'benign/'];
+const LONG = [
+  'crash/',
+  'gullible/',
+  'e2e/streaming',
+  'automation/',
+  'tools/process',
+  'tools/exec',
+  'start/',
+  'benign/',
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -43,5 +52,6 @@ export default defineConfig({
         test: { name: 'together', include: ['test/**/*.test.ts'], exclude: [...exclude, ...ALONE], isolate: false },
       },
     ],
+    maxConcurrency: 16,
   },
 });

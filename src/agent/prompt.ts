@@ -1,6 +1,6 @@
 /** What the identity layer tells the model about where it lives. */
 export interface HostFacts {
-  /** e.g. `Linux 6.1 (x64)`. */
+  /** e.g. `Linux x64`. */
   readonly os: string;
   /** e.g. `Node 24.21.0`. */
   readonly runtime: string;

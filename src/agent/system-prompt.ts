@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { arch, release, type } from 'node:os';
+import { arch, type } from 'node:os';
 import { join } from 'node:path';
 import { readIfExists } from '../storage/files.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -74,7 +74,7 @@ export class SystemPrompt {
     const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
     const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
     const layers = buildSystemPrompt({
-      host: { os: `${type()} ${release()} (${arch()})`, runtime: `Node ${process.versions.node}`, workspace },
+      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace },
       shows,
       files,
       light,

@@ -6,6 +6,7 @@ import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
 import type { Archiving } from '../agent/archiving.ts';
+import { createSubagentDesk } from '../agent/subagents/desk.ts';
 import { createTapeActions } from '../agent/tape-actions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
@@ -16,13 +17,15 @@ import type { Sandbox } from '../security/sandbox.ts';
 import type { ProcessDesk } from '../tools/background/desk.ts';
 import { askUserTool } from '../tools/ask-user.ts';
 import { messageTool } from '../tools/message.ts';
+import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
+import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
-import { createAutomation, type Automation } from './automation.ts';
+import { createAutomation, roleNow, type Automation } from './automation.ts';
 import { createBackground } from './background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
@@ -104,7 +107,14 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry, redact });
+  const prompts = createPrompts({
+    config,
+    workspace: paths.workspace,
+    catalog,
+    registry,
+    redact,
+    plugged: base.plugins.kinds,
+  });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -158,6 +168,21 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     zone: automation.zone,
     closing: parts.closing,
   });
+  if (config.agent.maxSubagents > 0) {
+    const desk = createSubagentDesk({
+      ...journal,
+      sessions,
+      bus,
+      clock,
+      newId,
+      most: config.agent.maxSubagents,
+      maxIterations: config.agent.maxIterations,
+      checkModel: (ref) => void models.fullName(ref),
+      stopTurn: (turnId) => loop.stopTurn(turnId),
+    });
+    registry.register(spawnTool(desk));
+  }
+  for (const tool of pluginTools(base, registry)) registry.register(tool);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -196,6 +221,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     settled: (turnId) => channels.previews.settle(turnId),
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
+    subagents: {
+      sessions,
+      journal,
+      clock,
+      newId,
+      roleNow: ({ channel, sender, chatType, chatId: chat, role }) =>
+        roleNow(base, stores, { channel, id: sender.id, chatType, chat }, role),
+      settings: config.agent,
+    },
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
     bursts: {
@@ -243,6 +277,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       journal,
       audit: stores.audit,
       mcp,
+      plugins: base.plugins,
     }),
     sandbox,
     archiving,
@@ -253,4 +288,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
+}
+
+/** A tool that there is already stays what it is. */
+function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {
+  return plugins.running.flatMap(({ name, tools = [] }) =>
+    tools.filter((tool) => {
+      const isTaken = registry.named(tool.name) !== undefined;
+      if (isTaken) log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+      return !isTaken;
+    }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { IdFactory } from '../util/ids.ts';
-import { Wake } from '../util/wake.ts';
+import { othersFirst, Wake } from '../util/wake.ts';
 import {
   sessionKeyOf,
   type AcceptResult,
@@ -132,6 +132,8 @@ export class MessageBus {
     let after = 0;
     while (!signal.aborted) {
       const page = read(after);
+      // Whoever takes many at once would keep everything else waiting.
+      if (page.length === PAGE) await othersFirst();
       for (const { seq, message } of page) {
         after = seq;
         yield message;

@@ -12,11 +12,6 @@ export interface ChannelCapabilities {
   readonly media: boolean;
   readonly reactions: boolean;
   readonly drafts: boolean;
-  /**
-   * A part of which nobody knows whether it arrived can be sent again as it is: whoever has it already does not show it
-   * twice. @default false
-   */
-  readonly deduplicates?: boolean;
 }
 
 /** One message as the platform gets it: already rendered and short enough. */
@@ -35,12 +30,12 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
-  /** It may have arrived before; only for channels that de-duplicate. */
-  readonly again?: SentBefore;
+  /** An earlier attempt may have arrived. */
+  readonly resend?: Resend;
 }
 
-/** What is known of an earlier attempt at a part. */
-export interface SentBefore {
+/** What is known of a part that may have arrived. */
+export interface Resend {
   /** It was not tried before; ms since 1970. */
   readonly since: number;
   /** Whether a message of the platform is known to be another one. */
@@ -75,6 +70,8 @@ export interface ChannelContext {
   cursors(): ReadonlyMap<string, string>;
   /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
   isPaired(senderId: string): boolean;
+  /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
+  heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
   knock(stranger: Stranger): Promise<void>;
   /** This chat can be reached now: what waits for it is tried at once. */
@@ -112,6 +109,8 @@ export interface Channel {
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
+  /** It finds out by itself whether a `resend` is there already; else delivery marks what may be there twice. */
+  readonly settlesResends?: boolean;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
   /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;
@@ -120,9 +119,10 @@ export interface Channel {
 
 /**
  * How a send failed. `retryable`: the platform certainly does not have it; `uncertain`: it may have it;
- * `permanent`: it will never take it; `revoked`: this channel's credentials are gone. Unknown failures are uncertain.
+ * `permanent`: it will never take it; `blocked`: this chat takes nothing any more; `revoked`: this channel's credentials
+ * are gone. Unknown failures are uncertain.
  */
-export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'revoked';
+export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'blocked' | 'revoked';
 
 export class SendError extends Error {
   readonly failure: SendFailure;
@@ -136,11 +136,14 @@ export class SendError extends Error {
   }
 }
 
-/** A channel could not start or go on; `retry: false` means that a person has to change something first. */
+/**
+ * A channel could not start or go on. `retry: false`: a person has to change something first; `seldom`: most likely so,
+ * but the platform was wrong about it before.
+ */
 export class ChannelError extends Error {
-  readonly retry: boolean;
+  readonly retry: boolean | 'seldom';
 
-  constructor(message: string, options: { retry: boolean; cause?: unknown }) {
+  constructor(message: string, options: { retry: boolean | 'seldom'; cause?: unknown }) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ChannelError';
     this.retry = options.retry;

@@ -19,6 +19,8 @@ import type { Outlets } from './delivery-part.ts';
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
+/** Between tries where a person most likely has to change something. */
+const SELDOM_MS = 600_000;
 /** Characters of what a stranger calls themselves. */
 const LONGEST_NAME = 60;
 /** A channel that ran this long begins its backoff anew. */
@@ -52,6 +54,8 @@ export interface ManagerPorts {
   /** How far the places of a channel were read. */
   readonly cursorsOf: (channel: string) => ReadonlyMap<string, string>;
   readonly people: ChannelPeople;
+  /** When somebody was last heard on a channel, ms since 1970. @default never */
+  readonly heardUntil?: (channel: string) => number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -122,7 +126,7 @@ export class ChannelManager implements Outlets {
   }
 
   revoked(name: string, reason: string): void {
-    this.#channels.get(name)?.fail(new ChannelError(reason, { retry: false }));
+    this.#channels.get(name)?.fail(new ChannelError(reason, { retry: 'seldom' }));
   }
 
   onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable {
@@ -136,14 +140,20 @@ export class ChannelManager implements Outlets {
     const log = this.#ports.log.with({ channel: name });
     for (let failures = 1; !this.#stop.signal.aborted; failures += 1) {
       const began = clock.monotonic();
-      entry.health = failures === 1 ? { state: 'starting' } : { ...entry.health, state: 'reconnecting' };
+      if (failures === 1) entry.health = { state: 'starting' };
+      else if (entry.health.state !== 'failed') entry.health = { ...entry.health, state: 'reconnecting' };
       const error = await this.#run(entry, log, tried);
       if (this.#stop.signal.aborted) break;
       const detail = errorMessage(error);
-      if (error instanceof ChannelError && !error.retry) {
-        log.error('channel failed', { reason: detail });
+      if (error instanceof ChannelError && error.retry !== true) {
+        if (entry.health.state !== 'failed' || entry.health.detail !== detail) {
+          log.error('channel failed', { reason: detail });
+        }
         entry.health = { state: 'failed', detail };
-        return;
+        if (!error.retry) return;
+        tried();
+        await sleep(clock, SELDOM_MS, this.#stop.signal).catch(() => {});
+        continue;
       }
       if (clock.monotonic() - began >= STEADY_MS) failures = 1;
       const waitMs = backoffMs(failures, RESTART, random);
@@ -185,7 +195,7 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people, cursorsOf } = this.#ports;
+    const { clock, bus, people, cursorsOf, heardUntil } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
@@ -198,6 +208,7 @@ export class ChannelManager implements Outlets {
         ),
       cursors: () => cursorsOf(source.name),
       isPaired: (id) => people.isPaired(source.name, id),
+      heardUntil: () => heardUntil?.(source.name),
       knock: async (stranger) => {
         try {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);

@@ -21,7 +21,11 @@ interface Preview {
   status: string;
   /** As it was sent last. */
   shown: string;
+  /** Of the row in the journal. */
+  id: string | undefined;
   platformId: string | undefined;
+  /** A tool ran: the next text is another one. */
+  isOver: boolean;
   timer: Disposable | undefined;
   /** The call under way. */
   busy: Promise<void> | undefined;
@@ -43,7 +47,7 @@ export interface PreviewPorts {
 
 /**
  * Shows an answer while it is written: one message that grows by edits, at most one a second, with what a tool is doing
- * as its last line. The answer takes its place in the end; until then it is in the journal, so that an answer after a
+ * as its last line; where the turn says something else in between, the rest is shown in one below that. The answer takes its place in the end; until then it is in the journal, so that an answer after a
  * crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
  */
 export class Previews implements Disposable {
@@ -79,8 +83,9 @@ export class Previews implements Disposable {
     const known = this.#previews.get(event.turnId);
     switch (event.type) {
       case 'text': {
-        const preview = known ?? this.#open(event);
+        const preview = this.#current(known ?? this.#open(event));
         if (preview === undefined) return;
+        preview.isOver = false;
         preview.text = event.text;
         preview.status = '';
         this.#schedule(preview);
@@ -89,6 +94,7 @@ export class Previews implements Disposable {
       case 'tool-start':
       case 'tool-end':
         if (known === undefined) return;
+        known.isOver = true;
         known.status = event.type === 'tool-start' ? event.title : '';
         this.#schedule(known);
         break;
@@ -97,15 +103,23 @@ export class Previews implements Disposable {
   }
 
   #open({ turnId, channel, chatId, threadId }: OutboundEvent): Preview | undefined {
-    const { ledger, clock, isShown } = this.#ports;
-    if (!isShown(channel) || this.#channel(channel)?.edit === undefined) return undefined;
+    if (!this.#ports.isShown(channel) || this.#channel(channel)?.edit === undefined) return undefined;
+    const place = { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
+    return this.#fresh(turnId, place, this.#ports.ledger.platformId(turnId));
+  }
+
+  #fresh(turnId: string, place: PreviewPlace, platformId?: string): Preview {
+    const { clock } = this.#ports;
     const preview: Preview = {
       turnId,
-      place: { channel, chatId, ...(threadId === undefined ? {} : { threadId }) },
+      place,
       text: '',
       status: '',
       shown: '',
-      platformId: ledger.platformId(turnId),
+      id: undefined,
+      platformId,
+      // What an earlier process left behind may be overtaken too.
+      isOver: platformId !== undefined,
       timer: undefined,
       busy: undefined,
       over: false,
@@ -113,6 +127,32 @@ export class Previews implements Disposable {
     };
     this.#previews.set(turnId, preview);
     return preview;
+  }
+
+  /** Another one for another text where the turn said something below the first: an answer stands at the end of a chat. */
+  #current(preview: Preview | undefined): Preview | undefined {
+    if (preview?.isOver !== true || !this.#ports.ledger.isOvertaken(preview.turnId)) return preview;
+    preview.timer?.[Symbol.dispose]();
+    preview.over = true;
+    const next = this.#fresh(preview.turnId, preview.place);
+    next.busy = this.#seal(preview).finally(() => {
+      next.busy = undefined;
+      this.#schedule(next);
+    });
+    return next;
+  }
+
+  /** Leaves it with the text that it shows, whole and without the line about a tool. Never rejects. */
+  async #seal(preview: Preview): Promise<void> {
+    const { ledger, log } = this.#ports;
+    await preview.busy;
+    preview.status = '';
+    try {
+      await this.#show(preview);
+      await ledger.seal(preview.turnId, preview.text);
+    } catch (error) {
+      log.warn('a message that showed an answer could not be left as it is', { reason: errorMessage(error) });
+    }
   }
 
   #schedule(preview: Preview): void {
@@ -153,35 +193,36 @@ export class Previews implements Disposable {
 
   async #begin(preview: Preview, channel: Channel, text: string): Promise<void> {
     const { ledger } = this.#ports;
-    const { turnId } = preview;
-    if (!(await ledger.begin(turnId, preview.place))) throw new Error('it was begun before');
+    const id = await ledger.begin(preview.turnId, preview.place);
+    if (id === undefined) throw new Error('it was begun before');
+    preview.id = id;
     try {
       const { platformId } = await this.#inTime((signal) => channel.send(this.#part(preview, text), signal));
       preview.platformId = platformId;
     } catch (error) {
       // What may have arrived stays in the journal as that.
       const isGone = error instanceof SendError && error.failure !== 'uncertain';
-      if (isGone) await ledger.failed(turnId, errorMessage(error));
+      if (isGone) await ledger.failed(id, errorMessage(error));
       throw error;
     }
-    await ledger.sent(turnId, preview.platformId);
+    await ledger.sent(id, preview.platformId);
   }
 
   async #edit(preview: Preview, channel: Channel, platformId: string, text: string): Promise<void> {
     await this.#inTime(async (signal) => channel.edit?.({ ...this.#part(preview, text), platformId }, signal));
   }
 
-  #part({ turnId, place }: Preview, text: string): Parameters<Channel['send']>[0] {
+  #part({ turnId, place, id = `${turnId}:preview` }: Preview, text: string): Parameters<Channel['send']>[0] {
     const { chatId, threadId } = place;
     return {
-      messageId: `${turnId}:preview`,
+      messageId: id,
       kind: 'part',
       turnId,
       chatId,
       ...(threadId === undefined ? {} : { threadId }),
       text,
       media: [],
-      nonce: previewNonce(turnId),
+      nonce: previewNonce(id),
     };
   }
 

@@ -114,6 +114,15 @@ export class Inbox implements InboxPort {
       .map((row) => parseInbound(row.text('payload')));
   }
 
+  /** When somebody was last heard on a channel, milliseconds since 1970; undefined: nobody ever was. */
+  heardUntil(channel: string): number | undefined {
+    const row = this.#ports.db.get(
+      "SELECT max(received_at) AS at FROM inbound WHERE channel = ? AND origin = 'user' HAVING at IS NOT NULL",
+      channel,
+    );
+    return row?.number('at');
+  }
+
   counts(): Readonly<Record<string, number>> {
     const rows = this.#ports.db.all(
       "SELECT state, count(*) AS n FROM inbound WHERE state IN ('accepted', 'running') GROUP BY state",

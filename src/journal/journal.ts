@@ -16,6 +16,7 @@ import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
+import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
 import { UsageLedger } from './usage.ts';
 
@@ -37,6 +38,7 @@ export interface Journal extends Disposable {
   readonly heartbeats: Heartbeats;
   /** How far platforms without acknowledgements were read. */
   readonly cursors: CursorLedger;
+  readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -61,7 +63,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   return {
     outbox,
     inbox,
-    turns: new Turns({ ...shared, outbox }),
+    turns: new Turns({ ...shared, outbox, inbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
     desk: new MailDesk(shared),
@@ -73,6 +75,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorLedger(shared),
+    subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

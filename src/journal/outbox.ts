@@ -188,6 +188,20 @@ export class Outbox implements OutboxPort {
     });
   }
 
+  /** Nothing that waits for this chat is tried again; what is written to it later is. Returns how many that were. */
+  endChat(channel: string, chatId: string, reason: string): Promise<number> {
+    const { db, clock } = this.#ports;
+    return db.write(() =>
+      db.run(
+        `UPDATE outbound SET state = 'dead', reason = ?, updated_at = ? WHERE channel = ? AND chat = ? AND ${OPEN}`,
+        reason,
+        clock.now(),
+        channel,
+        chatId,
+      ),
+    );
+  }
+
   /** It will not be tried again; the row says why. */
   finish(id: string, state: 'dead' | 'expired' | 'delivered', reason: string): Promise<void> {
     return this.#ports.db.write(() => {

@@ -1,15 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { OutboundMessage } from '../bus/messages.ts';
-import type { LedgerPorts } from './rows.ts';
+import { parseOutbound, type LedgerPorts } from './rows.ts';
 
 /** Where an answer is shown while it is written. */
 export type PreviewPlace = Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
 
+/** Why a preview is done that shows a text of its own, whole. */
+const SEALED = 'sealed';
+
+/** Of a turn's first preview; those after it have a number behind. */
 const idOf = (turnId: string): string => `${turnId}:preview`;
 
+/** SQL for the rows of a turn's previews. */
+const ITS_PREVIEWS = "turn_id = ? AND (id = turn_id || ':preview' OR id LIKE turn_id || ':preview:%')";
+
 /** 22 characters, the same for each attempt at a turn's preview. */
-export function previewNonce(turnId: string): string {
-  return createHash('sha256').update(idOf(turnId)).digest().subarray(0, 16).toString('base64url');
+export function previewNonce(id: string): string {
+  return createHash('sha256').update(id).digest().subarray(0, 16).toString('base64url');
 }
 
 /** Messages that grow while a turn writes its answer; the answer takes their place. */
@@ -23,21 +30,23 @@ export class PreviewLedger {
   /** The platform id of a turn's preview, as an earlier process left it; undefined: none was sent. */
   platformId(turnId: string): string | undefined {
     const row = this.#ports.db.get(
-      `SELECT parts.platform_id FROM parts JOIN outbound ON outbound.id = parts.outbound_id
-       WHERE outbound.id = ? AND outbound.state = 'streaming' AND parts.platform_id IS NOT NULL`,
-      idOf(turnId),
+      `SELECT platform_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+       WHERE ${ITS_PREVIEWS} AND outbound.state = 'streaming' AND platform_id IS NOT NULL`,
+      turnId,
     );
     return row?.text('platform_id');
   }
 
-  /** Commits that the bytes of a preview are about to leave. False: there is one already. */
-  begin(turnId: string, place: PreviewPlace): Promise<boolean> {
+  /** Commits that the bytes of a preview are about to leave; its id. Undefined: there is one already, or one failed. */
+  begin(turnId: string, place: PreviewPlace): Promise<string | undefined> {
     const { db, clock } = this.#ports;
-    const id = idOf(turnId);
-    const message: OutboundMessage = { id, ...place, kind: 'part', text: '', media: [], turnId, metadata: {} };
     return db.write(() => {
-      const added = db.run(
-        `INSERT OR IGNORE INTO outbound (id, turn_id, channel, chat, kind, payload, state, created_at, updated_at)
+      const earlier = db.all(`SELECT state FROM outbound WHERE ${ITS_PREVIEWS}`, turnId);
+      if (earlier.some((row) => row.text('state') !== 'delivered')) return undefined;
+      const id = earlier.length === 0 ? idOf(turnId) : `${idOf(turnId)}:${earlier.length}`;
+      const message: OutboundMessage = { id, ...place, kind: 'part', text: '', media: [], turnId, metadata: {} };
+      db.run(
+        `INSERT INTO outbound (id, turn_id, channel, chat, kind, payload, state, created_at, updated_at)
          VALUES (?, ?, ?, ?, 'part', ?, 'streaming', ?, ?)`,
         id,
         turnId,
@@ -47,62 +56,99 @@ export class PreviewLedger {
         clock.now(),
         clock.now(),
       );
-      if (added === 0) return false;
       db.run(
         "INSERT INTO parts (outbound_id, n, text, state, nonce) VALUES (?, 0, '', 'sending', ?)",
         id,
-        previewNonce(turnId),
+        previewNonce(id),
       );
-      return true;
+      return id;
     });
   }
 
-  sent(turnId: string, platformId: string): Promise<void> {
+  sent(id: string, platformId: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
-      db.run("UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ?", platformId, idOf(turnId));
+      db.run("UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ?", platformId, id);
     });
   }
 
   /** It certainly did not arrive. */
-  failed(turnId: string, reason: string): Promise<void> {
+  failed(id: string, reason: string): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
       db.run(
         "UPDATE outbound SET state = 'dead', reason = ?, updated_at = ? WHERE id = ? AND state = 'streaming'",
         reason,
         clock.now(),
-        idOf(turnId),
+        id,
+      );
+    });
+  }
+
+  /** The turn has said something else below its preview since: with a tool, or by asking. */
+  isOvertaken(turnId: string): boolean {
+    const found = this.#ports.db.get(
+      `SELECT 1 FROM outbound AS said JOIN outbound AS preview ON preview.channel = said.channel AND preview.chat = said.chat
+       WHERE said.id > ? || '.' AND said.id < ? || '/' AND said.seq > preview.seq AND preview.state = 'streaming'
+         AND preview.turn_id = ?`,
+      turnId,
+      turnId,
+      turnId,
+    );
+    return found !== undefined;
+  }
+
+  /** The turn's preview stays as it is, with this text; what comes next is shown in one of its own. */
+  seal(turnId: string, text: string): Promise<void> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      db.run(
+        `UPDATE outbound SET state = 'delivered', reason = '${SEALED}', payload = json_set(payload, '$.text', ?), updated_at = ?
+         WHERE ${ITS_PREVIEWS} AND state = 'streaming'`,
+        text,
+        clock.now(),
+        turnId,
       );
     });
   }
 }
 
 /**
- * Part of the transaction that closes a turn: what it says first takes the place of its preview, by an edit. Without
- * anything to say the preview stays as it is. A preview that may have arrived makes the answer one that may have too.
+ * Part of the transaction that closes a turn: what it says takes the place of what showed it while it was written, by an
+ * edit. A sealed preview is taken by the text that it shows, the last one by what is said first beside that; where nothing
+ * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too.
  */
-export function takePreview({ db, clock }: LedgerPorts, turnId: string, first: OutboundMessage | undefined): void {
-  const row = db.get(
-    `SELECT outbound.channel, outbound.chat, parts.platform_id FROM outbound
-     JOIN parts ON parts.outbound_id = outbound.id WHERE outbound.id = ? AND outbound.state = 'streaming'`,
-    idOf(turnId),
+export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: readonly OutboundMessage[]): void {
+  const rows = db.all(
+    `SELECT outbound.state, payload, platform_id, nonce FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+     WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
+    turnId,
   );
-  if (row === undefined) return;
-  db.run(
-    "UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?",
-    clock.now(),
-    idOf(turnId),
-  );
-  const isThere = first?.channel === row.text('channel') && first.chatId === row.text('chat');
-  if (first === undefined || !isThere) return;
-  const platformId = row.textOrNull('platform_id');
-  // Under the nonce of the preview, so that a platform that de-duplicates has it once.
-  if (platformId === null)
-    db.run(
-      "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
-      previewNonce(turnId),
-      first.id,
+  const free = new Set(says);
+  for (const row of rows) {
+    const shown = parseOutbound(row.text('payload'));
+    const isSealed = row.text('state') !== 'streaming';
+    const taker = [...free].find(
+      ({ channel, chatId, text }) =>
+        channel === shown.channel && chatId === shown.chatId && (!isSealed || text.trim() === shown.text.trim()),
     );
-  else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, first.id);
+    if (!isSealed) {
+      db.run(
+        "UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?",
+        clock.now(),
+        shown.id,
+      );
+    }
+    if (taker === undefined) continue;
+    free.delete(taker);
+    const platformId = row.textOrNull('platform_id');
+    // It is known to the platform by the preview's nonce, if it is there.
+    if (platformId === null)
+      db.run(
+        "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
+        row.text('nonce'),
+        taker.id,
+      );
+    else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, taker.id);
+  }
 }

@@ -72,11 +72,17 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void;
 }
 
+/** Work of one transaction; more than this would hold up everything else, so it shares the next. */
+const MOST_MS = 8;
+/** Who waits for a transaction and is told in one turn of the event loop. */
+const MOST_TOLD = 16;
+
 /** Prepared statements by their text, and writes grouped into one transaction per tick of the event loop. */
 export class Database {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   #pending: PendingWrite[] = [];
+  #isScheduled = false;
   #closed = false;
 
   constructor(db: DatabaseSync) {
@@ -100,33 +106,58 @@ export class Database {
   }
 
   /**
-   * Queues synchronous work; all work queued in one tick shares one durable transaction. Resolves with the work's
-   * result after the commit. Work that throws is undone alone (a savepoint); a failed commit rejects them all.
+   * Queues synchronous work; what is queued in one tick shares one durable transaction, as long as that takes a few
+   * milliseconds. Resolves with the work's result after the commit. Work that throws is undone alone (a savepoint); a failed commit rejects them all.
    */
   write<T>(work: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
     return new Promise<T>((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(() => this.flush());
       this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#schedule();
     });
   }
 
   /** Commits what is queued now. */
   flush(): void {
-    const batch = this.#pending;
+    while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#pending.length > 0) this.#commit(MOST_MS);
+      if (this.#pending.length > 0) this.#schedule();
+    });
+  }
+
+  /** One transaction for the oldest of what is queued; where it can not be had, all that is queued fails. */
+  #commit(mostMs: number): void {
+    const queue = this.#pending;
     this.#pending = [];
-    if (batch.length === 0) return;
     const settled: (() => void)[] = [];
     try {
       this.#db.exec('BEGIN IMMEDIATE');
-      for (const item of batch) settled.push(this.#attempt(item));
+      const until = performance.now() + mostMs;
+      for (const item of queue) {
+        settled.push(this.#attempt(item));
+        if (performance.now() >= until) break;
+      }
       this.#db.exec('COMMIT');
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      for (const { reject } of batch) reject(error);
+      for (const { reject } of queue) reject(error);
       return;
     }
-    for (const settle of settled) settle();
+    if (settled.length < queue.length) this.#pending = [...queue.slice(settled.length), ...this.#pending];
+    this.#settle(settled);
+  }
+
+  /** Tells a few at a time: what they go on with would otherwise hold up everything else together. */
+  #settle(settled: readonly (() => void)[]): void {
+    for (const settle of settled.slice(0, MOST_TOLD)) settle();
+    if (settled.length > MOST_TOLD) setImmediate(() => this.#settle(settled.slice(MOST_TOLD)));
   }
 
   #attempt({ work, resolve, reject }: PendingWrite): () => void {

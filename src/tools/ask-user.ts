@@ -13,11 +13,7 @@ export function askUserTool(): Tool {
     description: 'Ask the person and wait, only when you can not go on without the answer.',
     parameters: z.object({
       question: z.string().trim().min(1).max(2_000).describe('One'),
-      choices: z
-        .array(z.string().trim().min(1).max(LONGEST_CHOICE))
-        .max(MOST_CHOICES)
-        .optional()
-        .describe('Buttons; other words can be given too'),
+      choices: z.array(z.string().trim().min(1).max(LONGEST_CHOICE)).max(MOST_CHOICES).optional().describe('Buttons'),
     }),
     effect: 'idempotent',
     waits: true,

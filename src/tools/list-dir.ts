@@ -18,7 +18,7 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
     name: 'list_dir',
     description: 'List a folder, with sizes.',
     parameters: z.object({
-      path: z.string().min(1).optional().describe('Default: workspace'),
+      path: z.string().min(1).optional().describe('Folder'),
       depth: z.int().min(1).max(DEEPEST).optional().describe('Levels; default 1'),
     }),
     effect: 'none',

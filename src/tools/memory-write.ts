@@ -19,7 +19,7 @@ const LONGEST_FACT = 1_000;
 
 const parameters = z.object({
   fact: z.string().describe('One line; empty: remove'),
-  replaces: z.string().optional().describe('Words of just the one line to change or remove'),
+  replaces: z.string().optional().describe('Words of the line to change or remove'),
   section: z.string().optional().describe('Heading'),
 });
 type Params = z.infer<typeof parameters>;

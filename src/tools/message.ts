@@ -36,7 +36,7 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
-    description: 'Send a message now, or to another chat. Your last text is sent by itself.',
+    description: 'Send a message now, or to another chat.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',

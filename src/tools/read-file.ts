@@ -38,7 +38,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
   const documents: Documents = new Map();
   return defineTool({
     name: 'read_file',
-    description: 'Read a file: text (with line numbers), PDF, Word document or image.',
+    description: 'Read text (with line numbers), PDF, Word or images.',
     parameters: z.object({
       path: z.string().min(1).describe('File'),
       offset: z.int().min(1).optional().describe('First line, from 1'),

@@ -29,3 +29,10 @@ export class Wake {
     });
   }
 }
+
+/** Resolves when what waits in the event loop now had its turn. */
+export function othersFirst(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -239,6 +239,21 @@ describe('retries', () => {
       }),
     );
   });
+
+  test('a chat that takes nothing any more ends what waits for it, and nothing that is said there later', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.blocked()], 'gone');
+    const release = world.channel.hold();
+    const ids = [await world.say('one', { chatId: 'gone' }), await world.say('two', { chatId: 'gone' })];
+    world.delivery.start();
+    await world.say('elsewhere');
+    release();
+    await settle();
+    expect(ids.map((id) => world.state(id))).toEqual([undefined, undefined]);
+    expect(world.channel.attempts.filter(({ chatId }) => chatId === 'gone')).toHaveLength(1);
+    await world.say('later', { chatId: 'gone' });
+    expect(world.channel.texts).toEqual(['elsewhere', 'later']);
+  });
 });
 
 describe('expiry', () => {

@@ -141,14 +141,17 @@ describe('supervision', () => {
     await manager.stop();
   });
 
-  test('revoked credentials stop the channel for good', async () => {
+  test('revoked credentials stop the channel; they are told of once and tried again seldom', async () => {
     const channel = new ScriptedChannel();
-    const { manager, clock } = setup(channel);
+    const { manager, clock, log } = setup(channel);
     await manager.start();
     manager.revoked('test', 'the token was revoked');
-    await clock.advance(600_000);
+    await clock.advance(599_000);
     expect(manager.health()['test']).toMatchObject({ state: 'failed', detail: 'the token was revoked' });
     expect(channel.disposed).toBe(1);
+    await clock.advance(1_000);
+    expect(manager.outlet('test')).toBe(channel);
+    expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
     await manager.stop();
   });
 

@@ -207,7 +207,7 @@ describe('a platform in trouble', () => {
     expect(world.log.lines.filter(({ message }) => message === 'fetching updates failed')).toHaveLength(1);
   });
 
-  test('a wrong token fails the channel with what to do, and is tried no more', async () => {
+  test('a wrong token fails the channel with what to do; it is told once and tried seldom', async () => {
     await using world = await TelegramWorld.open({ token: '123456:WRONG' });
     expect(world.manager.health()['telegram']).toMatchObject({
       state: 'failed',
@@ -215,8 +215,11 @@ describe('a platform in trouble', () => {
         /^Telegram refused the bot token of channel "telegram": get a valid one from @BotFather/u,
       ),
     });
-    await world.clock.advance(600_000);
+    await world.clock.advance(599_000);
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await world.clock.advance(3_600_000);
     expect(world.manager.health()['telegram']?.state).toBe('failed');
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   test('a token that is revoked while polling fails the channel', async () => {
@@ -225,6 +228,10 @@ describe('a platform in trouble', () => {
     );
     await waitFor(() => world.manager.health()['telegram']?.state === 'failed');
     expect(world.manager.outlet('telegram')).toBe('waiting');
+    // Platforms say so on a bad day, too.
+    await world.clock.advance(600_000);
+    await waitFor(() => world.manager.health()['telegram']?.state === 'running');
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   test('a server that can not be reached is tried again', async () => {

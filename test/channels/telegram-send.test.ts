@@ -75,7 +75,7 @@ describe('how a send fails', () => {
     ['a rate limit', { status: 429, retryAfter: 17 }, 'retryable', 17_000],
     ['a server error as JSON', { status: 500 }, 'retryable', undefined],
     ['a bad request', { status: 400, description: 'Bad Request: chat not found' }, 'permanent', undefined],
-    ['a user who blocked the bot', { status: 403 }, 'permanent', undefined],
+    ['a user who blocked the bot', { status: 403 }, 'blocked', undefined],
     ['a method that is not found', { status: 404, description: 'Not Found' }, 'permanent', undefined],
     ['a revoked token', { status: 401, description: 'Unauthorized' }, 'revoked', undefined],
     ['a reset before the server took it', 'reset-before', 'uncertain', undefined],

@@ -69,15 +69,24 @@ export const streamingBehaviours: readonly Behaviour[] = [
     expect(first).not.toBe(ANSWER);
   }),
 
-  behaviour('stays where it was when something else is said in between', ['previews'], async (stage) => {
+  behaviour('goes on below what was said in between, and leaves its first part whole', ['previews'], async (stage) => {
     const chat = await stage.chat();
-    chat.scripted(
-      { ...slowly(ANSWER.slice(0, 200)), calls: [{ name: 'message', arguments: { text: 'By the way.' } }] },
-      slowly(ANSWER),
-    );
+    const aside = { name: 'message', arguments: { text: 'By the way.' } };
+    chat.scripted({ ...slowly(ANSWER.slice(0, 130)), calls: [aside] }, slowly(ANSWER));
     chat.says('tell me');
-    await chat.sees((texts) => texts.includes(ANSWER) && texts.includes('By the way.'), 'both');
-    expect(chat.texts.at(-1)).toBe(ANSWER);
+    await chat.sees((texts) => texts.includes(ANSWER), 'the whole answer');
+    expect(chat.texts).toEqual([ANSWER.slice(0, 130).trim(), 'By the way.', ANSWER]);
+  }),
+
+  behaviour('that said much before it went on is not said twice', ['previews'], async (stage) => {
+    const chat = await stage.chat();
+    const much = { text: ANSWER, chunkSize: 20, eventDelayMs: 90 };
+    const aside = { name: 'message', arguments: { text: 'By the way.' } };
+    chat.scripted({ ...much, calls: [aside] }, 'And that is all.');
+    chat.says('tell me');
+    await chat.sees((texts) => texts.includes('And that is all.'), 'the answer');
+    await stage.settled();
+    expect(chat.texts).toEqual([ANSWER, 'By the way.', 'And that is all.']);
   }),
 
   behaviour('is announced by typing, which ends with it', ['typing'], async (stage) => {

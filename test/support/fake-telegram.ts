@@ -49,6 +49,8 @@ export interface FakeTelegram extends AsyncDisposable {
   faultNext(method: string, fault: TelegramFault, times?: number): void;
   /** Decides for each call that `faultNext` leaves alone; undefined: no handler. */
   setFaultHandler(handler: FaultHandler | undefined): void;
+  /** The updates of a batch come in the order of these numbers. @default of their ids */
+  orderBatches(placeOf: (update: Update) => number): void;
   /** A file for getFile and its download. */
   addFile(fileId: string, content: Uint8Array, path?: string): void;
   /** Cuts every open connection. */
@@ -197,6 +199,9 @@ export async function startFakeTelegram(options: { readonly token?: string } = {
     },
     setFaultHandler(handler) {
       faultHandler = handler;
+    },
+    orderBatches(placeOf) {
+      queue.placeOf = placeOf;
     },
     addFile: (fileId, content, path = `documents/${fileId}`) => void files.set(fileId, { content, path }),
     cutAll: () => server.cutAll(),

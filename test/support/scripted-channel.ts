@@ -105,5 +105,6 @@ export const failing = {
     new SendError('retryable', 'not reached', retryAfterMs === undefined ? {} : { retryAfterMs }),
   uncertain: (): SendError => new SendError('uncertain', 'the connection broke'),
   permanent: (): SendError => new SendError('permanent', 'blocked by the user'),
+  blocked: (): SendError => new SendError('blocked', 'the bot was blocked'),
   revoked: (): SendError => new SendError('revoked', 'the token is revoked'),
 };

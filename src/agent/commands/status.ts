@@ -21,6 +21,8 @@ export const statusCommand = (ports: StatusPorts): Command => ({
       `Context: ${count(used)} of ${count(window)} tokens (${percent(share)})`,
       `Here today: ${usageOf(status.hereToday)}`,
     ];
+    const subagents = message.role === 'owner' ? status.subagents : status.subagentsHere;
+    if (subagents.length > 0) lines.push(`Subagents: ${subagents.join(', ')}`);
     if (message.role === 'owner') {
       lines.push(
         `Everywhere today: ${usageOf(status.today)}`,

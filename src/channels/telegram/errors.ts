@@ -40,6 +40,7 @@ export function toSendError(thrown: unknown): SendError {
   const { code, reason, retryAfterMs, sent } = callFailure(thrown);
   if (code === undefined) return new SendError(sent ? 'uncertain' : 'retryable', reason);
   if (code === 401) return new SendError('revoked', reason);
+  if (code === 403) return new SendError('blocked', reason);
   if (code === 429) return new SendError('retryable', reason, { retryAfterMs: retryAfterMs ?? 1_000 });
   if (code >= 500 && code < 600) return new SendError('retryable', reason);
   if (code >= 400 && code < 500) return new SendError('permanent', reason);
@@ -68,6 +69,7 @@ export function isTokenRefused({ code }: CallFailure): boolean {
 export function tokenRefused(channel: string): ChannelError {
   return new ChannelError(
     `Telegram refused the bot token of channel "${channel}": get a valid one from @BotFather, put it into channels.${channel}.token (or TELEGRAM_BOT_TOKEN) and start again.`,
-    { retry: false },
+    // Also what it answers on a bad day.
+    { retry: 'seldom' },
   );
 }

@@ -72,16 +72,15 @@ async function fetchUpdates(offset: number, ports: PollPorts, signal: AbortSigna
 
 function readBatch(answer: unknown): { readonly updates: readonly unknown[]; readonly last: number } {
   if (!Array.isArray(answer)) throw new TypeError('the answer is not a list of updates');
-  const updates: unknown[] = [];
-  let last = -1;
+  const found: { readonly id: number; readonly update: unknown }[] = [];
   for (const update of answer) {
     const head = updateHead.safeParse(update);
-    if (!head.success) continue;
-    updates.push(update);
-    last = Math.max(last, head.data.update_id);
+    if (head.success) found.push({ id: head.data.update_id, update });
   }
-  if (updates.length === 0 && answer.length > 0) throw new TypeError('the answer holds no update with an id');
-  return { updates, last };
+  if (found.length === 0 && answer.length > 0) throw new TypeError('the answer holds no update with an id');
+  // The order in which things were said, whatever a proxy made of it.
+  found.sort((a, b) => a.id - b.id);
+  return { updates: found.map(({ update }) => update), last: found.at(-1)?.id ?? -1 };
 }
 
 async function takeAll(updates: readonly unknown[], ports: PollPorts, signal: AbortSignal): Promise<void> {
