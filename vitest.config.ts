@@ -1,13 +1,57 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Tests that put something in the place of modules or of the environment, each in a process of its own. */
+const ALONE = [
+  'test/benign/**/*.test.ts',
+  'test/gullible/**/*.test.ts',
+  'test/security/fetch*.test.ts',
+  'test/security/paths-*.test.ts',
+  'test/tools/web-*.test.ts',
+];
+
+/** What takes long begins first, so that the end waits for nobody. */
+const LONG = [
+  'crash/',
+  'gullible/',
+  'e2e/streaming',
+  'automation/',
+  'tools/process',
+  'tools/exec',
+  'start/',
+  'benign/',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONG.findIndex((part) => moduleId.includes(`/test/${part}`));
+      return at === -1 ? LONG.length : at;
+    };
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
+const exclude = ['test/**/*.long.test.ts', 'node_modules/**'];
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.long.test.ts', 'node_modules/**'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'alone', include: ALONE, exclude, isolate: true },
+      },
+      {
+        extends: true,
+        test: { name: 'together', include: ['test/**/*.test.ts'], exclude: [...exclude, ...ALONE], isolate: false },
+      },
+    ],
     maxConcurrency: 16,
   },
 });

@@ -20,13 +20,14 @@ import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-
 import { streamOf } from './gateway/local-assistant.ts';
 import { createRedactor } from './security/redact.ts';
 import { acquireHomeLock } from './storage/lock.ts';
-import { sleep, systemClock } from './util/clock.ts';
+import { sleep, systemClock, type Clock } from './util/clock.ts';
 import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
-const clock = systemClock;
+export { definePlugin } from './plugins/plugin.ts';
+
 /** Together below the 10 s in which a stop ends. */
 const TURN_GRACE_MS = 3_000;
 const DELIVERY_GRACE_MS = 1_500;
@@ -62,6 +63,8 @@ export interface AssistantSettings {
   readonly onRestart?: () => void;
   /** What stands for the environment of the process. */
   readonly environment?: Environment;
+  /** @default the machine's */
+  readonly clock?: Clock;
 }
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
@@ -91,7 +94,7 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
-  const { paths, loaded, env } = parts;
+  const { paths, loaded, env, clock = systemClock } = parts;
   const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
@@ -158,7 +161,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
   stack.defer(() => closing.abort(new Error('the process is stopping')));
-  const looping = keepRunning(() => loop.run(), log);
+  const looping = keepRunning(() => loop.run(), base);
   stack.defer(async () => {
     await loop.stop(TURN_GRACE_MS);
     bus.close();
@@ -171,7 +174,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   stack.use(automation);
-  const scheduled = automation.start();
+  stack.use(agent.heartbeat);
+  const scheduled = automation.start().then(() => agent.heartbeat.start());
   stack.defer(async () => await scheduled);
   // The first message should not wait for what can be loaded now.
   Promise.all([
@@ -190,7 +194,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
 }
 
 /** A consumer that fails (the disk could not be read) begins again; what it had not finished is still in the journal. */
-async function keepRunning(run: () => Promise<void>, log: Logger): Promise<void> {
+async function keepRunning(run: () => Promise<void>, { log, clock }: Pick<Base, 'log' | 'clock'>): Promise<void> {
   for (;;) {
     try {
       await run();

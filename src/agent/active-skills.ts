@@ -4,6 +4,7 @@ import type { TapeEntry } from '../session/entry.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import type { ActiveSkills } from '../tools/tool.ts';
 import { parseCommand } from './commands/parse.ts';
+import { resultOf } from './subagents/task.ts';
 
 /** A skill's text, as a message brings it in. */
 export interface CalledSkill {
@@ -35,7 +36,7 @@ export function createTurnSkills(
 ): TurnSkills {
   return {
     called: async (message) => {
-      if (message.untrusted || !atLeast(message.role, 'trusted')) return [];
+      if (message.untrusted || resultOf(message) !== null || !atLeast(message.role, 'trusted')) return [];
       const names = namesIn(message);
       if (names.length === 0) return [];
       const known = await catalog.read();

@@ -11,6 +11,7 @@ import type { Logger } from '../util/log.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import type { Usage } from '../util/usage.ts';
 import { outboundTo } from './outgoing.ts';
+import { subagentOf, type SubagentTask } from './subagents/task.ts';
 
 /** `agent.budget`; null is no limit. */
 export interface BudgetLimits {
@@ -44,7 +45,7 @@ export interface Spender {
   /** The turn's own, as far as the tape has them. */
   readonly entries: readonly TapeEntry[];
   /** Set for a call in no turn: what it is for. It is self-started unless it has messages. */
-  readonly source?: 'memory';
+  readonly source?: 'memory' | 'heartbeat';
 }
 
 interface Rule {
@@ -87,13 +88,15 @@ export class Budget {
     return null;
   }
 
-  /** Counts a model call. Does not wait for the disk. */
+  /** Counts a model call; that of a subagent for the turn that asked for it. Does not wait for the disk. */
   record(spender: Spender, { provider, model }: ModelName, usage: Usage): void {
     const { ledger, pricing, log } = this.#options;
     const costUsd = pricing.costOf({ provider, model }, usage);
     const sum = { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
     this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
-    const { turnId, sessionKey: session } = spender;
+    const task = subagentOf(spender.messages[0]);
+    if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));
+    const { turn: turnId, session } = task ?? { turn: spender.turnId, session: spender.sessionKey };
     const source = spender.source ?? sourceOf(originOf(spender));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
@@ -111,6 +114,13 @@ export class Budget {
     return sum;
   }
 
+  /** What the turn that asked for a subagent spent so far, with all its subagents. */
+  #spentBy({ turn, session, since }: SubagentTask): UsageSum {
+    const sum = this.#turns.get(turn) ?? this.#options.ledger.ofTurn(turn, session, since);
+    this.#turns.set(turn, sum);
+    return sum;
+  }
+
   #rules(spender: Spender): readonly Rule[] {
     const { limits, ledger, clock, timezone } = this.#options;
     const rules: Rule[] = [];
@@ -118,17 +128,19 @@ export class Budget {
       const limit = limits[key];
       if (limit !== null) rules.push({ key, span, limit, used: used() });
     };
-    const origin = originOf(spender);
+    const task = subagentOf(spender.messages[0]);
+    const origin = task?.origin ?? originOf(spender);
+    const ofTurn = (): UsageSum => (task === null ? this.spent(spender) : this.#spentBy(task));
     const since = startOfDay(clock.now(), timezone);
-    add('turnUsd', 'turn', () => this.spent(spender).costUsd);
-    add('turnTokens', 'turn', () => tokensOf(this.spent(spender)));
-    if (origin === 'cron') add('jobTokens', 'turn', () => tokensOf(this.spent(spender)));
+    add('turnUsd', 'turn', () => ofTurn().costUsd);
+    add('turnTokens', 'turn', () => tokensOf(ofTurn()));
+    if (origin === 'cron' || origin === 'heartbeat') add('jobTokens', 'turn', () => tokensOf(ofTurn()));
     if (isSelfStarted(spender)) {
       add('selfDayTokens', 'day', () => SELF_SOURCES.reduce((n, name) => n + tokensOf(ledger.day(since).of(name)), 0));
     }
     add('dayTokens', 'day', () => tokensOf(ledger.day(since).total));
     add('dayUsd', 'day', () => ledger.day(since).total.costUsd);
-    add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(spender.sessionKey).costUsd);
+    add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(task?.session ?? spender.sessionKey).costUsd);
     return rules;
   }
 

@@ -1,6 +1,8 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, OutboundEvent } from '../bus/messages.ts';
 import type { Redact } from '../security/redact.ts';
+import { isSelfStarted } from './joining.ts';
+import { subagentOf } from './subagents/task.ts';
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 type LiveEvent = DistributiveOmit<
@@ -25,7 +27,7 @@ export function createLive(
     turnId,
   };
   const isOverheard = target.origin === 'user' && !target.mentioned;
-  const isQuiet = isOverheard || target.origin === 'cron' || target.origin === 'heartbeat';
+  const isQuiet = isOverheard || isSelfStarted(target) || subagentOf(target) !== null;
   return (event) => {
     if (isQuiet && event.type !== 'turn-end') return;
     sequence += 1;

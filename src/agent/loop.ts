@@ -9,7 +9,8 @@ import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
-import { deadNotice } from './outgoing.ts';
+import { giveUpTurn } from './give-up.ts';
+import { subagentOf } from './subagents/task.ts';
 import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
 import { untilWritten, type UntilWritten } from './until-written.ts';
 
@@ -74,6 +75,11 @@ export class AgentLoop {
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });
+  }
+
+  /** Ends a turn in flight that the journal has as stopping. */
+  stopTurn(turnId: string): void {
+    this.#runner.stop(turnId);
   }
 
   get running(): number {
@@ -224,7 +230,15 @@ export class AgentLoop {
     }
     if (admitted.size === 0) return;
     const role = weakest(first.role, ...[...admitted.values()].map((message) => message.role));
-    const turn = { id: newId(), session: sessionKey, role, messages: [...admitted.keys()] };
+    const parent = subagentOf(first)?.turn;
+    const asking = [...admitted.keys()];
+    const turn = {
+      id: newId(),
+      session: sessionKey,
+      role,
+      messages: asking,
+      ...(parent === undefined ? {} : { parent }),
+    };
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
     const messages = claimed.map((message) => admitted.get(message) ?? message);
@@ -278,8 +292,9 @@ export class AgentLoop {
       'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
     const { render, redact } = this.#ports;
     const facts = { now: clock.now(), render, redact };
-    const notice = target === undefined ? [] : [deadNotice(turn.id, target, text, facts)];
-    await this.#written(() => journal.turns.dead(turn.id, notice));
-    this.#ports.bus.outboundWritten();
+    await this.#written(async () => {
+      if (target === undefined) await journal.turns.dead(turn.id, []);
+      else await giveUpTurn(turn.id, target, text, { ...this.#ports, ...facts });
+    });
   }
 }

@@ -5,7 +5,7 @@ import { asRole } from '../security/access.ts';
 import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
 import type { AgentLoop, LoopPorts } from './loop.ts';
-import { deadNotice } from './outgoing.ts';
+import { giveUpTurn } from './give-up.ts';
 import { adoptSources } from './sources.ts';
 import { turnEndEntry } from './turn-end.ts';
 
@@ -36,26 +36,16 @@ async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promi
     await ports.journal.turns.dead(turn.id, []);
   } else if (turn.isCommand) {
     const sentence = `I was restarted while running ${oneLine(newest.text, 60)}; I can not tell whether it took effect.`;
-    await giveUp(turn, newest, ports, sentence);
+    await giveUpTurn(turn.id, newest, sentence, { ...ports, now: ports.clock.now() });
   } else if (!ended && turn.attempts >= MOST_ATTEMPTS) {
     const asked = messages.map(({ text }) => `“${oneLine(text, 80)}”`).join(' and ');
     const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. /retry runs it again.`;
     if (entries.length > 0) await session.append([lastEntry(turn, newest, 'failed', sentence)]);
-    await giveUp(turn, newest, ports, sentence);
+    await giveUpTurn(turn.id, newest, sentence, { ...ports, now: ports.clock.now() });
   } else {
     if (!ended) await ports.journal.turns.resume(turn.id);
     loop.continue({ id: turn.id, sessionKey: turn.session, role: asRole(turn.role), messages });
   }
-}
-
-async function giveUp(
-  turn: OpenTurn,
-  target: OpenTurn['messages'][number],
-  ports: LoopPorts,
-  text: string,
-): Promise<void> {
-  const notice = deadNotice(turn.id, target, text, { ...ports, now: ports.clock.now() });
-  await ports.journal.turns.dead(turn.id, [notice]);
 }
 
 function lastEntry(

@@ -28,7 +28,13 @@ export interface StructuredPorts {
 
 export type StructuredAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: Usage }
-  | { readonly ok: false; readonly reason: string; readonly usage: Usage };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Of the model's error; undefined when its answers did not fit. */
+      readonly kind?: ModelError['kind'];
+      readonly usage: Usage;
+    };
 
 /** How a model can be asked, best first: a forced call of the tool, a free one, no tool at all. */
 const RUNGS = ['forced', 'free', 'plain'] as const;
@@ -69,7 +75,7 @@ export async function askStructured<Schema extends z.ZodObject>(
   let reason = '';
   for (let tries = 0; tries < 2; tries += 1) {
     const outcome = await climb(question, messages, ports);
-    if ('kind' in outcome) return { ok: false, reason: outcome.message, usage };
+    if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
     usage = addUsage(usage, outcome.usage ?? noUsage);
     const read = readAnswer(outcome, question);
     if ('value' in read) return { ok: true, value: read.value, usage };

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { arch, release, type } from 'node:os';
+import { arch, type } from 'node:os';
 import { join } from 'node:path';
 import { readIfExists } from '../storage/files.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -12,6 +12,8 @@ export interface Audience {
   readonly ownersDirectChat: boolean;
   /** How the channel shows text, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
+  /** For work that nobody waits for: files in brief, without memory and skills. @default false */
+  readonly light?: boolean;
 }
 
 export interface SkillLayers {
@@ -48,7 +50,7 @@ export class SystemPrompt {
   /** As the files are now; they are read again when one of them changed. A missing file is left out. */
   async read(audience: Audience): Promise<RenderedPrompt> {
     const skills = await this.#options.skills();
-    const key = JSON.stringify([audience.ownersDirectChat, audience.shows]);
+    const key = JSON.stringify([audience.ownersDirectChat, audience.shows, audience.light === true]);
     const stamp = this.#stamp(skills);
     const known = this.#rendered.get(key);
     if (known?.stamp === stamp) return await known.prompt;
@@ -67,17 +69,18 @@ export class SystemPrompt {
     return [...files, active, index].join('\n');
   }
 
-  async #render({ ownersDirectChat, shows }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
+  async #render({ ownersDirectChat, shows, light = false }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
     const { workspace } = this.#options;
     const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
     const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
     const layers = buildSystemPrompt({
-      host: { os: `${type()} ${release()} (${arch()})`, runtime: `Node ${process.versions.node}`, workspace },
+      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace },
       shows,
       files,
-      memory: ownersDirectChat ? (await read(MEMORY_FILE)).text : null,
-      activeSkills: skills.active,
-      skillsIndex: skills.index,
+      light,
+      memory: ownersDirectChat && !light ? (await read(MEMORY_FILE)).text : null,
+      activeSkills: light ? null : skills.active,
+      skillsIndex: light ? null : skills.index,
     });
     return { layers, texts: layers.map(({ text }) => text) };
   }

@@ -13,6 +13,9 @@ import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
 import type { RenderedPrompt } from './system-prompt.ts';
+import { SUBAGENT_MS, TIMED_OUT } from './subagents/outcome.ts';
+import { subagentOf } from './subagents/task.ts';
+import { bringsBack, mergeWaited, prepareTurn, type SubagentTurnPorts } from './subagents/turns.ts';
 import { choseSilence, textsOf } from './texts.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn, TurnPorts } from './turn-context.ts';
@@ -34,6 +37,8 @@ export interface RunnerPorts extends TurnPorts {
   readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
   /** Resolves when nothing that shows the answer while it is written is on its way any more. */
   readonly settled: (turnId: string) => Promise<void>;
+  /** What the turns of subagents reach. */
+  readonly subagents: SubagentTurnPorts;
   readonly turnTimeoutMs: number;
   readonly whenBusy: 'steer' | 'queue' | 'interrupt';
 }
@@ -82,9 +87,12 @@ export class TurnRunner {
     this.#running.set(claimed.id, controller);
     // Stopped between its claim and now: nobody could signal it.
     if (this.#ports.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
-    using limit = new TurnDeadline(clock, turnTimeoutMs, () => {
-      const minutes = Math.round(turnTimeoutMs / 60_000);
-      controller.abort(new EndTurn('failed', `I stopped after working on this for ${minutes} minutes.`));
+    const isSubagent = subagentOf(claimed.messages.at(-1)) !== null;
+    const limitMs = isSubagent ? Math.min(SUBAGENT_MS, turnTimeoutMs) : turnTimeoutMs;
+    using limit = new TurnDeadline(clock, limitMs, () => {
+      const minutes = Math.round(limitMs / 60_000);
+      const sentence = isSubagent ? TIMED_OUT : `I stopped after working on this for ${minutes} minutes.`;
+      controller.abort(new EndTurn('failed', sentence));
     });
     try {
       await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]), () => {
@@ -105,6 +113,7 @@ export class TurnRunner {
     live({ type: 'typing' });
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
     if (hasOwnSession(newest)) await keepShort(session, claimed.id);
+    await prepareTurn(session, { turnId: claimed.id, newest }, this.#ports.subagents);
     // Grows with what joins the turn.
     const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
@@ -127,6 +136,8 @@ export class TurnRunner {
       pauseDeadline,
       steer: this.#steering(claimed, messages),
     };
+    // What one leaves is a result; its tape is nobody's conversation.
+    const isSubagent = subagentOf(newest) !== null;
     const request = (): NextRequest => ({
       session,
       model: { provider: turn.chosen.providerName, model: turn.chosen.model },
@@ -135,10 +146,10 @@ export class TurnRunner {
     });
     try {
       // A /stop does not wait for it; the turn ends where it stands.
-      await raceAbort(this.#ports.archiving.beforeTurn(request()), signal).catch(() => {});
+      if (!isSubagent) await raceAbort(this.#ports.archiving.beforeTurn(request()), signal).catch(() => {});
       await runToEnd(turn, this.#ports);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
-      this.#ports.archiving.afterTurn(request());
+      if (!isSubagent) this.#ports.archiving.afterTurn(request());
     } finally {
       await hooks.saveState(facts, state);
     }
@@ -183,14 +194,25 @@ export class TurnRunner {
     const held =
       end.outcome !== 'stopped' &&
       (isSelfStarted(target) ? await this.#ports.holdBack(facts, end) : choseSilence(entries));
-    const isSilent = held || end.outcome === 'stopped';
+    const isSubagent = subagentOf(target) !== null;
+    const isSilent = held || isSubagent || end.outcome === 'stopped';
+    await mergeWaited(session, facts.turnId, this.#ports.subagents);
+    const hears = isSubagent
+      ? bringsBack(session, { turnId: facts.turnId, asked: target, end }, this.#ports.subagents)
+      : [];
     const says = isSilent ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
-        ? await journal.turns.close(facts.turnId, held && end.outcome === 'answered' ? 'silent' : end.outcome, says)
+        ? await journal.turns.close(
+            facts.turnId,
+            held && end.outcome === 'answered' ? 'silent' : end.outcome,
+            says,
+            hears,
+          )
         : false;
     if (!closed) await journal.turns.closeStopped(facts.turnId);
     bus.outboundWritten();
+    if (hears.length > 0) bus.inboundWritten();
     const summary = summaryOf(end, closed, durationMs);
     const answers = [...facts.messages, ...(asked === undefined ? [] : [asked])].map((message) => message.externalId);
     live({ type: 'turn-end', result: summary, answers });

@@ -8,6 +8,7 @@ import { withLoopWarning } from './loop-guard.ts';
 import { givenTexts } from './given-texts.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { chatOf, outboundTo } from './outgoing.ts';
+import { subagentOf, withheldFrom } from './subagents/task.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
@@ -215,13 +216,19 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     untrusted: history.untrusted || skills.foreign,
     private: history.private || turn.holdsMemory,
   };
+  const task = subagentOf(target);
+  // What a subagent may read of the session that asked, that session could read too.
+  const readers = [facts.sessionKey, ...(task === null ? [] : [task.session])];
+  const ownFolders = readers.flatMap((key) => [ports.spill.folder(key), ports.media.folder(key)]);
+  const asking = task?.session ?? facts.sessionKey;
   const context = (callId: string): ToolContext => ({
     sessionKey: facts.sessionKey,
     turnId: facts.turnId,
     callId,
     messageId: target?.id ?? '',
     workingDirectory: ports.settings.workspace,
-    readRoots: [ports.spill.folder(facts.sessionKey), ports.media.folder(facts.sessionKey), ...folders],
+    readRoots: [...ownFolders, ...folders],
+    ...(task === null ? {} : { withheld: (tool: string) => withheldFrom(task, tool) }),
     skills,
     signal: turn.signal,
     role: turn.role,
@@ -233,8 +240,8 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     given: () => givenTexts(session),
     approve: async (request) => {
       using _paused = turn.pauseDeadline();
-      const { sessionKey, turnId } = facts;
-      return await ports.approvals.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, request);
+      const { turnId } = facts;
+      return await ports.approvals.ask({ sessionKey: asking, turnId, callId, signal: turn.signal, target }, request);
     },
     ask: async (question) => {
       using _paused = turn.pauseDeadline();

@@ -6,6 +6,7 @@ import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
 import type { Archiving } from '../agent/archiving.ts';
+import { createSubagentDesk } from '../agent/subagents/desk.ts';
 import { createTapeActions } from '../agent/tape-actions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
@@ -16,6 +17,7 @@ import type { Sandbox } from '../security/sandbox.ts';
 import type { ProcessDesk } from '../tools/background/desk.ts';
 import { askUserTool } from '../tools/ask-user.ts';
 import { messageTool } from '../tools/message.ts';
+import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
@@ -23,11 +25,12 @@ import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
-import { createAutomation, type Automation } from './automation.ts';
+import { createAutomation, roleNow, type Automation } from './automation.ts';
 import { createBackground } from './background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
+import { createHeartbeat, type HeartbeatRoom } from './heartbeat.ts';
 import { createMcp, type Mcp } from './mcp.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
@@ -63,6 +66,7 @@ export interface Agent {
   readonly archiving: Archiving;
   readonly mcp: Mcp;
   readonly automation: Automation;
+  readonly heartbeat: HeartbeatRoom;
   /** Commands that run beside the turns. */
   readonly background: ProcessDesk;
   /** Loads what the first turn needs. */
@@ -153,7 +157,32 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
   registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
   const automation = createAutomation(base, { stores, bus });
-  for (const tool of [...automation.tools, ...pluginTools(base, registry)]) registry.register(tool);
+  for (const tool of automation.tools) registry.register(tool);
+  const heartbeat = createHeartbeat(base, {
+    stores,
+    bus,
+    models,
+    bounds,
+    budget,
+    channels: () => Object.keys(manager.health()).filter((name) => isOpen(name)),
+    zone: automation.zone,
+    closing: parts.closing,
+  });
+  if (config.agent.maxSubagents > 0) {
+    const desk = createSubagentDesk({
+      ...journal,
+      sessions,
+      bus,
+      clock,
+      newId,
+      most: config.agent.maxSubagents,
+      maxIterations: config.agent.maxIterations,
+      checkModel: (ref) => void models.fullName(ref),
+      stopTurn: (turnId) => loop.stopTurn(turnId),
+    });
+    registry.register(spawnTool(desk));
+  }
+  for (const tool of pluginTools(base, registry)) registry.register(tool);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -190,7 +219,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     },
     render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
-    holdBack: (facts, end) => automation.holdBack(facts, end),
+    holdBack: (facts, end) =>
+      (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
+    subagents: {
+      sessions,
+      journal,
+      clock,
+      newId,
+      roleNow: ({ channel, sender, chatType, chatId: chat, role }) =>
+        roleNow(base, stores, { channel, id: sender.id, chatType, chat }, role),
+      settings: config.agent,
+    },
     turnTimeoutMs: config.agent.turnTimeoutMinutes * 60_000,
     whenBusy: config.agent.whenBusy,
     bursts: {
@@ -211,7 +250,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       memory: commands,
       cron: automation.command,
       status: (sessionKey) =>
-        statusOf(base, sessionKey, { journal, manager, prompt, runningTurns: () => loop.running, sandbox, mcp }),
+        statusOf(base, sessionKey, {
+          journal,
+          manager,
+          prompt,
+          runningTurns: () => loop.running,
+          sandbox,
+          mcp,
+          heartbeat: heartbeat.state,
+        }),
       restart: parts.restart,
     }),
   };
@@ -236,6 +283,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     archiving,
     mcp,
     automation,
+    heartbeat,
     background,
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),

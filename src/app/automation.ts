@@ -6,6 +6,8 @@ import { outboundTo } from '../agent/outgoing.ts';
 import type { Cron } from '../automation/cron.ts';
 import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-desk.ts';
 import type { JobCreator } from '../automation/job.ts';
+import type { JobBook } from '../automation/job-book.ts';
+import { machineZone } from '../automation/zones.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../bus/messages.ts';
 import type { RequestParams } from '../gateway/requests.ts';
@@ -33,8 +35,10 @@ export interface Automation extends AsyncDisposable {
   readonly tools: readonly Tool[];
   readonly command: Command;
   readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
-  /** Whether what a turn that started itself says is kept from people. */
+  /** Whether what a scheduled turn says is kept from people. */
   readonly holdBack: LoopPorts['holdBack'];
+  /** The person's time zone, as far as it is known. */
+  readonly zone: () => string;
   /** Begins to keep the schedule. Never throws. */
   start(): Promise<void>;
 }
@@ -42,12 +46,14 @@ export interface Automation extends AsyncDisposable {
 interface Rooms {
   readonly cron: Cron;
   readonly desk: CronDesk;
+  readonly book: JobBook;
 }
 
 export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
   const { config, log } = base;
   const { journal } = stores;
   let opened: Promise<Rooms> | undefined;
+  let book: JobBook | undefined;
   const rooms = (): Promise<Rooms> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
     opened ??= openRooms(base, { stores, bus });
@@ -99,10 +105,13 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
       return outcome !== 'failed' && journal.cron.silenced(turnId) !== null;
     },
+    zone: () => book?.zone ?? config.agent.timezone ?? machineZone(),
     start: async () => {
       if (!config.cron.enabled) return;
       try {
-        await (await rooms()).cron.start();
+        const { cron, book: found } = await rooms();
+        book = found;
+        await cron.start();
       } catch (error) {
         log.error('the schedule could not be started', { reason: errorMessage(error) });
       }
@@ -117,12 +126,11 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
 async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<Rooms> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
-  const [{ Cron }, { CronDesk }, { JobBook }, { JobFile }, { machineZone }] = await Promise.all([
+  const [{ Cron }, { CronDesk }, { JobBook: Book }, { JobFile }] = await Promise.all([
     import('../automation/cron.ts'),
     import('../automation/cron-desk.ts'),
     import('../automation/job-book.ts'),
     import('../automation/job-file.ts'),
-    import('../automation/zones.ts'),
   ]);
   /** False: nobody knows yet where the owner can be told. */
   const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
@@ -133,7 +141,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
     return true;
   };
   const zone = machineZone();
-  const book = new JobBook({
+  const book = new Book({
     file: new JobFile({
       path: join(paths.workspace, 'cron', 'jobs.json'),
       quarantine: paths.quarantine,
@@ -178,7 +186,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
     written: { inbound: () => bus.inboundWritten(), outbound: () => bus.outboundWritten() },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
   });
-  return { cron, desk: new CronDesk({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
+  return { cron, book, desk: new CronDesk({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
 }
 
 /** The weaker of a role then and what the person may be now; null: they are not let in any more. */

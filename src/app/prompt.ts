@@ -2,6 +2,7 @@ import type { PromptReport } from '../agent/commands/context.ts';
 import type { ContextWindow } from '../agent/context-window.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/system-prompt.ts';
 import type { ChosenModel } from '../agent/turn-context.ts';
+import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
 import { UNIFIED_SESSION } from '../agent/unified.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../channels/registry.ts';
@@ -58,6 +59,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact, pl
     return clean;
   };
   const audience = (target: InboundMessage, role: Role): Audience => ({
+    light: target.origin === 'heartbeat' || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged),
   });
@@ -68,8 +70,11 @@ export function createPrompts({ config, workspace, catalog, registry, redact, pl
     const specs = registry.specs(strongestRole(settings));
     return settings?.groups.policy === 'open' ? specs : specs.filter(({ name }) => name !== STAY_SILENT);
   };
-  const tools: Prompts['tools'] = (target, role) =>
-    target.chatType === 'group' ? groupTools(target.channel) : directTools(role);
+  const tools: Prompts['tools'] = (target, role) => {
+    const task = subagentOf(target);
+    if (task !== null) return directTools(role).filter(({ name }) => withheldFrom(task, name) === null);
+    return target.chatType === 'group' ? groupTools(target.channel) : directTools(role);
+  };
   return {
     tools,
     of: (target, role) => read(audience(target, role)),

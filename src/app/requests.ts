@@ -10,12 +10,13 @@ import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
 import type { Plugins } from './plugins.ts';
+import { whySteps } from './why.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
-  readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk'>;
+  readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk' | 'heartbeats' | 'cron'>;
   readonly bus: Pick<MessageBus, 'inboundWritten' | 'outboundWritten'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
@@ -132,6 +133,7 @@ export function createRequests({
       if (!(await journal.desk.refuse(id))) throw unknownMail(id, 'inbox');
       return null;
     },
+    why: async ({ count }) => whySteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();
       return audit.newest(

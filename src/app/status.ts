@@ -1,5 +1,6 @@
 import type { StatusReport } from '../agent/commands/command.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
+import { subagentLines } from '../agent/subagents/desk.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
@@ -14,6 +15,7 @@ export interface StatusParts {
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
   readonly mcp: Pick<Mcp, 'troubles'>;
+  readonly heartbeat: () => string | null;
 }
 
 async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<string> {
@@ -41,6 +43,9 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     waitingReplies: Object.values(journal.outbox.counts()).reduce((sum, count) => sum + count, 0),
     hereToday: day.ofSession(sessionKey),
     today: day.total,
+    heartbeat: parts.heartbeat(),
+    subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
+    subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
     warnings: [...warnings, ...parts.mcp.troubles()],

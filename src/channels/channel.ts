@@ -1,4 +1,4 @@
-import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
+import type { AcceptResult, Button, Cursor, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 
@@ -12,6 +12,11 @@ export interface ChannelCapabilities {
   readonly media: boolean;
   readonly reactions: boolean;
   readonly drafts: boolean;
+  /**
+   * A part of which nobody knows whether it arrived can be sent again as it is: whoever has it already does not show it
+   * twice. @default false
+   */
+  readonly deduplicates?: boolean;
 }
 
 /** One message as the platform gets it: already rendered and short enough. */
@@ -30,6 +35,16 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
+  /** It may have arrived before; only for channels that de-duplicate. */
+  readonly again?: SentBefore;
+}
+
+/** What is known of an earlier attempt at a part. */
+export interface SentBefore {
+  /** It was not tried before; ms since 1970. */
+  readonly since: number;
+  /** Whether a message of the platform is known to be another one. */
+  readonly isKnown: (platformId: string) => boolean;
 }
 
 /** An unknown person who wrote in a direct chat. What they wrote is nobody's business. */
@@ -47,14 +62,21 @@ export interface MenuCommand {
   readonly isOwners: boolean;
 }
 
+/** How far a place was read; for platforms that can not be told what was received. */
+export type ReadUpTo = Omit<Cursor, 'channel'>;
+
 export interface ChannelContext {
   /**
-   * Writes messages down, all in one transaction; resolves after the commit. Only then may the platform be told.
+   * Writes messages down, and how far places were read, all in one transaction; resolves after the commit. Only then may the platform be told.
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
-  accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
+  accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
+  /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
+  cursors(): ReadonlyMap<string, string>;
   /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
-  isPaired(senderId: string): boolean;
+  readonly isPaired: (senderId: string) => boolean;
+  /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
+  heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
   knock(stranger: Stranger): Promise<void>;
   /** This chat can be reached now: what waits for it is tried at once. */

@@ -52,8 +52,12 @@ export interface ChannelPeople {
 }
 
 export interface ManagerPorts {
-  readonly bus: Pick<MessageBus, 'publishInbound'>;
+  readonly bus: Pick<MessageBus, 'publishRead'>;
+  /** How far the places of a channel were read. */
+  readonly cursorsOf: (channel: string) => ReadonlyMap<string, string>;
   readonly people: ChannelPeople;
+  /** When somebody was last heard on a channel, ms since 1970. @default never */
+  readonly heardUntil?: (channel: string) => number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -209,14 +213,20 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people } = this.#ports;
+    const { clock, bus, people, cursorsOf, heardUntil } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
     entry.channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
-      accept: (drafts) => bus.publishInbound(...drafts),
+      accept: (drafts, cursors = []) =>
+        bus.publishRead(
+          drafts,
+          cursors.map((cursor) => ({ ...cursor, channel: source.name })),
+        ),
+      cursors: () => cursorsOf(source.name),
       isPaired: (id) => people.isPaired(source.name, id),
+      heardUntil: () => heardUntil?.(source.name),
       knock: async (stranger) => {
         try {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);

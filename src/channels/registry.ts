@@ -3,6 +3,8 @@ import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './manager.ts';
+import { discordOptions } from './discord/options.ts';
+import { slackOptions } from './slack/options.ts';
 import { telegramOptions } from './telegram/options.ts';
 
 /** One entry of `config.channels`. What else is in it is the business of its kind. */
@@ -34,6 +36,22 @@ const kinds = {
     open: async (name, options, ports) => {
       const { TelegramChannel } = await import('./telegram/channel.ts');
       return new TelegramChannel(name, options, ports.random);
+    },
+  }),
+  discord: kind({
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    options: discordOptions,
+    open: async (name, options, ports) => {
+      const { DiscordChannel } = await import('./discord/channel.ts');
+      return new DiscordChannel(name, options, ports.random);
+    },
+  }),
+  slack: kind({
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    options: slackOptions,
+    open: async (name, options, ports) => {
+      const { SlackChannel } = await import('./slack/channel.ts');
+      return new SlackChannel(name, options, ports.random);
     },
   }),
 } satisfies Record<string, ChannelKind>;

@@ -264,6 +264,12 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
       );
   }
   program
+    .command('why')
+    .description('show what it did by itself, and why you heard of it or did not')
+    .option('--last <number>', 'so many', '30')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./why.ts')).whyCommand));
+  program
     .command('audit')
     .description('who wanted what, and what was decided about it')
     .option('--last <count>', 'how many decisions (default: 50)')

@@ -56,6 +56,8 @@ export const requestParams = {
   /** Lets one that was given up or refused have a turn, or refuses one that waits; `mail-unknown` as above. */
   inboxRetry: z.object({ id: z.string() }),
   inboxDrop: z.object({ id: z.string() }),
+  /** What it did by itself, newest first, and why people heard of it or did not. */
+  why: z.object({ count: z.int().min(1).max(1_000) }),
   /** What was allowed, approved and refused, newest first. */
   audit: z.object({
     count: z.int().min(1).max(10_000),
@@ -93,6 +95,7 @@ interface RequestResults {
   readonly inboxList: readonly (MailItem & { readonly who: string })[];
   readonly inboxRetry: null;
   readonly inboxDrop: null;
+  readonly why: readonly OwnStep[];
   readonly audit: readonly AuditedDecision[];
 }
 
@@ -248,6 +251,16 @@ interface MailItem {
   readonly text: string;
 }
 
+/** One thing that it did without being asked. */
+export interface OwnStep {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly what: string;
+  /** In a word or two: told, silent, nothing to do, failed, missed, … */
+  readonly outcome: string;
+  readonly reason: string | null;
+}
+
 interface AuditedDecision {
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -286,6 +299,7 @@ export const REQUEST_NAMES = [
   'inboxList',
   'inboxRetry',
   'inboxDrop',
+  'why',
   'audit',
 ] as const satisfies readonly (keyof typeof requestParams)[];
 

@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { cancelAsks } from './asks.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, type LedgerPorts } from './rows.ts';
+import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 
 export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'expired' | 'cancelled';
 
@@ -103,15 +103,29 @@ export class ApprovalLedger {
     });
   }
 
-  /** The chat in which an owner last wrote alone. */
-  ownersChat(): InboundMessage | undefined {
+  /** The chat in which an owner last wrote alone; `among` these channels. @default all but the terminal */
+  ownersChat(among?: readonly string[]): InboundMessage | undefined {
+    const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
     return this.#ports.db
       .all(
-        `SELECT payload FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel <> 'terminal'
+        `SELECT payload FROM inbound WHERE role = 'owner' AND origin = 'user' AND ${where}
          AND payload IS NOT NULL ORDER BY seq DESC LIMIT 50`,
+        ...(among ?? []),
       )
       .map((row) => parseInbound(row.text('payload')))
       .find(({ chatType }) => chatType === 'direct');
+  }
+
+  /** What an owner last wrote in a chat. */
+  ownersWords(channel: string, chatId: string): InboundMessage | undefined {
+    return this.#ports.db
+      .all(
+        `SELECT payload FROM inbound WHERE channel = ? AND chat = ? AND role = 'owner' AND origin = 'user'
+         AND payload IS NOT NULL ORDER BY seq DESC LIMIT 1`,
+        channel,
+        chatId,
+      )
+      .map((row) => parseInbound(row.text('payload')))[0];
   }
 
   /** Whether an owner ever wrote in the chat of a message. */

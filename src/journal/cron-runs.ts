@@ -159,6 +159,11 @@ export class CronRuns {
     return this.#ports.db.all(`${RUNS} WHERE run.job = ? ORDER BY run.due_at DESC LIMIT ?`, job, limit).map(toRun);
   }
 
+  /** Of all jobs, newest first. */
+  newest(limit: number): readonly CronRun[] {
+    return this.#ports.db.all(`${RUNS} ORDER BY run.at DESC LIMIT ?`, limit).map(toRun);
+  }
+
   /** Jobs whose run waits for its turn or is at work. */
   busy(): readonly string[] {
     return this.#ports.db

@@ -6,6 +6,7 @@ import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
 import { CronRuns } from './cron-runs.ts';
+import { CursorLedger } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { MailDesk } from './desk.ts';
 import { Inbox } from './inbox.ts';
@@ -15,6 +16,7 @@ import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
+import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
 import { UsageLedger } from './usage.ts';
 
@@ -34,6 +36,9 @@ export interface Journal extends Disposable {
   readonly archives: Archives;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
+  readonly subagents: Subagents;
+  /** How far platforms without acknowledgements were read. */
+  readonly cursors: CursorLedger;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -58,7 +63,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   return {
     outbox,
     inbox,
-    turns: new Turns({ ...shared, outbox }),
+    turns: new Turns({ ...shared, outbox, inbox }),
     usage: new UsageLedger(shared),
     settings: new SessionSettings(shared),
     desk: new MailDesk(shared),
@@ -68,7 +73,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     allowances: new Allowances(shared),
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
-    heartbeats: new Heartbeats(shared),
+    heartbeats: new Heartbeats({ ...shared, inbox }),
+    subagents: new Subagents({ ...shared, inbox }),
+    cursors: new CursorLedger(shared),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

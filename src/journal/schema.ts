@@ -240,4 +240,29 @@ export const journalMigrations: readonly Migration[] = [
         reason TEXT NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      DROP TABLE heartbeat;
+      CREATE TABLE heartbeat (
+        at         INTEGER PRIMARY KEY,
+        action     TEXT NOT NULL CHECK (action IN ('skip', 'run', 'failed', 'refused')),
+        reason     TEXT NOT NULL,
+        inbound_id TEXT,
+        told       INTEGER,
+        verdict    TEXT
+      ) STRICT;
+      CREATE INDEX heartbeat_inbound ON heartbeat (inbound_id) WHERE inbound_id IS NOT NULL;
+      CREATE INDEX turns_parent ON turns (parent) WHERE parent IS NOT NULL;
+    `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE cursors (
+        channel    TEXT NOT NULL,
+        place      TEXT NOT NULL,
+        last       TEXT NOT NULL,
+        updated_at INTEGER NOT NULL,
+        PRIMARY KEY (channel, place)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX cursors_used ON cursors (channel, updated_at);
+    `),
 ];

@@ -32,11 +32,12 @@ export interface Stopped extends Ended {
  * queued. What it returns is told to the agent after the commit. `background`: commands that end with it.
  */
 export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
-  const turnIds = endTurns(ports, stop);
+  const turnIds = endTurns(ports, stop, { background: true });
+  const tasks = dropTasks(ports, stop.sessionKey, 'stopped');
   const dropped = dropOlder(ports, stop, 'stopped');
   cancelQuestions(ports, { session: stop.sessionKey });
   const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
-  const reply = stopReply({ turns: turnIds.length, background, dropped: dropped.length, unsent });
+  const reply = stopReply({ turns: turnIds.length + tasks.length, background, dropped: dropped.length, unsent });
   ports.outbox.insert({
     message: {
       id: `${stop.id}:0`,
@@ -51,21 +52,31 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
     },
     parts: [],
   });
-  return { stop, turnIds, dropped, reply };
+  return { stop, turnIds, dropped: [...dropped, ...tasks], reply };
 }
 
-/** Part of a transaction of the caller's: marks the session's turns, and their children, that began before `message`. */
-export function endTurns(ports: LedgerPorts, message: InboundMessage): readonly string[] {
+/**
+ * Part of a transaction of the caller's: marks the session's turns, and their children, that began before `message`;
+ * with `background` also children whose parent has ended.
+ */
+export function endTurns(
+  ports: LedgerPorts,
+  message: InboundMessage,
+  { background }: { readonly background: boolean },
+): readonly string[] {
   const { db, clock } = ports;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
          SELECT id FROM turns WHERE session = ?1 AND state = 'running' AND outcome IS NULL AND NOT EXISTS (
            SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
+         UNION SELECT child.id FROM turns AS child JOIN turns AS asked ON asked.id = child.parent
+           WHERE ?3 AND child.state = 'running' AND asked.session = ?1
          UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
        SELECT id FROM family`,
       message.sessionKey,
       message.id,
+      background ? 1 : 0,
     )
     .map((row) => row.text('id'));
   for (const id of turnIds) {
@@ -90,6 +101,20 @@ export function dropOlder(
       clock.now(),
       message.sessionKey,
       message.id,
+    )
+    .map((row) => parseInbound(row.text('payload')));
+}
+
+/** Part of a transaction of the caller's: tasks that a session gave to subagents and that wait get no turn. */
+export function dropTasks({ db, clock }: LedgerPorts, session: string, reason: string): readonly InboundMessage[] {
+  return db
+    .all(
+      `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
+       WHERE state = 'accepted' AND origin = 'subagent' AND json_extract(payload, '$.metadata.subagent.session') = ?
+       RETURNING payload`,
+      reason,
+      clock.now(),
+      session,
     )
     .map((row) => parseInbound(row.text('payload')));
 }

@@ -1,9 +1,10 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
 import { cancelQuestions } from './approvals.ts';
+import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
-import { dropOlder, endTurns, type Ended } from './stop.ts';
+import { dropOlder, dropTasks, endTurns, type Ended } from './stop.ts';
 
 /** A turn that was begun and not closed. */
 export interface OpenTurn {
@@ -35,15 +36,19 @@ interface TurnEnding {
   readonly state: 'done' | 'dead';
   readonly outcome: TurnOutcome;
   readonly says: readonly OutboundDraft[];
+  /** What another session is told. @default nothing */
+  readonly hears?: readonly InboundMessage[];
 }
+
+type TurnPorts = LedgerPorts & { readonly outbox: Outbox; readonly inbox: Inbox };
 
 const RUNNING = "state = 'running'";
 
 /** Turns at their borders: claimed, resumed, closed. What happens inside is on the tape. */
 export class Turns {
-  readonly #ports: LedgerPorts & { readonly outbox: Outbox };
+  readonly #ports: TurnPorts;
 
-  constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
+  constructor(ports: TurnPorts) {
     this.#ports = ports;
   }
 
@@ -57,6 +62,8 @@ export class Turns {
     role: Role;
     messages: readonly InboundMessage[];
     command?: boolean;
+    /** The turn that asked for it; the end of that one is the end of this. */
+    parent?: string;
   }): Promise<readonly InboundMessage[]> {
     return this.#ports.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id));
@@ -92,8 +99,13 @@ export class Turns {
     return this.#ports.db.write(() => {
       cancelQuestions(this.#ports, { session: message.sessionKey });
       return {
-        turnIds: endTurns(this.#ports, message),
-        dropped: options.drop ? dropOlder(this.#ports, message, 'interrupted') : [],
+        turnIds: endTurns(this.#ports, message, { background: options.drop }),
+        dropped: options.drop
+          ? [
+              ...dropOlder(this.#ports, message, 'interrupted'),
+              ...dropTasks(this.#ports, message.sessionKey, 'interrupted'),
+            ]
+          : [],
       };
     });
   }
@@ -101,6 +113,17 @@ export class Turns {
   /** True from the commit that marks it on. */
   isStopping(turnId: string): boolean {
     return this.#ports.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
+  }
+
+  /** Whether one of these sessions works, or has messages that wait. */
+  isBusy(sessions: readonly string[]): boolean {
+    const { db } = this.#ports;
+    return sessions.some(
+      (session) =>
+        db.get("SELECT 1 FROM turns WHERE session = ? AND state IN ('running', 'stopping') LIMIT 1", session) !==
+          undefined ||
+        db.get("SELECT 1 FROM inbound WHERE session = ? AND state = 'accepted' LIMIT 1", session) !== undefined,
+    );
   }
 
   /** The newest turn of a session that ran no command. */
@@ -140,11 +163,16 @@ export class Turns {
   }
 
   /**
-   * Closes a running turn and queues what it says, in one transaction. False when it was stopped or closed before:
-   * then nothing is queued.
+   * Closes a running turn and queues what it says to people and what another session hears of it, in one transaction.
+   * False when it was stopped or closed before: then nothing is queued.
    */
-  close(turnId: string, outcome: TurnOutcome, says: readonly OutboundDraft[]): Promise<boolean> {
-    return this.#end({ turnId, when: RUNNING, state: 'done', outcome, says });
+  close(
+    turnId: string,
+    outcome: TurnOutcome,
+    says: readonly OutboundDraft[],
+    hears: readonly InboundMessage[] = [],
+  ): Promise<boolean> {
+    return this.#end({ turnId, when: RUNNING, state: 'done', outcome, says, hears });
   }
 
   /** Closes a turn that a /stop marked; the reply was queued with the /stop. */
@@ -152,14 +180,15 @@ export class Turns {
     return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', says: [] });
   }
 
-  /** Gives a turn up; the notice tells the person. */
-  dead(turnId: string, notice: readonly OutboundDraft[]): Promise<boolean> {
+  /** Gives a turn up; the notice tells the person, or a message the session that asked for it. */
+  dead(turnId: string, notice: readonly OutboundDraft[], hears: readonly InboundMessage[] = []): Promise<boolean> {
     return this.#end({
       turnId,
       when: "state IN ('running', 'stopping')",
       state: 'dead',
       outcome: 'failed',
       says: notice,
+      hears,
     });
   }
 
@@ -167,8 +196,8 @@ export class Turns {
     return this.#ports.db.write(() => this.#endNow(end));
   }
 
-  #endNow({ turnId, when, state, outcome, says }: TurnEnding): boolean {
-    const { db, clock, outbox } = this.#ports;
+  #endNow({ turnId, when, state, outcome, says, hears = [] }: TurnEnding): boolean {
+    const { db, clock, outbox, inbox } = this.#ports;
     const now = clock.now();
     const ended = db.run(
       `UPDATE turns SET state = ?, outcome = ?, updated_at = ? WHERE id = ? AND ${when}`,
@@ -181,6 +210,7 @@ export class Turns {
     db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
     cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of says) outbox.insert(draft);
+    for (const message of hears) inbox.insertOwn(message);
     takePreviews(
       this.#ports,
       turnId,
@@ -189,13 +219,14 @@ export class Turns {
     return true;
   }
 
-  #begin(turn: { id: string; session: string; role: Role; command?: boolean | string }): void {
+  #begin(turn: { id: string; session: string; role: Role; command?: boolean | string; parent?: string }): void {
     const { db, clock } = this.#ports;
     db.run(
-      `INSERT INTO turns (id, session, role, state, attempts, outcome, started_at, updated_at)
-       VALUES (?, ?, ?, 'running', 1, ?, ?, ?)`,
+      `INSERT INTO turns (id, session, parent, role, state, attempts, outcome, started_at, updated_at)
+       VALUES (?, ?, ?, ?, 'running', 1, ?, ?, ?)`,
       turn.id,
       turn.session,
+      turn.parent ?? null,
       turn.role,
       turn.command === true ? 'command' : null,
       clock.now(),

@@ -43,7 +43,7 @@ async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
     throw error;
   });
   const found: FoundPlugin[] = [];
-  for (const name of names.toSorted()) {
+  for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
     const plugin = await readPackage(join(folder, name)).catch(() => null);
     if (plugin !== null) found.push(plugin);
   }

@@ -46,7 +46,7 @@ const LISTED_AS: Readonly<Record<string, string>> = {
   'azure-openai': 'azure',
 };
 
-/** They run on this machine and cost nothing that a list could know. */
+/** They run on this machine; no list knows what they cost. */
 const UNLISTED: ReadonlySet<string> = new Set(['demo', 'ollama', 'lmstudio', 'vllm']);
 
 const FREE_OF_CHARGE: Usage = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
@@ -76,10 +76,10 @@ export class Pricing {
     await this.#load(name);
   }
 
-  /** Dollars; null when the price is unknown. */
+  /** Dollars; null when the price is unknown. The demo costs nothing. */
   costOf(name: ModelName, usage: Usage): number | null {
     const price = this.facts(name)?.price ?? null;
-    if (price === null) return this.#find(name, usage)?.total ?? null;
+    if (price === null) return this.#kindOf(name) === 'demo' ? 0 : (this.#find(name, usage)?.total ?? null);
     const uncached = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
     const cost =
       uncached * price.input +

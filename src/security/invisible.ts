@@ -2,8 +2,8 @@
 const HIDDEN = String.raw`[\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u0080-\u009F]`;
 /** Joiners in emoji and behind letters of Arabic and Indic scripts, emoji selectors, the flags of the three nations. */
 const RIGHTFUL = [
-  String.raw`(?<=[\p{Extended_Pictographic}\u{1F3FB}-\u{1F3FF}]|\uFE0F)\u200D(?=\p{Extended_Pictographic})`,
-  String.raw`(?<=[\u0600-\u0DFF])[\u200C\u200D]`,
+  String.raw`(?<=\p{Extended_Pictographic}\uFE0F?|[\u{1F3FB}-\u{1F3FF}])\u200D(?=\p{Extended_Pictographic})`,
+  String.raw`(?<=(?!\p{Default_Ignorable_Code_Point})[\u0600-\u0DFF])[\u200C\u200D]`,
   String.raw`(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<=[0-9#*])\uFE0F(?=\u20E3)`,
   String.raw`(?<=\u{1F3F4})(?:\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073}))\u{E007F}`,
 ].join('|');

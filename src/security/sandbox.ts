@@ -33,7 +33,7 @@ export interface CommandRequest {
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** Whether it holds on this machine. Tested once, at the first call; never rejects. */
+  /** Whether it holds on this machine. Tested at the first call, and again after a test that took too long; never rejects. */
   probe(): Promise<SandboxProbe>;
   /** What to spawn. Throws `sandbox-unavailable`, `sandbox-place` or `sandbox-folder` rather than let anything out. */
   wrap(request: CommandRequest): Promise<SandboxedCommand>;
@@ -56,7 +56,11 @@ const SECRETS = [
 /** Commands enclosed by bubblewrap. Nothing is tested or made before the first call. */
 export function createSandbox(options: SandboxOptions): Sandbox {
   let probing: Promise<SandboxProbe> | undefined;
-  const probe = (): Promise<SandboxProbe> => (probing ??= probeSandbox(options));
+  const probe = (): Promise<SandboxProbe> =>
+    (probing ??= probeSandbox(options).then((found) => {
+      if (!found.available && found.late === true) probing = undefined;
+      return found;
+    }));
   return {
     probe,
     async wrap({ command, cwd, role, network = false, readRoots = [], environment }) {

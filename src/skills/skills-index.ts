@@ -19,7 +19,7 @@ const SOURCES: readonly Skill['source'][] = ['workspace', 'user', 'package'];
 
 /**
  * The index of skills that a model reads; null when there is none to show. Left out are those whose full text is in
- * the prompt and those that only people may call. At most 18,000 characters: long descriptions are shortened first,
+ * the prompt and those that only people may call; the place of one that came along says nothing. At most 18,000 characters: long descriptions are shortened first,
  * then skills leave, those that lack something before others and the package's before a person's own.
  * Pure, in the order of names, so that the same skills give the same bytes.
  */
@@ -98,10 +98,12 @@ function render(skills: readonly Indexed[], longest: number, notes: readonly str
   return ['<skills>', ...rows, '</skills>'].join('\n');
 }
 
-function row({ name, description, file, missing }: Indexed, longest: number): string {
+function row({ name, description, file, missing, source }: Indexed, longest: number): string {
   const requires = isMet(missing) ? '' : `<requires>${escape(oneLine(missing.join(', '), 200))}</requires>`;
   const fields = `<name>${escape(name)}</name><description>${escape(oneLine(description, longest))}</description>`;
-  return `<skill available="${isMet(missing)}">${fields}<location>${escape(file)}</location>${requires}</skill>`;
+  const available = isMet(missing) ? '' : ' available="false"';
+  const location = source === 'package' ? '' : `<location>${escape(file)}</location>`;
+  return `<skill${available}>${fields}${location}${requires}</skill>`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

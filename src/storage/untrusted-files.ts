@@ -1,7 +1,8 @@
-import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
+import { comesBy, isWithin, namesPath } from './named-places.ts';
 import { AppendFile } from './append-file.ts';
 import { sha256 } from './change-log.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from './files.ts';
@@ -116,6 +117,7 @@ export class UntrustedFiles {
     const folders = [...this.#options.folders, ...real];
     if (folders.some((folder) => command.includes(folder) || command.includes(`${basename(folder)}/`))) return true;
     if (cwd !== undefined && namesPath(command, cwd, folders)) return true;
+    if (cwd !== undefined && comesBy(command, cwd, await whatIsNotEmpty(folders))) return true;
     if (await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u))) return true;
     if (
       log === undefined ||
@@ -181,19 +183,9 @@ export class UntrustedFiles {
   }
 }
 
-/**
- * Whether a command that runs in `cwd` runs in one of these places, or has a word for one, for what lies in it, or for
- * a folder below `cwd` that holds it.
- */
-export function namesPath(command: string, cwd: string, places: readonly string[]): boolean {
-  if (places.some((place) => isWithin(place, cwd))) return true;
-  const words = command.split(/[\s'"`;|&<>()$={},:]+/u).map((word) => word.replace(/[^/]*[*?[].*$/u, ''));
-  return words.some((word) => {
-    if (word === '' || word.includes('\0')) return false;
-    const path = resolve(cwd, word);
-    const isBelow = path !== cwd && isWithin(cwd, path);
-    return places.some((place) => isWithin(place, path) || (isBelow && isWithin(path, place)));
-  });
+async function whatIsNotEmpty(folders: readonly string[]): Promise<readonly string[]> {
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return folders.filter((_, at) => names[at]?.length !== 0);
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {
@@ -233,11 +225,6 @@ async function realFolder(path: string): Promise<string> {
   } catch {
     return join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
   }
-}
-
-function isWithin(folder: string, path: string): boolean {
-  const rest = relative(folder, path);
-  return rest === '' || (rest !== '..' && !rest.startsWith('../'));
 }
 
 function hashOf(file: ReadFile | HashedFile): string {

@@ -10,14 +10,10 @@ const LONGEST_CHOICE = 60;
 export function askUserTool(): Tool {
   return defineTool({
     name: 'ask_user',
-    description: 'Ask the person a question and wait for the answer. Only when you can not go on without it.',
+    description: 'Ask the person and wait, only when you can not go on without the answer.',
     parameters: z.object({
-      question: z.string().trim().min(1).max(2_000).describe('What you need to know'),
-      choices: z
-        .array(z.string().trim().min(1).max(LONGEST_CHOICE))
-        .max(MOST_CHOICES)
-        .optional()
-        .describe('Answers to offer as buttons; other words can always be given'),
+      question: z.string().trim().min(1).max(2_000).describe('One'),
+      choices: z.array(z.string().trim().min(1).max(LONGEST_CHOICE)).max(MOST_CHOICES).optional().describe('Buttons'),
     }),
     effect: 'idempotent',
     waits: true,

@@ -34,7 +34,7 @@ const parameters = z.object({
     )
     .min(1)
     .max(MOST_CALLS)
-    .describe('Calls that do not need each other'),
+    .describe('Independent ones'),
 });
 type InnerCall = z.infer<typeof parameters>['calls'][number];
 
@@ -88,7 +88,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
-    description: `Up to ${MOST_CALLS} independent calls at once; one that fails does not stop the others.`,
+    description: `Up to ${MOST_CALLS} calls at once.`,
     parameters,
     effect: 'idempotent',
     waits: true,

@@ -14,12 +14,12 @@ export function editFileTool(files: FileAccess): Tool {
   const { guard } = files;
   return defineTool({
     name: 'edit_file',
-    description: 'Replace one exact piece of a text file. oldText must occur exactly once unless replaceAll is true.',
+    description: 'Replace an exact piece of a file, there once unless replaceAll.',
     parameters: z.object({
       path: z.string().min(1).describe('File'),
-      oldText: z.string().describe('As in the file, without line numbers; empty for a new file'),
-      newText: z.string().describe('Instead of it'),
-      replaceAll: z.boolean().optional().describe('Every occurrence'),
+      oldText: z.string().describe('Without line numbers; empty: new file'),
+      newText: z.string().describe('Instead'),
+      replaceAll: z.boolean().optional().describe('All'),
     }),
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',

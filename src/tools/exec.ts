@@ -69,11 +69,11 @@ const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
 const SLOW_MS = 5_000;
 
 const parameters = z.object({
-  command: z.string().min(1).describe('Command for bash'),
-  cwd: z.string().min(1).optional().describe('Default: workspace'),
-  network: z.boolean().optional().describe('Needs the internet; asks the owner'),
-  outside: z.boolean().optional().describe('Must leave the sandbox; asks the owner'),
-  background: z.boolean().optional().describe('Return at once; process looks after it'),
+  command: z.string().min(1).describe('Bash'),
+  cwd: z.string().min(1).optional().describe('Folder'),
+  network: z.boolean().optional().describe('Needs the internet; asks'),
+  outside: z.boolean().optional().describe('Must leave the sandbox; asks'),
+  background: z.boolean().optional().describe('See process'),
   timeoutSeconds: z.number().positive().max(LONGEST_BACKGROUND_SECONDS).optional().describe('Limit'),
 });
 
@@ -210,7 +210,7 @@ export function createExecTool(options: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a shell command in the workspace and get its output. Standard input is empty; whatever still runs when the command ends is stopped. For what takes minutes or goes on (a server): background.',
+      'Run a shell command. What still runs at its end is stopped. A server, or minutes of work: background.',
     parameters,
     effect: 'effect',
     role: 'owner',

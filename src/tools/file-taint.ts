@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { within } from '../security/path-rules.ts';
-import { namesPath, type UntrustedFiles } from '../storage/untrusted-files.ts';
+import { comesBy, namesPath } from '../storage/named-places.ts';
+import type { UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { ToolResult } from './tool.ts';
 
 /** Which files strangers had a part in. */
@@ -19,8 +20,12 @@ export function withFolders(origins: FileOrigins, folders: () => Promise<readonl
     holds: async (file) => (await origins.holds(file)) || (await isIn(file.path)),
     holdsFolder: async (path) => (await origins.holdsFolder(path)) || (await isIn(path)),
     knowsName: (names) => origins.knowsName(names),
-    isNamedIn: async (command, cwd) =>
-      (await origins.isNamedIn(command, cwd)) || (cwd !== undefined && namesPath(command, cwd, await folders())),
+    isNamedIn: async (command, cwd) => {
+      if (await origins.isNamedIn(command, cwd)) return true;
+      if (cwd === undefined) return false;
+      const places = await folders();
+      return namesPath(command, cwd, places) || comesBy(command, cwd, places);
+    },
     during: (work) => origins.during(work),
   };
 }

@@ -16,10 +16,10 @@ const NOT_ENTERED = new Set(['.git', 'node_modules']);
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
-    description: 'List a folder: names sorted, folders with a slash, files with their size.',
+    description: 'List a folder, with sizes.',
     parameters: z.object({
-      path: z.string().min(1).optional().describe('Folder; default the workspace'),
-      depth: z.int().min(1).max(DEEPEST).optional().describe('How many levels; default 1'),
+      path: z.string().min(1).optional().describe('Folder'),
+      depth: z.int().min(1).max(DEEPEST).optional().describe('Levels; default 1'),
     }),
     effect: 'none',
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),

@@ -48,7 +48,7 @@ const parameters = z.object({
 export function memorySearchTool({ memory, results, timezone }: MemorySearchToolOptions): Tool {
   return defineTool({
     name: 'memory_search',
-    description: 'Find what was said or noted earlier, in all conversations and notes.',
+    description: 'Find what was said or noted earlier.',
     parameters,
     effect: 'none',
     role: 'trusted',

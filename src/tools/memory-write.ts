@@ -18,16 +18,16 @@ export interface FactStore {
 const LONGEST_FACT = 1_000;
 
 const parameters = z.object({
-  fact: z.string().describe('One line; empty removes the line that replaces names'),
-  replaces: z.string().optional().describe('Words found in just the one line to change or remove'),
-  section: z.string().optional().describe('Heading it goes under; made when missing'),
+  fact: z.string().describe('One line; empty: remove'),
+  replaces: z.string().optional().describe('Words of the line to change or remove'),
+  section: z.string().optional().describe('Heading'),
 });
 type Params = z.infer<typeof parameters>;
 
 export function memoryWriteTool(memory: FactStore): Tool {
   return defineTool({
     name: 'memory_write',
-    description: 'Keep a lasting fact about the owner or their world in memory/MEMORY.md, or change or remove one.',
+    description: 'Keep, change or remove a lasting fact about the owner or their world.',
     parameters,
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.

@@ -26,9 +26,9 @@ const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
   text: z.string().trim().min(1).max(LONGEST).describe('Markdown'),
-  chat: z.string().trim().min(1).optional().describe('Another chat: channel:chat[:thread]'),
-  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files to send'),
-  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Their words are said when pressed'),
+  chat: z.string().trim().min(1).optional().describe('Another: channel:chat[:thread]'),
+  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files'),
+  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Said when pressed'),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -36,13 +36,16 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
-    description: 'Send a message now, or to another chat. Your last text is sent by itself: do not repeat it here.',
+    description: 'Send a message now, or to another chat.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
     decide: async ({ chat, media = [] }, context) => {
       if (isElsewhere(chat, context) && !atLeast(context.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
+      }
+      if (context.origin === 'heartbeat' && !isElsewhere(chat, context)) {
+        return { decision: 'deny', reason: 'Your last text is judged and sent by itself.' };
       }
       for (const path of media) {
         const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };

@@ -33,11 +33,11 @@ const NAME = 'process';
 const TAKES_COMMANDS = /(?<![\w.-])(?:(?:ba|da|z|k|fi|c|tc)?sh|ssh|su|sudo|docker|podman|xargs|parallel)(?![\w.-])/u;
 
 const parameters = z.object({
-  action: z.enum(['list', 'poll', 'write', 'kill']).describe('poll: new output, and whether it runs'),
+  action: z.enum(['list', 'poll', 'write', 'kill']).describe('poll: new output, state'),
   id: z.string().trim().min(1).optional().describe('Which one'),
-  offset: z.int().optional().describe('poll from this byte; negative: before the end'),
-  text: z.string().max(LONGEST_TEXT).optional().describe('write: one line; "" ends its input'),
-  waitSeconds: z.number().min(0).max(LONGEST_WAIT_SECONDS).optional().describe('poll: wait so long for its end'),
+  offset: z.int().optional().describe('poll: first byte; negative: from the end'),
+  text: z.string().max(LONGEST_TEXT).optional().describe('write: a line; "" ends input'),
+  waitSeconds: z.number().min(0).max(LONGEST_WAIT_SECONDS).optional().describe('poll: wait for its end'),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -49,7 +49,7 @@ export function processTool(options: ProcessToolOptions): Tool {
 
   return defineTool({
     name: NAME,
-    description: 'Commands that exec started in the background.',
+    description: 'Background commands of exec.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

@@ -38,10 +38,9 @@ export function readFileTool(options: ReadFileOptions): Tool {
   const documents: Documents = new Map();
   return defineTool({
     name: 'read_file',
-    description:
-      'Read a file: text with line numbers, the text of a PDF or Word document, or an image. Long files come in pages: continue at the offset it names.',
+    description: 'Read a file: text (lines numbered), PDF, Word, image.',
     parameters: z.object({
-      path: z.string().min(1).describe('File, relative to the workspace or absolute'),
+      path: z.string().min(1).describe('File'),
       offset: z.int().min(1).optional().describe('First line, from 1'),
       limit: z.int().min(1).max(MOST_LINES).optional().describe('Most lines'),
     }),

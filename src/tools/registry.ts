@@ -130,6 +130,8 @@ export class ToolRegistry {
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
     const ready = this.#prepare(call, context.role);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
+    const withheld = context.withheld?.(ready.tool.name) ?? null;
+    if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
     const limited = refusedBySkills(ready.tool.name, ready.params, context.skills);
     if (limited !== null) return { decision: 'deny', reason: limited };
     const { tool, params } = ready;

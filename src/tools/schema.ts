@@ -41,15 +41,20 @@ const BOUNDS = new Set(
   'minLength maxLength minItems maxItems minimum maximum exclusiveMinimum exclusiveMaximum pattern'.split(' '),
 );
 
-/** Dropped unless they describe something: the values of a record, or a field of that name. */
-const WITHOUT = new Set(['$schema', 'additionalProperties']);
+/** Dropped where it says nothing. */
+const EMPTY: Readonly<Record<string, readonly string[]>> = {
+  additionalProperties: ['true', 'false', '{}'],
+  default: ['{}'],
+  propertyNames: ['{"type":"string"}'],
+};
 
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (!isObject(value)) return value;
   const isSchema = typeof value['type'] === 'string';
   const kept = Object.entries(value).filter(
-    ([key, entry]) => !(WITHOUT.has(key) && !isObject(entry)) && !(isSchema && BOUNDS.has(key)),
+    ([key, entry]) =>
+      !(isSchema && (key === '$schema' || BOUNDS.has(key) || EMPTY[key]?.includes(JSON.stringify(entry)) === true)),
   );
   return Object.fromEntries(kept.map(([key, entry]) => [key, strip(entry)]));
 }

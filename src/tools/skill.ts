@@ -42,8 +42,8 @@ const FOOT_SHARE = 0.25;
 export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
-    description: 'Load the text of a skill: how to do something. Do it before you begin with what a skill is about.',
-    parameters: z.object({ name: z.string().min(1).describe('As in the index of skills; * lists all names') }),
+    description: 'Load a skill before you begin what it is about.',
+    parameters: z.object({ name: z.string().min(1).describe('From the index; * lists all') }),
     effect: 'none',
     role: 'trusted',
     execute: async ({ name }) => {

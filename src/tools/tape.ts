@@ -34,8 +34,7 @@ const CHANGES: ReadonlySet<string> = new Set(['handoff', 'reset']);
 export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
-    description:
-      'The record of this conversation. handoff lets your summary stand for all before this turn; reset forgets it.',
+    description: 'This conversation’s record. handoff: your summary stands for all before this turn; reset forgets it.',
     parameters: z.object({
       action: z.enum(['info', 'search', 'anchors', 'handoff', 'reset']).describe('What'),
       text: z.string().optional().describe('search: what to find; handoff: the summary'),

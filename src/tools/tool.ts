@@ -85,6 +85,8 @@ export interface ToolContext {
   readonly taint: Taint;
   /** What people and others, not the model, said in this request: for `urlOrigin`. @default nothing */
   readonly given?: () => readonly string[];
+  /** Why a tool is not for this turn, whatever its role may do; null: its role decides. @default its role decides */
+  readonly withheld?: (tool: string) => string | null;
   /** @default none are active */
   readonly skills?: ActiveSkills;
   /** The `path`, or else the `detail`, of the request that a person allowed for this very call; undefined when none was needed. */

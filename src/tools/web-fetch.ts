@@ -44,10 +44,9 @@ export function webFetchTool({
   const pageChars = Math.min(PAGE_CHARS, maxChars);
   return defineTool({
     name: 'web_fetch',
-    description:
-      'Fetch a web page or PDF as Markdown or text. Long ones come in pages: continue at the offset it names.',
+    description: 'Fetch a web page or PDF as text.',
     parameters: z.object({
-      url: z.string().trim().min(1).describe('http(s) address'),
+      url: z.string().trim().min(1).describe('http(s)'),
       offset: z.int().min(0).optional().describe('First character, from 0'),
     }),
     effect: 'none',

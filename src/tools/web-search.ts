@@ -33,10 +33,10 @@ const SETTINGS = 'tools.web.searchProvider, tools.web.searchApiKey (or tools.web
 export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
   return defineTool({
     name: 'web_search',
-    description: 'Search the web: titles, addresses and snippets. Read a page with web_fetch.',
+    description: 'Search the web; web_fetch reads a page.',
     parameters: z.object({
-      query: z.string().trim().min(1).max(400).describe('What to look for'),
-      count: z.int().min(1).max(MOST).optional().describe(`Most results; ${DEFAULT_COUNT} if left out`),
+      query: z.string().trim().min(1).max(400).describe('Words'),
+      count: z.int().min(1).max(MOST).optional().describe(`Default ${DEFAULT_COUNT}`),
     }),
     effect: 'none',
     role: 'guest',

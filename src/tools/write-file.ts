@@ -7,10 +7,10 @@ import { defineTool, type Tool } from './tool.ts';
 export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
-    description: 'Create a file or replace its whole content; missing folders are created.',
+    description: 'Create or replace a file.',
     parameters: z.object({
-      path: z.string().min(1).describe('File, relative to the workspace or absolute'),
-      content: z.string().describe('The whole new content'),
+      path: z.string().min(1).describe('File'),
+      content: z.string().describe('All of it'),
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',

@@ -15,9 +15,16 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
       ? { name: channel.name, kind: channel.kind, open: async (): Promise<Channel> => channel }
       : channel,
   );
-  const bus = { publishInbound: async () => ['accepted' as const] };
+  const bus = { publishRead: async () => ['accepted' as const] };
   const people = { isPaired: () => false, knock: async () => {} };
-  const manager = new ChannelManager(sources, { bus, people, clock, random: steadyRandom, log });
+  const manager = new ChannelManager(sources, {
+    bus,
+    people,
+    cursorsOf: () => new Map(),
+    clock,
+    random: steadyRandom,
+    log,
+  });
   return { clock, log, manager };
 }
 

@@ -17,7 +17,7 @@ function expectWhole(report: CrashReport): void {
   expect(report.inside / report.kills).toBeGreaterThanOrEqual(0.8);
 }
 
-test(
+test.concurrent(
   '20 kills at random instants lose no message, answer none twice and repeat no command',
   { timeout: 120_000 },
   async () => {
@@ -25,9 +25,13 @@ test(
   },
 );
 
-test('8 kills among messages and /stop leave nothing open and repeat no command', { timeout: 60_000 }, async () => {
-  const report = await crashWithStops({ kills: 8, seed });
-  console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
-  expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
-  expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);
-});
+test.concurrent(
+  '8 kills among messages and /stop leave nothing open and repeat no command',
+  { timeout: 60_000 },
+  async () => {
+    const report = await crashWithStops({ kills: 8, seed });
+    console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
+    expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
+    expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);
+  },
+);

@@ -22,7 +22,9 @@ async function write(world: World, name: string, from: string, text: string): Pr
 async function received(world: World): Promise<readonly string[]> {
   const folder = join(letters(world), 'out');
   const names = await readdir(folder).catch(() => []);
-  return await Promise.all(names.toSorted().map((name) => readFile(join(folder, name), 'utf8')));
+  return await Promise.all(
+    names.toSorted((a, b) => (a < b ? -1 : 1)).map((name) => readFile(join(folder, name), 'utf8')),
+  );
 }
 
 /** Settings that name the folder of a home which is not there yet. */

@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   soul: 'owner',
   tape: 'trusted',
   undo: 'owner',
+  cron: 'owner',
   skills: 'trusted',
   approve: 'owner',
   deny: 'owner',
@@ -43,6 +44,7 @@ const TOOLS: Readonly<Record<string, Role>> = {
   apply_patch: 'trusted',
   ask_user: 'trusted',
   batch: 'trusted',
+  cron: 'trusted',
   edit_file: 'trusted',
   exec: 'owner',
   glob: 'trusted',
@@ -54,6 +56,7 @@ const TOOLS: Readonly<Record<string, Role>> = {
   process: 'owner',
   read_file: 'trusted',
   skill: 'trusted',
+  spawn: 'owner',
   tape: 'trusted',
   web_fetch: 'guest',
   web_search: 'guest',
@@ -109,11 +112,14 @@ describe('a command', () => {
   });
 });
 
+/** Offered where nobody may have spoken to the assistant. */
+const IN_OPEN_GROUPS = { stay_silent: 'guest' } satisfies Record<string, Role>;
+
 describe('a tool', () => {
   test('is in the table of rights, whatever it is', async () => {
     await using world = await worldOfThree();
     const tools = await world.assistant.tools();
-    expect(Object.fromEntries(tools.map(({ name, role }) => [name, role]))).toEqual(TOOLS);
+    expect(Object.fromEntries(tools.map(({ name, role }) => [name, role]))).toEqual({ ...TOOLS, ...IN_OPEN_GROUPS });
   });
 
   test('is shown to and run for a turn as the table says', async () => {

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { createSandbox } from '../../src/security/sandbox.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
@@ -65,7 +66,31 @@ describe('a machine without a working bubblewrap', () => {
     expect(await probeWith('#!/bin/sh\nsleep 20\n', { timeoutMs: 300 })).toEqual({
       available: false,
       reason: 'The self-test of the sandbox did not end within 0.3 s.',
+      late: true,
     });
+  });
+
+  test('one that hangs once is tried again', async () => {
+    await using folder = await tempFolder();
+    const first = join(folder.path, 'first');
+    const program = await fakeBubblewrap(
+      folder.path,
+      `#!/bin/bash\n[ -z "$SANDBOX_CANARY" ] || [ -e ${first} ] || { touch ${first} && sleep 20; }\nexec ${BWRAP} "$@"\n`,
+    );
+    await mkdir(join(folder.path, 'workspace'));
+    await using sandbox = createSandbox({
+      home: folder.path,
+      workspace: join(folder.path, 'workspace'),
+      readRoots: [],
+      folder: join(folder.path, 'sandbox'),
+      program,
+      clock: systemClock,
+      random: systemRandom,
+      cgroups: NO_GROUPS,
+      timeoutMs: 4_000,
+    });
+    expect(await sandbox.probe()).toMatchObject({ available: false, late: true });
+    expect(await sandbox.probe()).toMatchObject({ available: true });
   });
 
   test('one that claims that all is held is not believed', async () => {

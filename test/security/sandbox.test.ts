@@ -65,7 +65,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
         await writeFile(join(folder, 'a.txt'), 'readable\n');
       }
       const { text } = await world.run(
-        `cat ${skill}/a.txt ${spill}/a.txt; echo x > ${spill}/a.txt; ls ${dirname(spill)}`,
+        `exec 2>&1; cat ${skill}/a.txt ${spill}/a.txt; echo x > ${spill}/a.txt; ls ${dirname(spill)}`,
         {
           readRoots: [skill, spill],
         },

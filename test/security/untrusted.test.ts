@@ -207,7 +207,10 @@ describe('the fence', () => {
         expect(harmless(once)).toBe(once);
         expect(once.length).toBeLessThanOrEqual(given.length);
       }),
-      { numRuns: 2_000 },
+      {
+        numRuns: 2_000,
+        examples: [['\uFE0F\u200D😀'], ['x\u061C\u200Dx'], ['*\uFE0F\u200B\u20E3'], ['👍🏽\u200D\uFE0F♂']],
+      },
     );
   });
 

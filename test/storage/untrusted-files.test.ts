@@ -1,7 +1,8 @@
-import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { namesPath, UntrustedFiles } from '../../src/storage/untrusted-files.ts';
+import { comesBy, namesPath } from '../../src/storage/named-places.ts';
+import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Place extends AsyncDisposable {
@@ -96,6 +97,38 @@ describe('a command that runs in a folder', () => {
   ])('%s in %s is not', async (command, cwd) => {
     await using at = await place();
     expect(namesPath(command, join(at.folder, cwd), [join(at.folder, 'media')])).toBe(false);
+  });
+
+  test.each([
+    ['find .', '.'],
+    ['cd / && ls; grep -rn TODO', '.'],
+    ['grep --recursive x .', '.'],
+    ['git grep x', '.'],
+    ['rg x ..', 'other'],
+    ['ls -lR', '.'],
+    ['cat */*.md', '.'],
+    ['head ../*/a', 'other'],
+    ['tar cf - . | base64', '.'],
+  ])('%s in %s comes by what strangers wrote, and no longer when that is gone', async (command, cwd) => {
+    await using at = await place();
+    const files = at.open();
+    await mkdir(join(at.folder, 'media'), { recursive: true });
+    await writeFile(join(at.folder, 'media', 'a'), 'a');
+    expect(await files.isNamedIn(command, join(at.folder, cwd))).toBe(true);
+    await rm(join(at.folder, 'media', 'a'));
+    expect(await files.isNamedIn(command, join(at.folder, cwd))).toBe(false);
+  });
+
+  test.each([
+    ['find . -name x', 'other'],
+    ['grep -n x notes.md', '.'],
+    ['cat *.md', '.'],
+    ['ls -la', '.'],
+    ['git status --renames', '.'],
+    ['npm run test -r', '.'],
+  ])('%s in %s does not', async (command, cwd) => {
+    await using at = await place();
+    expect(comesBy(command, join(at.folder, cwd), [join(at.folder, 'media')])).toBe(false);
   });
 
   test('may read a log that says which of its parts are theirs', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createAssistant, type Assistant, type HookSet } from '../../src/app.ts';
 import { entrySchema, type TapeEntry } from '../../src/session/entry.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
+import type { Clock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
@@ -19,6 +20,8 @@ export interface WorldOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly hooks?: readonly HookSet[];
   readonly log?: Logger;
+  /** @default the machine's */
+  readonly clock?: Clock;
 }
 
 /**
@@ -70,6 +73,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       log: options.log ?? silentLog,
       hooks: options.hooks ?? [],
       config: options.config ?? {},
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
     });
   stack.defer(() => assertNoCanary({ home, telegram, model }));
   let assistant = await start();

@@ -30,6 +30,11 @@ export interface StatusReport {
   readonly today: UsageSum;
   /** How commands are enclosed. */
   readonly sandbox: string;
+  /** Subagents of this session, and of all, one line each. */
+  readonly subagentsHere: readonly string[];
+  readonly subagents: readonly string[];
+  /** How the looking after open tasks stands; null: there is none. */
+  readonly heartbeat: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

@@ -21,11 +21,14 @@ export const statusCommand = (ports: StatusPorts): Command => ({
       `Context: ${count(used)} of ${count(window)} tokens (${percent(share)})`,
       `Here today: ${usageOf(status.hereToday)}`,
     ];
+    const subagents = message.role === 'owner' ? status.subagents : status.subagentsHere;
+    if (subagents.length > 0) lines.push(`Subagents: ${subagents.join(', ')}`);
     if (message.role === 'owner') {
       lines.push(
         `Everywhere today: ${usageOf(status.today)}`,
         `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
+        ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
         ),

@@ -1,6 +1,7 @@
 import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
+import { isCalled } from '../called.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,
@@ -24,9 +25,6 @@ export type Reading =
   /** An unknown person means the bot. */
   | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
   | { readonly type: 'nothing' };
-
-/** Characters of a bot's name below which it is too often a word like others. */
-const SHORTEST_NAME = 3;
 
 const nothing: Reading = { type: 'nothing' };
 
@@ -166,7 +164,7 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   // Each message of a topic "replies" to the topic's first one.
   if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
   const [text, entities] = textAndEntities(message);
-  if (isCalled(text, me.first_name)) return true;
+  if (isCalled(text, [me.first_name])) return true;
   return entities.some((entity) => {
     if (entity.type === 'text_mention') return entity.user?.id === me.id;
     const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
@@ -174,13 +172,6 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
     if (entity.type === 'mention') return marked === name;
     return entity.type === 'bot_command' && marked.endsWith(name);
   });
-}
-
-/** `Jeeves, what now?` */
-function isCalled(text: string, name: string): boolean {
-  if (name.length < SHORTEST_NAME) return false;
-  const begun = text.trimStart().toLowerCase();
-  return begun.startsWith(name.toLowerCase()) && /^(?:[\s,:;!?.]|$)/u.test(begun.slice(name.length));
 }
 
 function textAndEntities(message: TelegramContent): readonly [string, readonly TelegramEntity[]] {

@@ -17,15 +17,15 @@ export function applyPatchTool(files: FileAccess): Tool {
   const { guard, origins } = files;
   return defineTool({
     name: 'apply_patch',
-    description: 'Several edits in one or more files: all, or none when one can not be made.',
+    description: 'Several exact edits in files: all, or none.',
     parameters: z.object({
       edits: z
         .array(
           z.object({
             path: z.string().min(1).describe('File'),
-            oldText: z.string().describe('Exact text, once; empty for a new file'),
-            newText: z.string().describe('Instead of it'),
-            replaceAll: z.boolean().optional().describe('Every occurrence'),
+            oldText: z.string().describe('Exact, unique; empty: new file'),
+            newText: z.string().describe('Instead'),
+            replaceAll: z.boolean().optional().describe('All'),
           }),
         )
         .min(1)

@@ -14,8 +14,8 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
     name: 'glob',
     description: 'Find files by name, newest first.',
     parameters: z.object({
-      pattern: z.string().min(1).describe('Like *.md, src/**/*.{ts,js}'),
-      path: z.string().min(1).optional().describe('Default: workspace'),
+      pattern: z.string().min(1).describe('Like src/**/*.{ts,js}'),
+      path: z.string().min(1).optional().describe('Folder'),
       offset: z.int().min(0).optional().describe('To skip'),
       limit: z.int().min(1).max(MOST).optional().describe(`Default ${LIMIT}`),
     }),

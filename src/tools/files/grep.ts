@@ -11,11 +11,11 @@ const MOST_CONTEXT = 20;
 export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'grep',
-    description: 'Search lines of files by regular expression. In pages: continue at the offset it names.',
+    description: 'Search lines of files.',
     parameters: z.object({
-      pattern: z.string().min(1).describe('JavaScript RegExp, for one line'),
-      path: z.string().min(1).optional().describe('Default: workspace'),
-      glob: z.string().min(1).optional().describe('Only files like *.ts'),
+      pattern: z.string().min(1).describe('RegExp'),
+      path: z.string().min(1).optional().describe('Folder'),
+      glob: z.string().min(1).optional().describe('Like *.ts'),
       mode: z.enum(['lines', 'files', 'count']).optional().describe('Default lines'),
       context: z.int().min(0).max(MOST_CONTEXT).optional().describe('Lines around'),
       ignoreCase: z.boolean().optional().describe('Any case'),

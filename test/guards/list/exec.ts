@@ -104,8 +104,8 @@ export const EXEC_GUARDS: readonly Guard[] = [
       {
         name: 'exec-shown-visibly',
         holds: 'Whoever is asked about a command sees every character of it.',
-        find: 'detail: where + visible(command) };',
-        replace: 'detail: where + command };',
+        find: 'detail: where + visible(command),',
+        replace: 'detail: where + command,',
       },
       {
         name: 'exec-leaves-marks',

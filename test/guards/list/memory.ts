@@ -18,8 +18,8 @@ export const MEMORY_GUARDS: readonly Guard[] = [
       {
         name: 'given-not-own-results',
         holds: 'An address that the model had a tool write down after strangers were heard does not count as given.',
-        find: 'else if (isClean || (entry.untrusted === true && entry.private !== true)) texts',
-        replace: 'else texts',
+        find: 'if (isTheirs || (isClean && !isStrangers)) texts',
+        replace: 'texts',
       },
       {
         name: 'given-not-headers',
@@ -172,6 +172,24 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         holds: 'A process that died while such a command ran leaves its mark.',
         find: 'await this.#append({ v: 1, span: id, from });',
         replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/named-places.ts',
+    ['storage/untrusted-files.test.ts'],
+    [
+      {
+        name: 'places-walked',
+        holds: 'A command that walks through folders is known to come by files of strangers that it does not name.',
+        find: 'if (WALKS.test(command)) {',
+        replace: 'if (!WALKS) {',
+      },
+      {
+        name: 'places-descended',
+        holds: 'A pattern for names of folders is known to reach the files of strangers in them.',
+        find: 'DESCENDS.test(word) && holds(',
+        replace: 'DESCENDS.test(word) && !holds(',
       },
     ],
   ),

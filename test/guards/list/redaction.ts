@@ -32,8 +32,8 @@ export const REDACTION_GUARDS: readonly Guard[] = [
       {
         name: 'redact-coded',
         holds: 'A configured secret is found in base64 and hex that is broken into lines.',
-        find: 'if (forms.coded.length > 0) known.push(...wrapped(text, coded));',
-        replace: '',
+        find: 'forms.coded.length > 0 ? wrapped(text, coded) : []',
+        replace: '[]',
       },
       {
         name: 'redact-shapes',

@@ -140,14 +140,14 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'prompt-memory',
         holds: "The memory is in the prompt of the owner's direct chats alone.",
-        find: 'memory: ownersDirectChat ? (await read(MEMORY_FILE)).text : null,',
-        replace: 'memory: (await read(MEMORY_FILE)).text,',
+        find: 'memory: ownersDirectChat && !light ? (await read(MEMORY_FILE)).text : null,',
+        replace: 'memory: light ? null : (await read(MEMORY_FILE)).text,',
       },
       {
         name: 'prompt-audience',
         holds: 'A prompt that was made for the owner is not given to others.',
-        find: 'const key = JSON.stringify([audience.ownersDirectChat, audience.shows]);',
-        replace: 'const key = JSON.stringify([audience.shows]);',
+        find: 'JSON.stringify([audience.ownersDirectChat, audience.shows,',
+        replace: 'JSON.stringify([audience.shows,',
       },
     ],
   ),

@@ -1,0 +1,84 @@
+import type { InboundMessage, Role } from '../../bus/messages.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { EntryOf } from '../../session/entry.ts';
+import type { Session } from '../../session/session.ts';
+import type { Sessions } from '../../session/sessions.ts';
+import type { Clock } from '../../util/clock.ts';
+import { copyEnded, mergeTurn } from './inherit.ts';
+import { outcomeOf, resultMessage, type SubagentOutcome } from './outcome.ts';
+import { resultOf, subagentOf } from './task.ts';
+
+export interface SubagentTurnPorts {
+  readonly sessions: Pick<Sessions, 'open'>;
+  readonly journal: Pick<Journal, 'subagents'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly newId: () => string;
+  /** What whoever asked may still be; null: they are not let in any more. */
+  readonly roleNow: (asked: InboundMessage) => Role | null;
+  readonly settings: { readonly maxIterations: number; readonly toolResultChars: number };
+}
+
+/** Before a turn begins: what an inheriting subagent starts from, and what one left for the session that asked. */
+export async function prepareTurn(
+  session: Session,
+  { turnId, newest }: { readonly turnId: string; readonly newest: InboundMessage },
+  { sessions }: Pick<SubagentTurnPorts, 'sessions'>,
+): Promise<void> {
+  if (session.turn(turnId).length > 0) return;
+  const task = subagentOf(newest);
+  if (task?.inherit === true) await copyEnded(await sessions.open(task.session), session, task.turn);
+  const result = resultOf(newest);
+  if (result?.merge !== true) return;
+  await mergeTurn(await sessions.open(result.session, { turn: result.turn }), result.turn, session);
+}
+
+/** When a turn has ended on its tape: the steps of those it waited for and that inherited from it become its session's. */
+export async function mergeWaited(
+  session: Session,
+  turnId: string,
+  { journal, sessions, settings }: Pick<SubagentTurnPorts, 'journal' | 'sessions' | 'settings'>,
+): Promise<void> {
+  for (const child of journal.subagents.ofTurn(turnId)) {
+    const task = subagentOf(child.message);
+    if (task?.wait !== true || !task.inherit) continue;
+    const from = await sessions.open(child.message.sessionKey, { turn: child.turnId });
+    const end = from.turn(child.turnId).findLast((entry) => entry.kind === 'turn-end');
+    if (end === undefined || outcomeOf(from, end, settings.maxIterations).status !== 'completed') continue;
+    await mergeTurn(from, child.turnId, session);
+  }
+}
+
+/** What the session that asked is told when a subagent's turn has ended on its tape; nothing when a call waits for it. */
+export function bringsBack(
+  session: Session,
+  {
+    turnId,
+    asked,
+    end,
+  }: { readonly turnId: string; readonly asked: InboundMessage; readonly end: EntryOf<'turn-end'> },
+  ports: SubagentTurnPorts,
+): readonly InboundMessage[] {
+  return toldTo(asked, { turnId, outcome: outcomeOf(session, end, ports.settings.maxIterations) }, ports);
+}
+
+/** The same for a subagent that is given up. */
+export function givesUp(
+  asked: InboundMessage,
+  { turnId, text }: { readonly turnId: string; readonly text: string },
+  ports: SubagentTurnPorts,
+): readonly InboundMessage[] {
+  return toldTo(asked, { turnId, outcome: { status: 'failed', text, untrusted: false, private: false } }, ports);
+}
+
+function toldTo(
+  asked: InboundMessage,
+  { turnId, outcome }: { readonly turnId: string; readonly outcome: SubagentOutcome },
+  { clock, newId, roleNow, settings }: SubagentTurnPorts,
+): readonly InboundMessage[] {
+  const task = subagentOf(asked);
+  if (task === null || task.wait) return [];
+  const role = roleNow(asked);
+  if (role === null) return [];
+  const given = { id: newId(), now: clock.now(), role, turn: turnId, outcome, most: settings.toolResultChars };
+  return [resultMessage(asked, task, given)];
+}

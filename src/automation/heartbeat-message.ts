@@ -1,0 +1,47 @@
+import type { InboundMessage } from '../bus/messages.ts';
+
+/** Every heartbeat is held here. */
+export const HEARTBEAT_SESSION = 'heartbeat';
+
+/** Who is told, and whose rights it has. */
+export type HeartbeatTarget = Pick<
+  InboundMessage,
+  'channel' | 'account' | 'chatId' | 'threadId' | 'chatType' | 'sender' | 'sessionKey'
+>;
+
+/** What asks for the turn that does the tasks. */
+export function heartbeatRequest(
+  target: HeartbeatTarget,
+  look: {
+    readonly id: string;
+    readonly at: number;
+    readonly tasks: string;
+    /** `provider/model`; null: the session's. */
+    readonly model: string | null;
+    /** Strangers had a part in HEARTBEAT.md. */
+    readonly untrusted: boolean;
+  },
+): InboundMessage {
+  return {
+    ...target,
+    id: look.id,
+    role: 'owner',
+    text: [
+      'Heartbeat. From HEARTBEAT.md this is to be done now:',
+      look.tasks,
+      'Nobody waits for an answer. Do it, then say in a few sentences what came of it; whether that is worth telling is decided afterwards. What is done for good is checked off in HEARTBEAT.md.',
+    ].join('\n\n'),
+    media: [],
+    mentioned: true,
+    context: [],
+    receivedAt: look.at,
+    externalId: `heartbeat:${look.at}`,
+    sessionKey: HEARTBEAT_SESSION,
+    origin: 'heartbeat',
+    untrusted: false,
+    metadata: {
+      taint: { untrusted: look.untrusted, private: true },
+      ...(look.model === null ? {} : { model: look.model }),
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import type { InboundMessage } from '../bus/messages.ts';
+import type { Inbox } from './inbox.ts';
+import { parseInbound, type LedgerPorts } from './rows.ts';
+
+/** A subagent that waits for its turn or works. */
+export interface OpenSubagent {
+  readonly message: InboundMessage;
+  readonly state: 'waiting' | 'running';
+}
+
+/** How far a task is. */
+export interface TaskStanding {
+  readonly message: InboundMessage;
+  /** `refused`: it got no turn. */
+  readonly state: 'accepted' | 'running' | 'done' | 'refused' | 'dead';
+  readonly turnId: string | null;
+}
+
+const OPEN = `SELECT payload, state FROM inbound WHERE origin = 'subagent' AND state = 'accepted'
+  UNION ALL SELECT inbound.payload, inbound.state FROM turns JOIN inbound ON inbound.turn_id = turns.id
+    WHERE turns.state IN ('running', 'stopping') AND inbound.origin = 'subagent'`;
+
+/** Tasks that turns gave to subagents. They are messages like any other; this finds them. */
+export class Subagents {
+  readonly #ports: LedgerPorts & { readonly inbox: Inbox };
+
+  constructor(ports: LedgerPorts & { readonly inbox: Inbox }) {
+    this.#ports = ports;
+  }
+
+  /** Takes a task, once for its call, unless `most` others are open. */
+  accept(message: InboundMessage, most: number): Promise<'accepted' | 'known' | 'full'> {
+    return this.#ports.db.write(() => {
+      if (this.#row(message) !== undefined) return 'known';
+      if (this.open().length >= most) return 'full';
+      return this.#ports.inbox.insertOwn(message) ? 'accepted' : 'known';
+    });
+  }
+
+  /** All that wait or work. */
+  open(): readonly OpenSubagent[] {
+    return this.#ports.db
+      .all(OPEN)
+      .map((row): OpenSubagent => ({
+        message: parseInbound(row.text('payload')),
+        state: row.text('state') === 'accepted' ? 'waiting' : 'running',
+      }))
+      .filter(({ message }) => message.metadata['subagent'] !== undefined);
+  }
+
+  /** Undefined: no such task was accepted, or it is long ago. */
+  standing(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): TaskStanding | undefined {
+    const row = this.#row(message);
+    const payload = row?.textOrNull('payload') ?? null;
+    if (row === undefined || payload === null) return undefined;
+    const state = row.text('state');
+    const known = state === 'accepted' || state === 'running' || state === 'done' || state === 'refused';
+    return {
+      message: parseInbound(payload),
+      state: known ? state : 'dead',
+      turnId: row.textOrNull('turn_id'),
+    };
+  }
+
+  /** The tasks of subagents that a turn asked for and that got a turn. */
+  ofTurn(parent: string): readonly { readonly turnId: string; readonly message: InboundMessage }[] {
+    return this.#ports.db
+      .all(
+        `SELECT turns.id AS id, inbound.payload AS payload FROM turns JOIN inbound ON inbound.turn_id = turns.id
+         WHERE turns.parent = ? AND inbound.payload IS NOT NULL`,
+        parent,
+      )
+      .map((row) => ({ turnId: row.text('id'), message: parseInbound(row.text('payload')) }));
+  }
+
+  /** Nobody waits for it any more: it gets no turn, or the turn that is returned is to be signalled. */
+  end(message: InboundMessage): Promise<string | null> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      const row = this.#row(message);
+      const turnId = row?.textOrNull('turn_id') ?? null;
+      if (turnId === null) {
+        db.run(
+          "UPDATE inbound SET state = 'refused', reason = 'stopped', updated_at = ? WHERE id = ? AND state = 'accepted'",
+          clock.now(),
+          message.id,
+        );
+        return null;
+      }
+      db.run(
+        "UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ? AND state = 'running'",
+        clock.now(),
+        turnId,
+      );
+      return turnId;
+    });
+  }
+
+  #row({
+    channel,
+    account,
+    chatId,
+    externalId,
+  }: Parameters<Subagents['standing']>[0]): ReturnType<LedgerPorts['db']['get']> {
+    return this.#ports.db.get(
+      'SELECT payload, state, turn_id FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
+      channel,
+      account,
+      chatId,
+      externalId,
+    );
+  }
+}

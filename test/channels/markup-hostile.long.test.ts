@@ -1,0 +1,3 @@
+import { testHostileMarkup } from '../support/markup-hostile-suite.ts';
+
+testHostileMarkup({ scale: 1, answerMs: 2 });
