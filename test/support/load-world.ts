@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { startChild } from '../bench/child.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
@@ -103,4 +104,17 @@ export async function fsyncFloor(): Promise<number> {
     times.push(performance.now() - began);
   }
   return times.toSorted((a, b) => a - b)[100] ?? 0;
+}
+
+/** Of a bare process of Node, ms; what the limits are for. */
+const REFERENCE_START_MS = 45;
+
+/** How much slower than that this machine is now, with all else that runs on it; at least 1. */
+export async function slowness(): Promise<number> {
+  const starts: number[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    await using child = await startChild(['-e', `process.stderr.write('{"msg":"ready"}');setTimeout(()=>{},9e3)`]);
+    starts.push(child.readyMs);
+  }
+  return Math.max(1, (starts.toSorted((a, b) => a - b)[2] ?? 0) / REFERENCE_START_MS);
 }
