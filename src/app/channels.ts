@@ -24,9 +24,17 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
   const manager = new ChannelManager(
     [
       { name: terminal.name, kind: terminal.kind, open: async () => terminal },
-      ...enabled.map(([name, channel]) => channelSource(name, channel, { random })),
+      ...enabled.map(([name, channel]) => channelSource(name, channel, { random, plugged: base.plugins.kinds })),
     ],
-    { bus, people: peopleOf(bus, journal), clock, random, log },
+    {
+      bus,
+      people: peopleOf(bus, journal),
+      heardUntil: (channel) => journal.inbox.heardUntil(channel),
+      cursorsOf: (name) => journal.cursors.of(name),
+      clock,
+      random,
+      log,
+    },
   );
   const delivery = new Delivery({ bus, outbox: journal.outbox, outlets: manager, clock, random, log });
   const previews = new Previews({

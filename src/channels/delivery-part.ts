@@ -96,14 +96,19 @@ async function sendPart(
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
   const resend = place === null && (part.state === 'sending' || part.state === 'uncertain');
-  if (resend && part.resends >= MAX_RESENDS) {
+  if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
     return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
   }
   const open = await persist(() => outbox.sending(id, part.n, { resend }), ports);
   if (!open) return finished;
   let platformId: string;
   try {
-    ({ platformId } = await sendInTime(channel, outgoing(row, part, resend), ports, place));
+    ({ platformId } = await sendInTime(
+      channel,
+      outgoing(row, part, { again: resend || part.resends > 0, channel, outbox }),
+      ports,
+      place,
+    ));
   } catch (thrown) {
     ports.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {
@@ -111,7 +116,7 @@ async function sendPart(
       await persist(() => outbox.forgetPlace(id, part.n), ports);
       return again;
     }
-    return recordFailure({ row, part, failure: toSendError(thrown), failures }, ports);
+    return recordFailure({ row, part, channel, failure: toSendError(thrown), failures }, ports);
   }
   await persist(() => outbox.delivered(id, part.n, platformId), ports);
   const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
@@ -119,8 +124,16 @@ async function sendPart(
   return last ? finished : again;
 }
 
+interface FailedPart {
+  readonly row: OutboundState;
+  readonly part: Part;
+  readonly channel: Channel;
+  readonly failure: SendError;
+  readonly failures: number;
+}
+
 async function recordFailure(
-  { row, part, failure, failures }: { row: OutboundState; part: Part; failure: SendError; failures: number },
+  { row, part, channel: outlet, failure, failures }: FailedPart,
   ports: PartPorts,
 ): Promise<Step> {
   const { id, channel, chatId } = row.message;
@@ -134,8 +147,11 @@ async function recordFailure(
   switch (failure.failure) {
     case 'retryable':
       return postpone('pending', clock.now() + (failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random)));
-    case 'uncertain':
-      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? UNCERTAIN_WAIT_MS));
+    case 'uncertain': {
+      const isSafe = outlet.settlesResends === true;
+      const waitMs = isSafe ? backoffMs(failures + 1, RETRY, random) : UNCERTAIN_WAIT_MS;
+      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? waitMs));
+    }
     case 'revoked':
       ports.outlets.revoked(channel, reason);
       return postpone('pending', clock.now());
@@ -156,15 +172,21 @@ async function giveUp({ message }: OutboundState, reason: string, ports: PartPor
   return finished;
 }
 
-function outgoing({ message, parts }: OutboundState, part: Part, resend: boolean): OutgoingPart {
+/** `again`: an earlier attempt may have arrived. */
+function outgoing(
+  { message, parts, createdAt }: OutboundState,
+  part: Part,
+  { again, channel, outbox }: { readonly again: boolean; readonly channel: Channel; readonly outbox: Outbox },
+): OutgoingPart {
   const isLast = part.n === parts.at(-1)?.n;
   return {
     messageId: message.id,
     kind: message.kind,
     chatId: message.chatId,
-    text: resend || part.resends > 0 ? RESEND_MARK + part.text : part.text,
+    text: again && channel.settlesResends !== true ? RESEND_MARK + part.text : part.text,
     media: part.n === 0 ? message.media : [],
     nonce: part.nonce,
+    ...(again ? { resend: { since: createdAt, isKnown: (id) => outbox.isSent(message, id) } } : {}),
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),

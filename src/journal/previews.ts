@@ -120,7 +120,7 @@ export class PreviewLedger {
  */
 export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: readonly OutboundMessage[]): void {
   const rows = db.all(
-    `SELECT outbound.state, payload, platform_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+    `SELECT outbound.state, payload, platform_id, nonce FROM outbound JOIN parts ON parts.outbound_id = outbound.id
      WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
     turnId,
   );
@@ -142,7 +142,13 @@ export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: r
     if (taker === undefined) continue;
     free.delete(taker);
     const platformId = row.textOrNull('platform_id');
-    if (platformId === null) db.run("UPDATE parts SET state = 'uncertain' WHERE outbound_id = ? AND n = 0", taker.id);
+    // It is known to the platform by the preview's nonce, if it is there.
+    if (platformId === null)
+      db.run(
+        "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
+        row.text('nonce'),
+        taker.id,
+      );
     else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, taker.id);
   }
 }

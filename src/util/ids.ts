@@ -34,3 +34,11 @@ function encodeTime(time: number): string {
   for (let rest = time, i = 0; i < 10; i += 1, rest = Math.floor(rest / 32)) text = (ALPHABET[rest % 32] ?? '0') + text;
   return text;
 }
+
+/** When the ULID that a text begins with was made, milliseconds since 1970; undefined: it begins with none. */
+export function timeOfId(text: string): number | undefined {
+  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}/u.test(text)) return undefined;
+  let time = 0;
+  for (const digit of text.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(digit);
+  return time;
+}

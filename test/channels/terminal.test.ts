@@ -8,7 +8,9 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   world.outlets.channels.set('terminal', terminal);
   await terminal.start({
     accept: async () => [],
+    cursors: () => new Map(),
     isPaired: () => false,
+    heardUntil: () => undefined,
     knock: async () => {},
     commands: [],
     wake: (chatId) => world.outlets.tell('terminal', chatId),
@@ -67,7 +69,9 @@ test('somebody attached before the channel runs is reached when it does', async 
   world.outlets.channels.set('terminal', late);
   await late.start({
     accept: async () => [],
+    cursors: () => new Map(),
     isPaired: () => false,
+    heardUntil: () => undefined,
     knock: async () => {},
     commands: [],
     wake: (chatId) => world.outlets.tell('terminal', chatId),

@@ -1,6 +1,7 @@
 import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
+import { isCalled } from '../called.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,
@@ -24,9 +25,6 @@ export type Reading =
   /** An unknown person means the bot. */
   | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
   | { readonly type: 'nothing' };
-
-/** Characters of a bot's name below which it is too often a word like others. */
-const SHORTEST_NAME = 3;
 
 const nothing: Reading = { type: 'nothing' };
 
@@ -174,13 +172,6 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
     if (entity.type === 'mention') return marked === name;
     return entity.type === 'bot_command' && marked.endsWith(name);
   });
-}
-
-/** `Jeeves, what now?` */
-function isCalled(text: string, name: string): boolean {
-  if (name.length < SHORTEST_NAME) return false;
-  const begun = text.trimStart().toLowerCase();
-  return begun.startsWith(name.toLowerCase()) && /^(?:[\s,:;!?.]|$)/u.test(begun.slice(name.length));
 }
 
 function textAndEntities(message: TelegramContent): readonly [string, readonly TelegramEntity[]] {

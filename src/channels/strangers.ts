@@ -1,5 +1,5 @@
-import type { Sender } from '../../bus/messages.ts';
-import type { Logger } from '../../util/log.ts';
+import type { Sender } from '../bus/messages.ts';
+import type { Logger } from '../util/log.ts';
 
 const EVERY_MS = 3_600_000;
 /** Strangers that are remembered; the oldest is forgotten. */

@@ -1,0 +1,275 @@
+import { decideAccess } from '../../security/access.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import type { Random } from '../../util/random.ts';
+import {
+  ChannelError,
+  SendError,
+  type Channel,
+  type ChannelContext,
+  type ChannelHealth,
+  type OutgoingPart,
+} from '../channel.ts';
+import { GroupTalk } from '../group-talk.ts';
+import { slackMarkup } from '../markup/slack.ts';
+import { Strangers } from '../strangers.ts';
+import { backfill } from './backfill.ts';
+import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused, toSendError } from './errors.ts';
+import { downloadFile, uploadFile } from './files.ts';
+import { addListeners } from './home.ts';
+import { Intake } from './intake.ts';
+import { isAppTokenRefused } from './line.ts';
+import type { SlackOptions } from './options.ts';
+import { editText, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
+import { botAccount, chatTypeOf, type BotAccount, type PlacedPost } from './post.ts';
+import { JournalingReceiver, openApp } from './receiver.ts';
+import { missingScopes } from './scopes.ts';
+import { openClient, type SlackClient } from './web-client.ts';
+
+const HELLO_DEADLINE_MS = 15_000;
+
+/** A connection to Slack, from start to disposal. */
+interface Connection {
+  readonly client: SlackClient;
+  readonly context: ChannelContext;
+}
+
+/** A Slack bot: events over Socket Mode, everything else over the Web API. */
+export class SlackChannel implements Channel {
+  readonly name: string;
+  readonly kind = 'slack';
+  readonly capabilities = {
+    maxLength: 11_900,
+    edit: true,
+    typing: false,
+    buttons: true,
+    threads: true,
+    media: true,
+    reactions: false,
+    drafts: false,
+  };
+  readonly settlesResends = true;
+  readonly #options: SlackOptions;
+  readonly #random: Random;
+  readonly #strangers: Strangers;
+  readonly #talk: GroupTalk;
+  #connection: Connection | undefined;
+  #state: ChannelHealth['state'] = 'stopped';
+  /** Of the line, of the journal. */
+  #troubles: { line?: string | undefined; journal?: string | undefined } = {};
+  #heardAt: number | undefined;
+
+  constructor(name: string, options: SlackOptions, random: Random) {
+    this.name = name;
+    this.#options = options;
+    this.#random = random;
+    this.#strangers = new Strangers(name);
+    this.#talk = new GroupTalk(options.groups);
+  }
+
+  async start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable> {
+    this.#state = 'starting';
+    const stop = new AbortController();
+    const until = AbortSignal.any([signal, stop.signal]);
+    try {
+      const client = openClient(this.#options);
+      const me = await this.#hello(client, context, until);
+      const heardUntil = context.heardUntil();
+      const backfills = new Set<Promise<void>>();
+      const intake = this.#openIntake({ client, context }, me, until);
+      const takeMissed = (placed: PlacedPost): Promise<void> => intake.takePost(placed, { live: false });
+      const gap = (since: number): void => {
+        const { clock, log } = context;
+        const filling = backfill(since, { client, take: takeMissed, clock, log }, until);
+        backfills.add(filling);
+        void filling.finally(() => backfills.delete(filling));
+      };
+      const receiver = this.#openReceiver(context, intake, gap);
+      addListeners(openApp(receiver, { options: this.#options, me }), {
+        name: me.user,
+        commands: context.commands,
+        roleOf: (id) => this.#roleOf(id, context),
+        log: context.log,
+      });
+      const { over } = await receiver.start(until).catch((error: unknown) => {
+        const failure = callFailure(error);
+        if (isAppTokenRefused(error)) throw appTokenRefused(this.name, failure);
+        throw new ChannelError(failure.reason, { retry: true });
+      });
+      this.#connection = { client, context };
+      this.#state = 'running';
+      this.#troubles = {};
+      this.#heardAt = context.clock.now();
+      const trouble = this.#nameTrouble();
+      if (trouble !== undefined) context.log.warn(trouble);
+      const ended = over.then(
+        (error) => error !== null && context.fail(error),
+        (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
+      );
+      if (heardUntil !== undefined) gap(heardUntil);
+      return {
+        [Symbol.asyncDispose]: async () => {
+          stop.abort();
+          this.#connection = undefined;
+          this.#state = 'stopped';
+          await Promise.all([ended, ...backfills]);
+        },
+      };
+    } catch (error) {
+      stop.abort();
+      this.#state = 'stopped';
+      throw error;
+    }
+  }
+
+  render(markdown: string): readonly string[] {
+    return slackMarkup.render(markdown);
+  }
+
+  async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
+    const { client } = this.#connected();
+    try {
+      const platformId = await this.#send(client, part, signal);
+      this.#told(part);
+      return { platformId };
+    } catch (error) {
+      throw toSendError(error);
+    }
+  }
+
+  /** Replaces text and buttons of a message. */
+  async edit(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void> {
+    const { client } = this.#connected();
+    try {
+      await editText(client, part, signal);
+    } catch (error) {
+      throw toSendError(error);
+    }
+    this.#told(part);
+  }
+
+  async download(
+    source: string,
+    { maxBytes }: { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const { client, context } = this.#connected();
+    return await downloadFile(source, { maxBytes, signal }, { client, options: this.#options, clock: context.clock });
+  }
+
+  health(): ChannelHealth {
+    const trouble = this.#troubles.line ?? this.#troubles.journal;
+    const detail = trouble ?? this.#nameTrouble();
+    return {
+      state: this.#state === 'running' && trouble !== undefined ? 'reconnecting' : this.#state,
+      ...(detail === undefined ? {} : { detail }),
+      ...(this.#heardAt === undefined ? {} : { lastInboundAt: this.#heardAt }),
+    };
+  }
+
+  async #hello(client: SlackClient, { clock, log }: ChannelContext, signal: AbortSignal): Promise<BotAccount> {
+    using limit = deadline(clock, HELLO_DEADLINE_MS, 'Asking Slack for the bot');
+    try {
+      const answer = await raceAbort(client.auth.test(), AbortSignal.any([signal, limit.signal]));
+      const missing = missingScopes(answer.response_metadata?.scopes);
+      if (missing.length > 0)
+        log.warn(
+          `the Slack app of channel "${this.name}" lacks scopes: add ${missing.join(', ')} under "OAuth & Permissions" and install it again`,
+        );
+      return botAccount.parse(answer);
+    } catch (error) {
+      const failure = callFailure(error);
+      if (isTokenRefused(failure)) throw botTokenRefused(this.name, failure);
+      throw new ChannelError(failure.reason, { retry: true });
+    }
+  }
+
+  #openIntake({ client, context }: Connection, me: BotAccount, signal: AbortSignal): Intake {
+    return new Intake({
+      channel: this.name,
+      options: this.#options,
+      me,
+      client,
+      context,
+      talk: this.#talk,
+      strangers: this.#strangers,
+      random: this.#random,
+      report: (trouble) => {
+        this.#troubles.journal = trouble;
+      },
+      signal,
+    });
+  }
+
+  #openReceiver(context: ChannelContext, intake: Intake, gap: (since: number) => void): JournalingReceiver {
+    return new JournalingReceiver({
+      name: this.name,
+      options: this.#options,
+      context,
+      random: this.#random,
+      take: (type, body) => intake.take(type, body),
+      heard: () => {
+        this.#heardAt = context.clock.now();
+      },
+      report: (trouble) => {
+        this.#troubles.line = trouble;
+      },
+      gap,
+    });
+  }
+
+  async #send(client: SlackClient, given: OutgoingPart, signal: AbortSignal): Promise<string> {
+    const earlier = given.resend !== undefined ? await findEarlier(client, given, signal) : null;
+    const part = earlier === null || typeof earlier === 'string' ? given : earlier;
+    const [file] = part.media;
+    if (typeof earlier === 'string') {
+      if (file === undefined) await editText(client, { ...part, platformId: earlier }, signal);
+      return earlier;
+    }
+    if (file !== undefined) return await uploadFile(client, part, file, signal);
+    if (isApproval(part) && chatTypeOf(part.chatId) === 'group') {
+      const shown = await postPrivately(client, part, { people: this.#owners(), signal });
+      if (shown !== null) return shown;
+    }
+    return await postText(client, part, signal);
+  }
+
+  /** An answer is there: whoever asked may go on without a mention. */
+  #told(part: OutgoingPart): void {
+    if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
+  }
+
+  #owners(): readonly string[] {
+    const { owners, allowFrom } = this.#options;
+    const listed = owners.length > 0 ? owners : allowFrom;
+    return listed.filter((id) => this.#isOwner(id));
+  }
+
+  #isOwner(id: string): boolean {
+    const decision = decideAccess(this.#question(id));
+    return decision.allowed && decision.role === 'owner';
+  }
+
+  #roleOf(id: string, { isPaired }: ChannelContext): 'owner' | 'other' | null {
+    const decision = decideAccess({ ...this.#question(id), isPaired });
+    if (!decision.allowed) return null;
+    return decision.role === 'owner' ? 'owner' : 'other';
+  }
+
+  #question(id: string): Extract<Parameters<typeof decideAccess>[0], { readonly via: 'channel' }> {
+    const sender = { id, isBot: false, isSelf: false };
+    return { via: 'channel', settings: this.#options, chatType: 'direct', chatId: id, sender };
+  }
+
+  #connected(): Connection {
+    if (this.#connection === undefined) throw new SendError('retryable', `channel "${this.name}" is not running`);
+    return this.#connection;
+  }
+
+  /** Names can be changed and taken by somebody else, so only ids let people in. */
+  #nameTrouble(): string | undefined {
+    const entries = [...this.#options.allowFrom, ...this.#options.owners];
+    const names = entries.filter((entry) => entry !== '*' && !/^[UW][A-Z0-9]{2,}$/u.test(entry));
+    if (names.length === 0) return undefined;
+    return `channels.${this.name} lists ${names.join(', ')}: only member ids (U…) let people in. Choose "Copy member ID" in their Slack profile.`;
+  }
+}

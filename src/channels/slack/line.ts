@@ -1,0 +1,122 @@
+import { backoffMs } from '../../util/backoff.ts';
+import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import { ChannelError } from '../channel.ts';
+import { appTokenRefused, callFailure, isTokenRefused } from './errors.ts';
+import type { SlackSocket, SocketEnd } from './socket.ts';
+
+const RETRY = { firstMs: 500, maxMs: 30_000 };
+const TOO_MANY_WAIT_MS = 30_000;
+/** A socket that lived shorter than this does not begin the backoff anew. */
+const STEADY_MS = 5_000;
+/** Nothing at all came for so long: a fresh socket is surer. Slack brings what was not acknowledged again after 5 minutes. */
+const QUIET_MS = 240_000;
+
+export interface LinePorts {
+  readonly name: string;
+  readonly open: (signal: AbortSignal) => Promise<SlackSocket>;
+  /** Undefined: all is well. */
+  readonly report: (trouble: string | undefined) => void;
+  /** There was no socket from then on, by `Clock.now`, until now. */
+  readonly gap: (since: number) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * Keeps one socket open until `signal` aborts (null), or until a person has to do something. Where Slack says that it
+ * will close a socket the next one is open before; never are there more than two.
+ */
+export async function keepLine(
+  ports: LinePorts,
+  first: SlackSocket,
+  signal: AbortSignal,
+): Promise<ChannelError | null> {
+  const { clock, log } = ports;
+  let socket = first;
+  let openedAt = clock.monotonic();
+  let failures = 0;
+  try {
+    while (!signal.aborted) {
+      const end = await endOf(socket, clock, signal);
+      log.debug('the socket is replaced', { reason: end });
+      if (end === 'switched-off') return switchedOff(ports.name);
+      if (clock.monotonic() - openedAt >= STEADY_MS) failures = 0;
+      let goneAt = socket.isOpen() ? undefined : clock.now();
+      if (end === 'too-many') ports.report(TOO_MANY);
+      else if (goneAt !== undefined) ports.report('The connection to Slack was lost');
+      let next: SlackSocket | null = null;
+      while (next === null) {
+        const waitMs = end === 'too-many' && failures === 0 ? TOO_MANY_WAIT_MS : pauseMs(failures, ports);
+        if (waitMs > 0) await sleep(clock, waitMs, signal);
+        failures += 1;
+        const opened = await tryOpen(ports, signal);
+        if (opened instanceof ChannelError) return opened;
+        next = opened;
+        if (!socket.isOpen()) goneAt ??= clock.now();
+      }
+      await socket.close();
+      socket = next;
+      openedAt = clock.monotonic();
+      ports.report(undefined);
+      if (goneAt !== undefined) ports.gap(goneAt);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await socket.close();
+  }
+  return null;
+}
+
+const TOO_MANY =
+  'Slack says that too many programs are connected with this app-level token: stop the others, or give this assistant an app of its own';
+
+async function endOf(socket: SlackSocket, clock: Clock, signal: AbortSignal): Promise<SocketEnd> {
+  for (;;) {
+    const left = QUIET_MS - (clock.monotonic() - socket.heardAt());
+    if (left <= 0) return 'refresh';
+    const waiting = new AbortController();
+    const quiet = sleep(clock, left, AbortSignal.any([signal, waiting.signal])).then(
+      () => null,
+      () => null,
+    );
+    const end = await raceAbort(Promise.race([socket.ended, quiet]), signal);
+    waiting.abort();
+    if (end !== null) return end;
+  }
+}
+
+function pauseMs(failures: number, { random }: LinePorts): number {
+  return failures === 0 ? 0 : backoffMs(failures, RETRY, random);
+}
+
+/** Null: not now. */
+async function tryOpen(ports: LinePorts, signal: AbortSignal): Promise<SlackSocket | ChannelError | null> {
+  try {
+    return await ports.open(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = callFailure(error);
+    if (isAppTokenRefused(error)) return appTokenRefused(ports.name, failure);
+    ports.report(failure.reason);
+    ports.log.warn('connecting to Slack failed', { reason: failure.reason });
+    if (failure.retryAfterMs !== undefined) await sleep(ports.clock, failure.retryAfterMs, signal);
+    return null;
+  }
+}
+
+/** Also a token that is good for something else, or lacks its scope. */
+export function isAppTokenRefused(error: unknown): boolean {
+  const failure = callFailure(error);
+  return isTokenRefused(failure) || failure.code === 'not_allowed_token_type' || failure.code === 'missing_scope';
+}
+
+function switchedOff(name: string): ChannelError {
+  return new ChannelError(
+    `Socket Mode is switched off for the app of channel "${name}": switch it on under "Socket Mode" of your app at api.slack.com/apps and start again.`,
+    { retry: false },
+  );
+}

@@ -1,0 +1,179 @@
+import * as z from 'zod';
+import { BUTTONS } from '../../journal/approval-answers.ts';
+import { raceAbort } from '../../util/clock.ts';
+import { timeOfId } from '../../util/ids.ts';
+import { cut } from '../../util/text.ts';
+import { SendError, type OutgoingPart } from '../channel.ts';
+import { slackMarkup, slackMessage } from '../markup/slack.ts';
+import { callFailure, isMarkupRefused, toSendError } from './errors.ts';
+import { historyPost, type HistoryPost } from './post.ts';
+import type { SlackClient } from './web-client.ts';
+
+const EVENT_TYPE = 'assistant_message';
+const LONGEST_LABEL = 75;
+const PAGE = 200;
+const MOST_PAGES = 5;
+/** Slack's clock and ours. */
+const MARGIN_MS = 600_000;
+/** In front of what is sent again although nobody can look whether it is there. */
+const RESEND_MARK = '↻ ';
+const PRIVATE = 'e:';
+
+/** What a message may need beside its text; the SDK's types want blocks that can be written to. */
+type Blocks = { readonly type: string; readonly [key: string]: unknown }[];
+
+/** Sends a text; returns Slack's id for it. */
+export async function postText(client: SlackClient, part: OutgoingPart, signal: AbortSignal): Promise<string> {
+  const message = {
+    ...placeOf(part),
+    unfurl_links: false,
+    unfurl_media: false,
+    metadata: metadataOf(part),
+  };
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- Slack's method, not a window's
+  const answer = await withMarkup(part, (look) => raceAbort(client.chat.postMessage({ ...message, ...look }), signal));
+  if (answer.ts === undefined) throw new SendError('uncertain', 'Slack did not say where the message is');
+  return answer.ts;
+}
+
+/** Replaces text and buttons of a message; a question that only its reader sees is taken away when it is answered. */
+export async function editText(
+  client: SlackClient,
+  part: OutgoingPart & { readonly platformId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  if (part.platformId.startsWith(PRIVATE)) return;
+  const { channel } = placeOf(part);
+  await withMarkup(part, (look) =>
+    raceAbort(client.chat.update({ channel, ts: part.platformId, metadata: metadataOf(part), ...look }), signal),
+  );
+}
+
+/** Whether a message asks for a yes that is nobody else's business. */
+export function isApproval({ kind, buttons = [] }: OutgoingPart): boolean {
+  return kind === 'approval' && buttons.flat().some(({ id }) => id.startsWith(BUTTONS.approve));
+}
+
+/** Shows a question to these people alone; null when none of them can be shown it there. */
+export async function postPrivately(
+  client: SlackClient,
+  part: OutgoingPart,
+  { people, signal }: { readonly people: readonly string[]; readonly signal: AbortSignal },
+): Promise<string | null> {
+  let shown: string | null = null;
+  for (const user of people) {
+    try {
+      const answer = await withMarkup(part, (look) =>
+        raceAbort(client.chat.postEphemeral({ ...placeOf(part), user, ...look }), signal),
+      );
+      shown ??= `${PRIVATE}${answer.message_ts ?? ''}`;
+    } catch (error) {
+      // Who is not in the channel can not be shown anything there.
+      if (toSendError(error).failure !== 'permanent') throw error;
+    }
+  }
+  return shown;
+}
+
+/**
+ * A part that may have arrived: its message, found by what was sent along with it, or null when it is certainly not
+ * there. Where the bot may not read, nobody can tell: then the part comes back with a mark, to be sent once more.
+ */
+export async function findEarlier(
+  client: SlackClient,
+  part: OutgoingPart,
+  signal: AbortSignal,
+): Promise<string | OutgoingPart | null> {
+  const [file] = part.media;
+  const isIt = ({ metadata, files = [] }: HistoryPost): boolean => {
+    if (file !== undefined) return files.some(({ name }) => name === (file.name ?? file.kind));
+    return metadata?.event_type === EVENT_TYPE && metadata.event_payload['nonce'] === part.nonce;
+  };
+  try {
+    return (await search(client, part, { isIt, signal }))?.ts ?? null;
+  } catch (error) {
+    const { code } = callFailure(error);
+    if (code === 'missing_scope' || code === 'not_in_channel')
+      return { ...part, text: slackMarkup.marked(RESEND_MARK, part.text) };
+    const { failure, message, retryAfterMs } = toSendError(error);
+    // Nothing was sent this time: to look again later does no harm.
+    if (failure === 'uncertain')
+      throw new SendError('retryable', message, retryAfterMs === undefined ? {} : { retryAfterMs });
+    throw error;
+  }
+}
+
+const page = z.object({
+  messages: z.array(historyPost),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
+
+async function search(
+  client: SlackClient,
+  part: OutgoingPart,
+  { isIt, signal }: { readonly isIt: (post: HistoryPost) => boolean; readonly signal: AbortSignal },
+): Promise<HistoryPost | undefined> {
+  const { chatId: channel, threadId } = part;
+  const begun = timeOfId(part.messageId);
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const query = {
+      channel,
+      include_all_metadata: true,
+      limit: PAGE,
+      ...(begun === undefined ? {} : { oldest: String((begun - MARGIN_MS) / 1_000) }),
+      ...(cursor === undefined ? {} : { cursor }),
+    };
+    const answer = await raceAbort(
+      threadId === undefined
+        ? client.conversations.history(query)
+        : client.conversations.replies({ ...query, ts: threadId }),
+      signal,
+    );
+    const { messages, response_metadata: more } = page.parse(answer);
+    // A file of that name may have been sent before.
+    const found = messages.find((one) => isIt(one) && (begun === undefined || Number(one.ts) * 1_000 >= begun - 5_000));
+    if (found !== undefined) return found;
+    cursor = more?.next_cursor;
+    if (cursor === undefined || cursor === '') return undefined;
+  }
+  throw new SendError('uncertain', 'there is too much in this conversation to find out whether the message is there');
+}
+
+/** Markdown with its buttons; plain text with them where Slack refuses the Markdown. */
+async function withMarkup<T>(
+  part: OutgoingPart,
+  send: (look: { text: string; blocks: Blocks }) => Promise<T>,
+): Promise<T> {
+  const { text, blocks } = slackMessage(part.text);
+  const buttons = buttonsOf(part);
+  try {
+    return await send({ text, blocks: [...blocks, ...buttons] });
+  } catch (error) {
+    if (!isMarkupRefused(error)) throw error;
+    const plain = { type: 'section', text: { type: 'plain_text', text: cut(slackMarkup.plain(part.text), 3_000) } };
+    return await send({ text, blocks: buttons.length === 0 ? [] : [plain, ...buttons] });
+  }
+}
+
+function buttonsOf({ buttons = [] }: OutgoingPart): Blocks {
+  return buttons.map((row, y) => ({
+    type: 'actions',
+    block_id: `row${y}`,
+    elements: row.map(({ id, label }, x) => ({
+      type: 'button',
+      action_id: `button${y}_${x}`,
+      text: { type: 'plain_text', text: cut(label, LONGEST_LABEL) },
+      value: id,
+    })),
+  }));
+}
+
+/** By this a message is known again. An answer that takes the place of its preview is known as the answer. */
+function metadataOf({ nonce }: OutgoingPart): { event_type: string; event_payload: { nonce: string } } {
+  return { event_type: EVENT_TYPE, event_payload: { nonce } };
+}
+
+function placeOf({ chatId, threadId }: OutgoingPart): { channel: string; thread_ts?: string } {
+  return { channel: chatId, ...(threadId === undefined ? {} : { thread_ts: threadId }) };
+}

@@ -1,0 +1,93 @@
+import { App, type Receiver } from '@slack/bolt';
+import { errorMessage } from '../../util/errors.ts';
+import type { Random } from '../../util/random.ts';
+import type { ChannelContext, ChannelError } from '../channel.ts';
+import type { SlackOptions } from './options.ts';
+import type { BotAccount } from './post.ts';
+import { keepLine } from './line.ts';
+import { openSocket, type Envelope, type SlackSocket } from './socket.ts';
+import { clientOptions, quietLogger } from './web-client.ts';
+
+export interface ReceiverPorts {
+  readonly name: string;
+  readonly options: SlackOptions;
+  readonly context: ChannelContext;
+  readonly random: Random;
+  /** Resolves when it is on disk; rejects when it is not, and Slack brings it again. */
+  readonly take: (type: string, body: unknown) => Promise<void>;
+  /** Something came. */
+  readonly heard: () => void;
+  readonly report: (trouble: string | undefined) => void;
+  readonly gap: (since: number) => void;
+}
+
+/** Bolt's source of events: what Slack brings is written down, then acknowledged, then handed to Bolt's listeners. */
+export class JournalingReceiver implements Receiver {
+  readonly #ports: ReceiverPorts;
+  #app: App | undefined;
+
+  constructor(ports: ReceiverPorts) {
+    this.#ports = ports;
+  }
+
+  init(app: App): void {
+    this.#app = app;
+  }
+
+  /** Connects; resolves at Slack's hello with what ends when the line does for good. */
+  async start(signal: AbortSignal): Promise<{ readonly over: Promise<ChannelError | null> }> {
+    const { name, context, random, report, gap } = this.#ports;
+    const { clock, log } = context;
+    const open = (cut: AbortSignal): Promise<SlackSocket> =>
+      openSocket({ options: this.#ports.options, onEnvelope: (envelope) => void this.#bring(envelope), clock }, cut);
+    const first = await open(signal);
+    return { over: keepLine({ name, open, report, gap, clock, random, log }, first, signal) };
+  }
+
+  /** The signal of `start` ends everything. */
+  async stop(): Promise<void> {}
+
+  /** Never rejects. */
+  async #bring({ type, body, retryNum, ack }: Envelope): Promise<void> {
+    const { take, heard, context } = this.#ports;
+    heard();
+    try {
+      await take(type, body);
+    } catch (error) {
+      context.log.warn('something of Slack’s is left to be brought again', { reason: errorMessage(error) });
+      return;
+    }
+    try {
+      await ack();
+    } catch (error) {
+      context.log.debug('an acknowledgement did not leave', { reason: errorMessage(error) });
+    }
+    if (!isBody(body)) return;
+    try {
+      const again = retryNum === undefined ? {} : { retryNum };
+      await this.#app?.processEvent({ body, ack: async () => {}, ...again });
+    } catch (error) {
+      context.log.debug('a listener failed', { reason: errorMessage(error) });
+    }
+  }
+}
+
+/** Bolt over a receiver, for what needs no journal. */
+export function openApp(receiver: Receiver, { options, me }: { options: SlackOptions; me: BotAccount }): App {
+  const app = new App({
+    receiver,
+    logger: quietLogger(),
+    clientOptions: clientOptions(options),
+    authorize: async () => ({
+      botToken: options.botToken,
+      botUserId: me.user_id,
+      ...(me.bot_id === '' ? {} : { botId: me.bot_id }),
+    }),
+  });
+  app.error(async () => {});
+  return app;
+}
+
+function isBody(body: unknown): body is Record<string, unknown> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}

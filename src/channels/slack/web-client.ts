@@ -1,0 +1,35 @@
+import { LogLevel, webApi, type Logger as SlackLogger } from '@slack/bolt';
+import type { SlackOptions } from './options.ts';
+
+const CALL_DEADLINE_MS = 10_000;
+
+export type SlackClient = webApi.WebClient;
+
+/** What goes wrong is told by errors; the SDK's own words may hold what people wrote. */
+export function quietLogger(): SlackLogger {
+  const nothing = (): void => {};
+  return {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+    setLevel: nothing,
+    getLevel: () => LogLevel.ERROR,
+    setName: nothing,
+  };
+}
+
+/** Each call is made once: the SDK can not tell whether Slack took a message before the line broke. */
+export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.WebClientOptions {
+  return {
+    ...(apiUrl == null ? {} : { slackApiUrl: apiUrl }),
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout: CALL_DEADLINE_MS,
+    logger: quietLogger(),
+  };
+}
+
+export function openClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
+  return new webApi.WebClient(options.botToken, clientOptions(options));
+}

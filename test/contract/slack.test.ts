@@ -1,0 +1,4 @@
+import { slackBench } from './slack-bench.ts';
+import { describeChannel } from './suite.ts';
+
+describeChannel(slackBench);

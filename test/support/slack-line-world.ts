@@ -1,0 +1,128 @@
+import type { InboundDraft } from '../../src/bus/messages.ts';
+import { ChannelManager } from '../../src/channels/manager.ts';
+import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
+import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { steadyRandom } from './delivery-world.ts';
+import { startFakeSlack, type FakeSlack, type FakeSlackOptions } from './fake-slack.ts';
+import { recordingLog } from './recording-log.ts';
+
+const PERSON = 'U0PERSON';
+const CHAT = 'D0PERSON';
+
+export interface LineWorldOptions {
+  readonly config?: Partial<ChannelConfig>;
+  readonly server?: FakeSlackOptions;
+  readonly prepare?: (server: FakeSlack) => void;
+  /** When somebody was last heard, by `Date.now`. */
+  readonly heardUntil?: number;
+  /** @default the system's */
+  readonly clock?: Clock;
+}
+
+/** The Slack channel under its manager against a local Slack; `accepted` remembers what came in. */
+export class LineWorld implements AsyncDisposable {
+  readonly server: FakeSlack;
+  readonly log = recordingLog();
+  readonly accepted: InboundDraft[] = [];
+  /** Instead of accepting; a test sets it. */
+  refuse: (() => Promise<void> | undefined) | undefined;
+  manager: ChannelManager;
+  readonly #options: LineWorldOptions;
+
+  private constructor(server: FakeSlack, options: LineWorldOptions) {
+    this.server = server;
+    this.#options = options;
+    this.manager = this.#openManager();
+  }
+
+  static async open(options: LineWorldOptions = {}): Promise<LineWorld> {
+    const server = await startFakeSlack(options.server);
+    server.workspace.addPerson(PERSON, 'Pat');
+    options.prepare?.(server);
+    const world = new LineWorld(server, options);
+    await world.manager.start();
+    return world;
+  }
+
+  get texts(): readonly string[] {
+    return this.accepted.map(({ text }) => text);
+  }
+
+  get health(): { readonly state: string; readonly detail?: string } | undefined {
+    return this.manager.health()['slack'];
+  }
+
+  says(text: string): string {
+    return this.server.says(PERSON, CHAT, text);
+  }
+
+  /** Ends the channel as it stands and begins another on the same workspace. */
+  async restart(): Promise<void> {
+    await this.manager.stop();
+    this.manager = this.#openManager();
+    await this.manager.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.manager.stop();
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  #openManager(): ChannelManager {
+    const { config, heardUntil, clock = systemClock } = this.#options;
+    const full = { ...this.server.config, allowFrom: [PERSON], ...config };
+    const publishRead = async (drafts: readonly InboundDraft[]): Promise<readonly ('accepted' | 'duplicate')[]> => {
+      await this.refuse?.();
+      const known = new Set(this.accepted.map(({ externalId }) => externalId));
+      this.accepted.push(...drafts.filter(({ externalId }) => !known.has(externalId)));
+      return drafts.map(({ externalId }) => (known.has(externalId) ? 'duplicate' : 'accepted'));
+    };
+    return new ChannelManager([channelSource('slack', full, { random: steadyRandom })], {
+      bus: { publishRead },
+      cursorsOf: () => new Map(),
+      people: { isPaired: () => false, knock: async () => {} },
+      heardUntil: () => heardUntil,
+      clock,
+      random: steadyRandom,
+      log: this.log,
+    });
+  }
+}
+
+/** The system's clock, whose waits of a second and more a test can cut short. */
+export class HastyClock implements Clock {
+  readonly #long = new Set<() => void>();
+  #ahead = 0;
+
+  now(): number {
+    return systemClock.now() + this.#ahead;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic() + this.#ahead;
+  }
+
+  timer(ms: number, callback: () => void, options?: { keepAlive?: boolean }): Disposable {
+    const due = this.monotonic() + ms;
+    const end = (): void => {
+      this.#long.delete(check);
+      timer[Symbol.dispose]();
+    };
+    const fire = (): void => {
+      end();
+      callback();
+    };
+    const check = (): void => {
+      if (this.monotonic() >= due) fire();
+    };
+    const timer = systemClock.timer(ms, fire, options);
+    this.#long.add(check);
+    return { [Symbol.dispose]: end };
+  }
+
+  /** So much time passes at once. */
+  skip(ms: number): void {
+    this.#ahead += ms;
+    for (const check of this.#long) check();
+  }
+}
