@@ -12,11 +12,6 @@ export interface ChannelCapabilities {
   readonly media: boolean;
   readonly reactions: boolean;
   readonly drafts: boolean;
-  /**
-   * A part of which nobody knows whether it arrived can be sent again as it is: whoever has it already does not show it
-   * twice. @default false
-   */
-  readonly deduplicates?: boolean;
 }
 
 /** One message as the platform gets it: already rendered and short enough. */
@@ -35,12 +30,12 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
-  /** It may have arrived before; only for channels that de-duplicate. */
-  readonly again?: SentBefore;
+  /** An earlier attempt may have arrived. */
+  readonly resend?: Resend;
 }
 
-/** What is known of an earlier attempt at a part. */
-export interface SentBefore {
+/** What is known of a part that may have arrived. */
+export interface Resend {
   /** It was not tried before; ms since 1970. */
   readonly since: number;
   /** Whether a message of the platform is known to be another one. */
@@ -116,6 +111,8 @@ export interface Channel {
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
+  /** It finds out by itself whether a `resend` is there already; else delivery marks what may be there twice. */
+  readonly settlesResends?: boolean;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
   /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;

@@ -96,14 +96,19 @@ async function sendPart(
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
   const resend = place === null && (part.state === 'sending' || part.state === 'uncertain');
-  if (resend && part.resends >= MAX_RESENDS && channel.capabilities.deduplicates !== true) {
+  if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
     return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
   }
   const open = await persist(() => outbox.sending(id, part.n, { resend }), ports);
   if (!open) return finished;
   let platformId: string;
   try {
-    ({ platformId } = await sendInTime(channel, outgoing(row, part, { resend, channel, outbox }), ports, place));
+    ({ platformId } = await sendInTime(
+      channel,
+      outgoing(row, part, { again: resend || part.resends > 0, channel, outbox }),
+      ports,
+      place,
+    ));
   } catch (thrown) {
     ports.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {
@@ -143,7 +148,7 @@ async function recordFailure(
     case 'retryable':
       return postpone('pending', clock.now() + (failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random)));
     case 'uncertain': {
-      const isSafe = outlet.capabilities.deduplicates === true;
+      const isSafe = outlet.settlesResends === true;
       const waitMs = isSafe ? backoffMs(failures + 1, RETRY, random) : UNCERTAIN_WAIT_MS;
       return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? waitMs));
     }
@@ -167,29 +172,21 @@ async function giveUp({ message }: OutboundState, reason: string, ports: PartPor
   return finished;
 }
 
-interface Attempt {
-  readonly resend: boolean;
-  readonly channel: Channel;
-  readonly outbox: Outbox;
-}
-
+/** `again`: an earlier attempt may have arrived. */
 function outgoing(
   { message, parts, createdAt }: OutboundState,
   part: Part,
-  { resend, channel, outbox }: Attempt,
+  { again, channel, outbox }: { readonly again: boolean; readonly channel: Channel; readonly outbox: Outbox },
 ): OutgoingPart {
-  const isAgain = resend || part.resends > 0;
-  const isSafe = channel.capabilities.deduplicates === true;
-  const isKnown = (platformId: string): boolean => outbox.isSent(message, platformId);
   const isLast = part.n === parts.at(-1)?.n;
   return {
     messageId: message.id,
     kind: message.kind,
     chatId: message.chatId,
-    text: isAgain && !isSafe ? RESEND_MARK + part.text : part.text,
-    ...(isAgain && isSafe ? { again: { since: createdAt, isKnown } } : {}),
+    text: again && channel.settlesResends !== true ? RESEND_MARK + part.text : part.text,
     media: part.n === 0 ? message.media : [],
     nonce: part.nonce,
+    ...(again ? { resend: { since: createdAt, isKnown: (id) => outbox.isSent(message, id) } } : {}),
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),

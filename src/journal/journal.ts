@@ -36,9 +36,9 @@ export interface Journal extends Disposable {
   readonly archives: Archives;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
-  readonly subagents: Subagents;
   /** How far platforms without acknowledgements were read. */
   readonly cursors: CursorLedger;
+  readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
 }
@@ -74,8 +74,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
-    subagents: new Subagents({ ...shared, inbox }),
     cursors: new CursorLedger(shared),
+    subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     [Symbol.dispose]: () => db.close(),

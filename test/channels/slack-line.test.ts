@@ -14,7 +14,7 @@ describe('what Slack brings', () => {
     world.refuse = () => written.promise;
     world.says('one');
     await waitFor(() => world.server.sockets.sent.length === 1);
-    await world.server.calls.at(-1);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(world.server.sockets.acks).toEqual([]);
     written.resolve();
     await came(world, 'one');
@@ -65,8 +65,10 @@ describe('what Slack brings', () => {
 
 describe('the line to Slack', () => {
   test('is renewed before Slack closes it: nothing is lost, and there are never more than two', async () => {
-    await using world = await LineWorld.open();
+    const clock = new HastyClock();
+    await using world = await LineWorld.open({ clock });
     for (let n = 0; n < 5; n += 1) {
+      clock.skip(6_000);
       world.says(`a${n}`);
       world.server.sockets.disconnect(n % 2 === 0 ? 'warning' : 'refresh_requested');
       world.says(`b${n}`);

@@ -73,7 +73,7 @@ export interface FakeDiscord extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-interface FakeDiscordOptions {
+export interface FakeDiscordOptions {
   readonly token?: string;
   /** @default Discord's own 41 s */
   readonly heartbeatMs?: number;

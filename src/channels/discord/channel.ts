@@ -41,8 +41,8 @@ export class DiscordChannel implements Channel {
     media: true,
     reactions: true,
     drafts: false,
-    deduplicates: true,
   };
+  readonly settlesResends = true;
   readonly #options: DiscordOptions;
   readonly #random: Random;
   readonly #strangers: Strangers;

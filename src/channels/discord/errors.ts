@@ -19,6 +19,9 @@ interface CallFailure {
 const NEVER_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/u;
 
+/** This chat is closed to the bot: unknown channel, no access, no direct messages from it. */
+const BLOCKED: ReadonlySet<number> = new Set([10_003, 50_001, 50_007]);
+
 /** A rate limit that does not say how long it lasts. */
 const USUAL_WAIT_MS = 1_000;
 
@@ -42,9 +45,10 @@ export function callFailure(thrown: unknown): CallFailure {
 /** By Discord's own words where it answered; otherwise retryable only when the message certainly never left. */
 export function toSendError(thrown: unknown): SendError {
   if (thrown instanceof SendError) return thrown;
-  const { status, reason, retryAfterMs, sent } = callFailure(thrown);
+  const { status, code, reason, retryAfterMs, sent } = callFailure(thrown);
   if (status === 401) return new SendError('revoked', reason);
   if (status === 429) return new SendError('retryable', reason, { retryAfterMs: retryAfterMs ?? USUAL_WAIT_MS });
+  if (code !== undefined && BLOCKED.has(code)) return new SendError('blocked', reason);
   if (status !== undefined && status !== 408) return new SendError('permanent', reason);
   return new SendError(sent ? 'uncertain' : 'retryable', reason);
 }

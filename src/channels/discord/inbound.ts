@@ -169,7 +169,7 @@ function isAddressed(message: DiscordMessage, { guildId }: Place, { me, places }
   if (message.mentions.some(({ id }) => id === me.id)) return true;
   if (message.mention_roles.some((id) => roles.has(id))) return true;
   if (message.referenced_message?.author.id === me.id) return true;
-  return isCalled(message.content, [me.username, me.global_name ?? '', nick ?? '']);
+  return [me.username, me.global_name ?? '', nick ?? ''].some((name) => isCalled(message.content, name));
 }
 
 /** The words with names in the place of ids, without the mention of the bot that they begin with. */

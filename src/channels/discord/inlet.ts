@@ -17,8 +17,11 @@ const OLDEST_MS = 7 * 86_400_000;
 const MOST_WAITING = 500;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const KEEP_EVERY_MS = 60_000;
-/** Histories that are fetched at once. */
+/** Histories that are fetched at once, and for how long each counts at least: Discord takes 50 calls a second in all. */
 const AT_ONCE = 4;
+const PACE_MS = 125;
+/** So many are fetched without a pause. */
+const BURST = 25;
 /** Places whose mark is remembered. */
 const MOST_PLACES = 5_000;
 /** After a resumed connection, which repeats what was missed, only the liveliest places are looked at. */
@@ -114,7 +117,8 @@ export class Inlet implements AsyncDisposable {
 
   /** Whatever still has a gap is looked at. */
   closeGaps(): void {
-    for (const place of this.#gaps) this.#wake(place);
+    // What was read last is at the end, and waits least.
+    for (const place of [...this.#gaps].toReversed()) this.#wake(place);
   }
 
   /** Something came over the live connection. */
@@ -190,7 +194,7 @@ export class Inlet implements AsyncDisposable {
   async #fill(place: string, lane: Lane): Promise<void> {
     const { clock, random, log } = this.#ports;
     try {
-      const fetched = await this.#slots.run(() => this.#catchUp(place), this.#signal);
+      const fetched = await this.#paced(() => this.#catchUp(place));
       this.#gaps.delete(place);
       lane.failures = 0;
       lane.waiting = lane.waiting.filter(({ type, id }) => type === 'edit' || !fetched.has(id));
@@ -205,8 +209,24 @@ export class Inlet implements AsyncDisposable {
       lane.failures += 1;
       const waitMs = retryAfterMs ?? backoffMs(lane.failures, RETRY, random);
       lane.notBefore = clock.now() + waitMs;
-      clock.timer(waitMs, () => this.#wake(place));
+      clock.timer(waitMs, () => {
+        lane.notBefore = 0;
+        this.#wake(place);
+      });
     }
+  }
+
+  /** Not too many at once, and not too many a second. */
+  #paced<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const turn = async (): Promise<void> => {
+        const working = work();
+        working.then(resolve, reject);
+        const pause = this.#gaps.size > BURST ? PACE_MS : 0;
+        await Promise.allSettled([working, sleep(this.#ports.clock, pause, this.#signal)]);
+      };
+      this.#slots.run(turn, this.#signal).catch(reject);
+    });
   }
 
   /** The ids of what was fetched. */

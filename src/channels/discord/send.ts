@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { cut } from '../../util/text.ts';
-import { SendError, type OutgoingPart, type SentBefore } from '../channel.ts';
+import { SendError, type OutgoingPart, type Resend } from '../channel.ts';
 import type { Body, DiscordApi, SentMessage, UploadFile } from './api.ts';
 import { isRefused } from './errors.ts';
 import { payloads } from './payload.ts';
@@ -52,7 +52,7 @@ export async function sendPart(
 ): Promise<SentMessage> {
   const place = placeOf(part);
   const files = await filesOf(part.media);
-  const { again } = part;
+  const { resend: again } = part;
   const isOld = again !== undefined && now - again.since > NONCE_HOLDS_MS;
   const found = isOld ? await findSent(api, part, { me, again, signal }) : undefined;
   const sent =
@@ -74,7 +74,7 @@ function newBody(part: OutgoingPart): Body {
 async function findSent(
   api: DiscordApi,
   part: OutgoingPart,
-  { me, again, signal }: { readonly me: string; readonly again: SentBefore; readonly signal: AbortSignal },
+  { me, again, signal }: { readonly me: string; readonly again: Resend; readonly signal: AbortSignal },
 ): Promise<SentMessage | undefined> {
   const messages = await api.history(placeOf(part), { limit: LOOK_BACK }, signal).catch((error: unknown) => {
     // Who may not read a channel's history may still write there.

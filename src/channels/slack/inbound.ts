@@ -189,5 +189,5 @@ function threadOf(threadTs: string | undefined, ts: string): { readonly threadId
 /** By a mention, by its name at the beginning, or in a thread that hangs on a post of the bot's. */
 function isAddressed(post: PlacedPost['post'], me: BotAccount): boolean {
   if (post.parent_user_id === me.user_id && post.thread_ts !== post.ts) return true;
-  return mentions(post.text, me.user_id) || isCalled(post.text, [me.user]);
+  return mentions(post.text, me.user_id) || isCalled(post.text, me.user);
 }

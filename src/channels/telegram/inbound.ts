@@ -164,7 +164,7 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   // Each message of a topic "replies" to the topic's first one.
   if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
   const [text, entities] = textAndEntities(message);
-  if (isCalled(text, [me.first_name])) return true;
+  if (isCalled(text, me.first_name)) return true;
   return entities.some((entity) => {
     if (entity.type === 'text_mention') return entity.user?.id === me.id;
     const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
