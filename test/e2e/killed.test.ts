@@ -106,6 +106,9 @@ describe.concurrent('a process that is killed', () => {
     home.say('tell me');
     const child = home.start('never');
     await waitFor(() => home.chat().length === 1, { ...slow, what: 'the beginning' });
+    const [beginning] = home.chat();
+    // Once it grows, its id is written down.
+    await waitFor(() => home.chat()[0] !== beginning, { ...slow, what: 'more of it' });
     child.kill('SIGKILL');
     await waitFor(() => gone(child), slow);
     expect(home.chat()[0]).not.toBe(answer);
