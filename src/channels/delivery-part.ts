@@ -103,7 +103,12 @@ async function sendPart(
   if (!open) return finished;
   let platformId: string;
   try {
-    ({ platformId } = await sendInTime(channel, outgoing(row, part, { again: resend || part.resends > 0, channel }), ports, place));
+    ({ platformId } = await sendInTime(
+      channel,
+      outgoing(row, part, { again: resend || part.resends > 0, channel }),
+      ports,
+      place,
+    ));
   } catch (thrown) {
     ports.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {

@@ -144,7 +144,11 @@ export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: r
     const platformId = row.textOrNull('platform_id');
     // It is known to the platform by the preview's nonce, if it is there.
     if (platformId === null)
-      db.run("UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0", row.text('nonce'), taker.id);
+      db.run(
+        "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
+        row.text('nonce'),
+        taker.id,
+      );
     else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, taker.id);
   }
 }

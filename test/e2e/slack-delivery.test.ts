@@ -56,7 +56,10 @@ describe.concurrent('an answer on Slack arrives once, without a mark', () => {
     ['when the connection breaks after it was taken', [['chat.postMessage', 'reset-after']]],
     ['when the connection breaks before it was taken', [['chat.postMessage', 'reset-before']]],
     ['when Slack fails after it took it', [['chat.postMessage', { status: 503, taken: true }]]],
-    ['when Slack says that something went wrong inside', [['chat.postMessage', { error: 'internal_error', taken: true }]]],
+    [
+      'when Slack says that something went wrong inside',
+      [['chat.postMessage', { error: 'internal_error', taken: true }]],
+    ],
     [
       'when nobody can look for a while whether it is there',
       [

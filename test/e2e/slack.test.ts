@@ -28,10 +28,15 @@ const calls = (method: string): typeof world.slack.calls => world.slack.calls.fi
 
 describe('Slack', () => {
   test('a message leads to a tool call and a reply as a block of Markdown, without previews of links', async () => {
-    world.model.reply({ calls: [{ name: 'list_dir', arguments: { path: '.' } }] }, 'It is **empty**: https://a.example');
+    world.model.reply(
+      { calls: [{ name: 'list_dir', arguments: { path: '.' } }] },
+      'It is **empty**: https://a.example',
+    );
     world.slack.says(OWNER, DIRECT, 'what is here, <@U0FRIEND>? 1 &lt; 2 <https://b.example|there>');
     await said('It is empty: https://a.example');
-    expect(world.model.requests[0]?.view.lastUserText).toContain('what is here, @Fred? 1 < 2 there (https://b.example)');
+    expect(world.model.requests[0]?.view.lastUserText).toContain(
+      'what is here, @Fred? 1 < 2 there (https://b.example)',
+    );
     expect(world.model.requests[0]?.view.lastUserText).toContain('from: Olive (owner)');
     expect(calls('chat.postMessage')[0]?.payload).toMatchObject({
       blocks: [{ type: 'markdown', text: 'It is **empty**: https://a.example' }],

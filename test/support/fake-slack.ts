@@ -109,7 +109,10 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
     const call: SlackCall = { method, payload, outcome: undefined };
     calls.push(call);
     const fault = takeFault(method, payload);
-    const refused = fault === 'reset-before' || fault === 'hang' || (isObject(fault) && !('delayMs' in fault) && fault.taken !== true);
+    const refused =
+      fault === 'reset-before' ||
+      fault === 'hang' ||
+      (isObject(fault) && !('delayMs' in fault) && fault.taken !== true);
     const token = request.headers.authorization?.replace(/^Bearer /u, '');
     const answer = refused ? { ok: false } : perform(method, payload, token);
     call.outcome = fault === undefined ? (answer['ok'] === true ? 200 : String(answer['error'])) : describeFault(fault);
@@ -214,7 +217,11 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
       if (post === undefined) throw new Error(`there is no post ${ts}`);
       const before = workspace.content(post);
       Object.assign(post, { text, raw: text });
-      const message = { type: 'message', ...workspace.content(post), edited: { user: post.user, ts: workspace.newTime() } };
+      const message = {
+        type: 'message',
+        ...workspace.content(post),
+        edited: { user: post.user, ts: workspace.newTime() },
+      };
       const place = { ...placeOf(chatId), ts: workspace.newTime() };
       event({ type: 'message', subtype: 'message_changed', ...place, message, previous_message: before });
     },
@@ -231,7 +238,9 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
         ...(post.onlyFor === undefined ? { message: { ts: post.ts, ...thread } } : {}),
         trigger_id: workspace.newId('trigger'),
         response_url: `${base}/respond/${post.ts}`,
-        actions: [{ type: 'button', action_id: 'b', block_id: 'r', action_ts: workspace.newTime(), value: button.value }],
+        actions: [
+          { type: 'button', action_id: 'b', block_id: 'r', action_ts: workspace.newTime(), value: button.value },
+        ],
       });
     },
     commands(user, chatId, text) {
@@ -247,7 +256,13 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
       });
     },
     opensHome(user) {
-      event({ type: 'app_home_opened', user, channel: `D${user.slice(1)}`, tab: 'home', event_ts: workspace.newTime() });
+      event({
+        type: 'app_home_opened',
+        user,
+        channel: `D${user.slice(1)}`,
+        tab: 'home',
+        event_ts: workspace.newTime(),
+      });
     },
     addFile(name, mimetype, bytes, extra = {}) {
       const file = { id: workspace.newId('F'), name, mimetype, size: bytes.byteLength, bytes, extra };

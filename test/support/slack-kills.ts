@@ -24,7 +24,12 @@ export async function slackKills({ kills, seed }: { kills: number; seed: number 
   await using folder = await tempFolder();
   await using slack = await startFakeSlack({ redeliverMs: 300 });
   await using model = await startFakeOpenAi({
-    handler: ({ view }) => ({ delayMs: 10, text: numbers(view.lastUserText).map((n) => `answer ${n}.`).join(' ') }),
+    handler: ({ view }) => ({
+      delayMs: 10,
+      text: numbers(view.lastUserText)
+        .map((n) => `answer ${n}.`)
+        .join(' '),
+    }),
   });
   await mkdir(join(folder.path, 'workspace'), { recursive: true });
   const config = {

@@ -6,8 +6,8 @@ import { steadyRandom } from './delivery-world.ts';
 import { startFakeSlack, type FakeSlack, type FakeSlackOptions } from './fake-slack.ts';
 import { recordingLog } from './recording-log.ts';
 
-export const PERSON = 'U0PERSON';
-export const CHAT = 'D0PERSON';
+const PERSON = 'U0PERSON';
+const CHAT = 'D0PERSON';
 
 export interface LineWorldOptions {
   readonly config?: Partial<ChannelConfig>;
@@ -71,7 +71,9 @@ export class LineWorld implements AsyncDisposable {
   #openManager(): ChannelManager {
     const { config, heardUntil, clock = systemClock } = this.#options;
     const full = { ...this.server.config, allowFrom: [PERSON], ...config };
-    const publishInbound = async (...drafts: readonly InboundDraft[]): Promise<readonly ('accepted' | 'duplicate')[]> => {
+    const publishInbound = async (
+      ...drafts: readonly InboundDraft[]
+    ): Promise<readonly ('accepted' | 'duplicate')[]> => {
       await this.refuse?.();
       const known = new Set(this.accepted.map(({ externalId }) => externalId));
       this.accepted.push(...drafts.filter(({ externalId }) => !known.has(externalId)));

@@ -22,7 +22,13 @@ export function slackMethods(ports: MethodPorts): Readonly<Record<string, Method
     return { channel: chatId, ts, message_ts: ts };
   };
   return {
-    'auth.test': () => ({ user_id: bot.userId, bot_id: bot.botId, team_id: 'T0TEST', user: bot.name, url: ports.url() }),
+    'auth.test': () => ({
+      user_id: bot.userId,
+      bot_id: bot.botId,
+      team_id: 'T0TEST',
+      user: bot.name,
+      url: ports.url(),
+    }),
     'apps.connections.open': () => ({ url: ports.socketUrl() }),
     'chat.postMessage': (payload) => placed(payload),
     'chat.postEphemeral': (payload) => {

@@ -114,13 +114,13 @@ export class SlackSockets {
     socket.on('ping', (data) => {
       if (!line.muted) socket.pong(data);
     });
-    socket.on('message', (data) => {
+    socket.on('message', (data: Buffer) => {
       if (line.muted) return;
       if (this.ackLosses > 0) {
         this.ackLosses -= 1;
         return;
       }
-      const { envelope_id: id } = JSON.parse(String(data)) as { envelope_id: string };
+      const { envelope_id: id } = JSON.parse(data.toString()) as { envelope_id: string };
       this.acks.push(id);
       clearTimeout(this.#waiting.get(id)?.timer);
       this.#waiting.delete(id);

@@ -10,7 +10,10 @@ export type SlackWorld = World & { readonly slack: FakeSlack };
 
 /** A whole assistant whose only channel is Slack. */
 export async function startSlackWorld(
-  options: WorldOptions & { readonly slack?: Readonly<Record<string, unknown>>; readonly server?: FakeSlackOptions } = {},
+  options: WorldOptions & {
+    readonly slack?: Readonly<Record<string, unknown>>;
+    readonly server?: FakeSlackOptions;
+  } = {},
 ): Promise<SlackWorld> {
   await using stack = new AsyncDisposableStack();
   const slack = stack.use(await startFakeSlack(options.server));

@@ -4,7 +4,7 @@ import type { PlacedPost, SlackFile } from './post.ts';
 import { readableText, type NameOf } from './words.ts';
 
 /** What is fetched of a file, bytes. */
-export const LARGEST_DOWNLOAD = 25 * 1024 * 1024;
+const LARGEST_DOWNLOAD = 25 * 1024 * 1024;
 const LONGEST_NAME = 200;
 const LONGEST_SHARE = 4_000;
 

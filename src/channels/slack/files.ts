@@ -72,7 +72,10 @@ export async function downloadFile(
       throw new SendError(status >= 500 || status === 429 ? 'retryable' : 'permanent', `Slack answered HTTP ${status}`);
     const isPage = /^text\/html\b/iu.test(headers['content-type'] ?? '');
     if (isPage && !(file.mimetype === 'text/html' && file.size === bytes.byteLength))
-      throw new SendError('permanent', 'Slack gave a sign-in page instead of the file: the app needs the scope files:read');
+      throw new SendError(
+        'permanent',
+        'Slack gave a sign-in page instead of the file: the app needs the scope files:read',
+      );
     if (truncated || bytes.byteLength > maxBytes) throw new SendError('permanent', 'the file is too large');
     return bytes;
   } catch (error) {

@@ -10,15 +10,7 @@ import type { Strangers } from '../strangers.ts';
 import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { Names } from './names.ts';
 import type { SlackOptions } from './options.ts';
-import {
-  commandBody,
-  eventBody,
-  placedPost,
-  pressBody,
-  timeOf,
-  type BotAccount,
-  type PlacedPost,
-} from './post.ts';
+import { commandBody, eventBody, placedPost, pressBody, timeOf, type BotAccount, type PlacedPost } from './post.ts';
 import { Threads } from './threads.ts';
 import type { SlackClient } from './web-client.ts';
 
@@ -73,7 +65,8 @@ export class Intake {
       }
       case 'interactive': {
         const press = pressBody.safeParse(body);
-        if (press.success) await this.#act(press.data.channel.id, press.data.user.id, (reading) => readPress(press.data, reading));
+        if (press.success)
+          await this.#act(press.data.channel.id, press.data.user.id, (reading) => readPress(press.data, reading));
         break;
       }
       case 'slash_commands': {

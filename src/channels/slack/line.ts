@@ -29,7 +29,11 @@ export interface LinePorts {
  * Keeps one socket open until `signal` aborts (null), or until a person has to do something. Where Slack says that it
  * will close a socket the next one is open before; never are there more than two.
  */
-export async function keepLine(ports: LinePorts, first: SlackSocket, signal: AbortSignal): Promise<ChannelError | null> {
+export async function keepLine(
+  ports: LinePorts,
+  first: SlackSocket,
+  signal: AbortSignal,
+): Promise<ChannelError | null> {
   const { clock, log } = ports;
   let socket = first;
   let openedAt = clock.monotonic();

@@ -2,11 +2,9 @@ import * as z from 'zod';
 import { groupOptions } from '../group-options.ts';
 
 const token = (prefix: string, what: string, where: string) =>
-  z
-    .string({ error: `expected the ${what} (${prefix}…) from ${where}` })
-    .regex(new RegExp(`^${prefix}[\\w-]+$`, 'u'), {
-      error: `expected the ${what}, which begins with ${prefix} (${where})`,
-    });
+  z.string({ error: `expected the ${what} (${prefix}…) from ${where}` }).regex(new RegExp(`^${prefix}[\\w-]+$`, 'u'), {
+    error: `expected the ${what}, which begins with ${prefix} (${where})`,
+  });
 
 /** What a Slack channel needs from its configuration. */
 export const slackOptions = z.object({

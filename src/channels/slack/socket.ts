@@ -48,7 +48,10 @@ const envelope = z.object({
 });
 
 /** Opens a socket; resolves at Slack's hello. Rejects with the error of the Web API, or when there is no hello in time. */
-export async function openSocket({ options, onEnvelope, clock }: SocketPorts, signal: AbortSignal): Promise<SlackSocket> {
+export async function openSocket(
+  { options, onEnvelope, clock }: SocketPorts,
+  signal: AbortSignal,
+): Promise<SlackSocket> {
   const { client } = new SocketModeReceiver({
     appToken: options.appToken,
     autoReconnectEnabled: false,
@@ -79,13 +82,12 @@ export async function openSocket({ options, onEnvelope, clock }: SocketPorts, si
     isOpen = false;
     ending.resolve('lost');
   });
+  const disconnect = (): Promise<void> =>
+    Promise.race([client.disconnect().catch(() => {}), sleep(clock, CLOSE_DEADLINE_MS)]);
   const close = async (): Promise<void> => {
-    if (!isOpen) return;
-    for (let tries = 0; tries < 2 && isOpen; tries += 1) {
-      // Asked a second time, the SDK does not wait for the other end.
-      const closed = client.disconnect().catch(() => {});
-      await Promise.race([closed, sleep(clock, CLOSE_DEADLINE_MS)]);
-    }
+    if (isOpen) await disconnect();
+    // Asked a second time, the SDK does not wait for the other end.
+    if (isOpen) await disconnect();
     isOpen = false;
   };
   using limit = deadline(clock, HELLO_DEADLINE_MS, "Slack's hello");

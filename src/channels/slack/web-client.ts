@@ -19,7 +19,6 @@ export function quietLogger(): SlackLogger {
   };
 }
 
-
 /** Each call is made once: the SDK can not tell whether Slack took a message before the line broke. */
 export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.WebClientOptions {
   return {
