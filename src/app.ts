@@ -7,6 +7,7 @@ import { cleanOutbox } from './app/clean-outbox.ts';
 import { standingWarnings, type Base } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { createModels, fullName } from './app/models.ts';
+import { openPlugins } from './app/plugins.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
 import { MessageBus } from './bus/bus.ts';
@@ -24,6 +25,8 @@ import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
+
+export { definePlugin } from './plugins/plugin.ts';
 
 /** Together below the 10 s in which a stop ends. */
 const TURN_GRACE_MS = 3_000;
@@ -95,6 +98,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
+  const plugins = await openPlugins(paths.plugins, config);
   const base: Base = {
     paths,
     loaded,
@@ -108,7 +112,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
     version: readVersion(),
     startedAt: clock.now(),
     serving: parts.serve === 'gateway',
-    warnings: standingWarnings(loaded, process.getuid?.()),
+    plugins,
+    warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };
   await using stack = new AsyncDisposableStack();
   await ensureHome(paths);
@@ -116,6 +121,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const stores = await openStores(base, stack);
   const { journal } = stores;
   const hooks = new HookRunner(log);
+  for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
   for (const set of parts.hooks ?? []) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
   const bus = new MessageBus({
     ...journal,

@@ -5,6 +5,7 @@ import type { Ended } from '../journal/stop.ts';
 import { weakest } from '../security/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
+import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
@@ -19,6 +20,11 @@ export interface LoopPorts extends CommandRunnerPorts {
 }
 
 const COMMANDS_AT_ONCE = 4;
+/** A turn that waits for its next step holds memory too; beyond this (or the slots, if those are more), messages wait on disk. */
+const TURNS_AT_ONCE = 64;
+/** A turn of the event loop that takes longer has enough to do: the next turn waits, but not for ever. */
+const BUSY_MS = 12;
+const MOST_WAITS = 50;
 /** A turn that can not be written down is tried so often before it is given up with a notice. */
 const TRIES = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
@@ -36,6 +42,7 @@ export class AgentLoop {
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
   readonly #holds: Holds;
+  readonly #seats: Slots;
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
   readonly #background = new Set<Promise<void>>();
@@ -45,6 +52,7 @@ export class AgentLoop {
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
+    this.#seats = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
     this.#runner = new TurnRunner(ports);
     this.#written = untilWritten(ports, this.#shutdown.signal);
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
@@ -211,6 +219,9 @@ export class AgentLoop {
   async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
     const { hooks, journal, newId } = this.#ports;
     const { sessionKey } = first;
+    // The parent of a subagent has a seat and waits for it.
+    using seat = first.origin === 'subagent' ? undefined : await this.#seat();
+    if (seat === null) return;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
       const decision = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
@@ -231,7 +242,21 @@ export class AgentLoop {
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
     const messages = claimed.map((message) => admitted.get(message) ?? message);
-    await this.#persist({ id: turn.id, sessionKey, role, messages });
+    await this.#persist({ id: turn.id, sessionKey, role, messages }, seat);
+  }
+
+  /** Null: the process stops. */
+  async #seat(): Promise<Disposable | null> {
+    const seat = await this.#seats.hold(this.#shutdown.signal).catch(() => null);
+    const { clock } = this.#ports;
+    for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
+      const began = clock.monotonic();
+      await othersFirst();
+      if (clock.monotonic() - began < BUSY_MS) break;
+    }
+    if (!this.#stopping) return seat;
+    seat?.[Symbol.dispose]();
+    return null;
   }
 
   async #deny(message: InboundMessage, reason: string): Promise<void> {
@@ -249,11 +274,11 @@ export class AgentLoop {
   }
 
   /** Runs a turn; when it can not be written down (a full disk) waits and continues it from its tape. */
-  async #persist(turn: ClaimedTurn): Promise<void> {
+  async #persist(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
     const { clock, log, journal } = this.#ports;
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#runner.run(turn, this.#shutdown.signal);
+        await this.#runner.run(turn, this.#shutdown.signal, () => seat?.[Symbol.dispose]());
         return;
       } catch (error) {
         if (this.#shutdown.signal.aborted) return;

@@ -77,8 +77,11 @@ export class TurnRunner {
     return controller !== undefined;
   }
 
-  /** Aborts with the process: turns stay open and are continued at the next start. */
-  async run(claimed: ClaimedTurn, shutdown: AbortSignal): Promise<void> {
+  /**
+   * Aborts with the process: turns stay open and are continued at the next start. `onPause`: the turn waits for a person
+   * now, and may for long.
+   */
+  async run(claimed: ClaimedTurn, shutdown: AbortSignal, onPause: () => void): Promise<void> {
     const { clock, turnTimeoutMs } = this.#ports;
     const controller = new AbortController();
     this.#running.set(claimed.id, controller);
@@ -92,13 +95,16 @@ export class TurnRunner {
       controller.abort(new EndTurn('failed', sentence));
     });
     try {
-      await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]), limit);
+      await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]), () => {
+        onPause();
+        return limit.pause();
+      });
     } finally {
       this.#running.delete(claimed.id);
     }
   }
 
-  async #run(claimed: ClaimedTurn, signal: AbortSignal, limit: TurnDeadline): Promise<void> {
+  async #run(claimed: ClaimedTurn, signal: AbortSignal, pauseDeadline: () => Disposable): Promise<void> {
     const { sessions, hooks, bus, clock } = this.#ports;
     const began = clock.monotonic();
     const newest = claimed.messages.at(-1);
@@ -127,7 +133,7 @@ export class TurnRunner {
       costUsd: () => this.#ports.bounds.costOf(turn),
       signal,
       live,
-      pauseDeadline: () => limit.pause(),
+      pauseDeadline,
       steer: this.#steering(claimed, messages),
     };
     // What one leaves is a result; its tape is nobody's conversation.

@@ -21,6 +21,7 @@ import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
+import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
@@ -106,7 +107,14 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({ config, workspace: paths.workspace, catalog, registry, redact });
+  const prompts = createPrompts({
+    config,
+    workspace: paths.workspace,
+    catalog,
+    registry,
+    redact,
+    plugged: base.plugins.kinds,
+  });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -174,6 +182,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     });
     registry.register(spawnTool(desk));
   }
+  for (const tool of pluginTools(base, registry)) registry.register(tool);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -268,6 +277,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       journal,
       audit: stores.audit,
       mcp,
+      plugins: base.plugins,
     }),
     sandbox,
     archiving,
@@ -278,4 +288,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
+}
+
+/** A tool that there is already stays what it is. */
+function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {
+  return plugins.running.flatMap(({ name, tools = [] }) =>
+    tools.filter((tool) => {
+      const isTaken = registry.named(tool.name) !== undefined;
+      if (isTaken) log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+      return !isTaken;
+    }),
+  );
 }

@@ -3,6 +3,7 @@ import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import type { Plugins } from './plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact.ts';
 import type { Clock } from '../util/clock.ts';
@@ -27,6 +28,7 @@ export interface Base {
   readonly startedAt: number;
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
+  readonly plugins: Plugins;
   /** What the person should know at each look, one sentence each. */
   readonly warnings: readonly string[];
 }

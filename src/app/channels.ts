@@ -24,12 +24,13 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
   const manager = new ChannelManager(
     [
       { name: terminal.name, kind: terminal.kind, open: async () => terminal },
-      ...enabled.map(([name, channel]) => channelSource(name, channel, { random })),
+      ...enabled.map(([name, channel]) => channelSource(name, channel, { random, plugged: base.plugins.kinds })),
     ],
     {
       bus,
       people: peopleOf(bus, journal),
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
+      cursorsOf: (name) => journal.cursors.of(name),
       clock,
       random,
       log,

@@ -5,7 +5,7 @@ import type { ChosenModel } from '../agent/turn-context.ts';
 import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
 import { UNIFIED_SESSION } from '../agent/unified.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
-import { howItShows } from '../channels/registry.ts';
+import { howItShows, type PluggedKinds } from '../channels/registry.ts';
 import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
 import { asRole, seesPrivate, strongestRole } from '../security/access.ts';
@@ -20,6 +20,7 @@ import { skillLayers } from './skills.ts';
 const TERMINAL = 'terminal';
 
 export interface PromptParts {
+  readonly plugged: PluggedKinds;
   readonly config: Config;
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
@@ -47,7 +48,7 @@ interface ReportParts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
 }
 
-export function createPrompts({ config, workspace, catalog, registry, redact }: PromptParts): Prompts {
+export function createPrompts({ config, workspace, catalog, registry, redact, plugged }: PromptParts): Prompts {
   const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
   const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
@@ -60,7 +61,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
   const audience = (target: InboundMessage, role: Role): Audience => ({
     light: target.origin === 'heartbeat' || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
-    shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel)),
+    shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged),
   });
   const directTools = (role: Role): readonly ToolSpec[] =>
     registry.specs(role).filter(({ name }) => name !== STAY_SILENT);
@@ -86,7 +87,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact }: 
         target === undefined
           ? await read({
               ownersDirectChat: isOwners && role === 'owner',
-              shows: howItShows(kindOf(config, channelOf(sessionKey))),
+              shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged),
             })
           : await read(audience(target, role));
       const chosen = resolveModel(journal.settings.model(sessionKey));

@@ -9,6 +9,7 @@ import { localRole } from '../security/access.ts';
 import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
+import type { Plugins } from './plugins.ts';
 import { whySteps } from './why.ts';
 
 export interface RequestParts {
@@ -20,6 +21,7 @@ export interface RequestParts {
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
+  readonly plugins: Pick<Plugins, 'list'>;
 }
 
 /** What the command line may ask, answered by the rooms. */
@@ -32,6 +34,7 @@ export function createRequests({
   journal,
   audit,
   mcp,
+  plugins,
 }: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
@@ -105,6 +108,7 @@ export function createRequests({
       await done(`mcp trust ${name}`);
       return await mcp.trust(name, hash);
     },
+    pluginsList: async () => plugins.list,
     outboxList: async () => journal.desk.outbox(),
     outboxRetry: async ({ id }) => {
       await done(`outbox retry ${id}`);

@@ -3,6 +3,7 @@ import { othersFirst, Wake } from '../util/wake.ts';
 import {
   sessionKeyOf,
   type AcceptResult,
+  type Cursor,
   type InboundDraft,
   type InboundMessage,
   type OutboundEvent,
@@ -17,8 +18,8 @@ export interface Queued<Message> {
 
 /** The durable half of the inbound queue; the journal implements it. */
 export interface InboxPort {
-  /** One transaction for all; resolves after the commit. */
-  accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>;
+  /** One transaction for all, and for how far they were read; resolves after the commit. */
+  accept(messages: readonly InboundMessage[], cursors?: readonly Cursor[]): Promise<readonly AcceptResult[]>;
   /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<InboundMessage>[];
 }
@@ -67,13 +68,18 @@ export class MessageBus {
   }
 
   /** Resolves after the commit, in the order given. Rejects when nothing could be written. */
-  async publishInbound(...drafts: readonly InboundDraft[]): Promise<readonly AcceptResult[]> {
+  publishInbound(...drafts: readonly InboundDraft[]): Promise<readonly AcceptResult[]> {
+    return this.publishRead(drafts, []);
+  }
+
+  /** The same with how far places were read, in the same transaction. */
+  async publishRead(drafts: readonly InboundDraft[], cursors: readonly Cursor[]): Promise<readonly AcceptResult[]> {
     const messages = drafts.map((draft) => ({
       ...draft,
       id: this.#newId(),
       sessionKey: this.sessionOf(draft),
     }));
-    const results = await this.#inbox.accept(messages);
+    const results = await this.#inbox.accept(messages, cursors);
     this.#inbound.wake();
     return results;
   }

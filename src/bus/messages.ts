@@ -87,6 +87,15 @@ export type InboundDraft = Omit<InboundMessage, 'id' | 'sessionKey'> & { readonl
 /** What became of a message at the door. A duplicate was accepted before; a refused one gets a notice or a recorded reason. */
 export type AcceptResult = 'accepted' | 'duplicate' | 'refused';
 
+/** How far a place of a platform was read: what is newer is fetched after the next start. */
+export interface Cursor {
+  /** The channel instance. */
+  readonly channel: string;
+  readonly place: string;
+  /** The platform's id of the newest message that was read there. */
+  readonly last: string;
+}
+
 /** What a button's id begins with whose press says the words behind it. */
 export const SAY_BUTTON = 'say:';
 

@@ -1,4 +1,4 @@
-import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
+import type { AcceptResult, Button, Cursor, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 
@@ -30,8 +30,16 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
-  /** An earlier attempt may have arrived. @default false */
-  readonly resend?: boolean;
+  /** An earlier attempt may have arrived. */
+  readonly resend?: Resend;
+}
+
+/** What is known of a part that may have arrived. */
+export interface Resend {
+  /** It was not tried before; ms since 1970. */
+  readonly since: number;
+  /** Whether a message of the platform is known to be another one. */
+  readonly isKnown: (platformId: string) => boolean;
 }
 
 /** An unknown person who wrote in a direct chat. What they wrote is nobody's business. */
@@ -49,14 +57,19 @@ export interface MenuCommand {
   readonly isOwners: boolean;
 }
 
+/** How far a place was read; for platforms that can not be told what was received. */
+export type ReadUpTo = Omit<Cursor, 'channel'>;
+
 export interface ChannelContext {
   /**
-   * Writes messages down, all in one transaction; resolves after the commit. Only then may the platform be told.
+   * Writes messages down, and how far places were read, all in one transaction; resolves after the commit. Only then may the platform be told.
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
-  accept(messages: readonly InboundDraft[]): Promise<readonly AcceptResult[]>;
+  accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
+  /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
+  cursors(): ReadonlyMap<string, string>;
   /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
-  isPaired(senderId: string): boolean;
+  readonly isPaired: (senderId: string) => boolean;
   /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
   heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
@@ -79,6 +92,8 @@ export interface ChannelHealth {
   readonly detail?: string;
   /** When the platform was last heard, ms since 1970. */
   readonly lastInboundAt?: number;
+  /** A running channel that hears nothing of its platform for so long is started again. @default it may be quiet for ever */
+  readonly quietMs?: number;
 }
 
 /** A chat platform. `delivery.ts` owns order, splitting, retries and limits; a channel only talks to its platform. */

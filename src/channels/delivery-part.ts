@@ -96,7 +96,7 @@ async function sendPart(
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
   const resend = place === null && (part.state === 'sending' || part.state === 'uncertain');
-  if (resend && part.resends >= MAX_RESENDS) {
+  if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
     return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
   }
   const open = await persist(() => outbox.sending(id, part.n, { resend }), ports);
@@ -105,7 +105,7 @@ async function sendPart(
   try {
     ({ platformId } = await sendInTime(
       channel,
-      outgoing(row, part, { again: resend || part.resends > 0, channel }),
+      outgoing(row, part, { again: resend || part.resends > 0, channel, outbox }),
       ports,
       place,
     ));
@@ -116,7 +116,7 @@ async function sendPart(
       await persist(() => outbox.forgetPlace(id, part.n), ports);
       return again;
     }
-    return recordFailure({ row, part, failure: toSendError(thrown), failures }, ports);
+    return recordFailure({ row, part, channel, failure: toSendError(thrown), failures }, ports);
   }
   await persist(() => outbox.delivered(id, part.n, platformId), ports);
   const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
@@ -124,8 +124,16 @@ async function sendPart(
   return last ? finished : again;
 }
 
+interface FailedPart {
+  readonly row: OutboundState;
+  readonly part: Part;
+  readonly channel: Channel;
+  readonly failure: SendError;
+  readonly failures: number;
+}
+
 async function recordFailure(
-  { row, part, failure, failures }: { row: OutboundState; part: Part; failure: SendError; failures: number },
+  { row, part, channel: outlet, failure, failures }: FailedPart,
   ports: PartPorts,
 ): Promise<Step> {
   const { id, channel, chatId } = row.message;
@@ -139,8 +147,11 @@ async function recordFailure(
   switch (failure.failure) {
     case 'retryable':
       return postpone('pending', clock.now() + (failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random)));
-    case 'uncertain':
-      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? UNCERTAIN_WAIT_MS));
+    case 'uncertain': {
+      const isSafe = outlet.settlesResends === true;
+      const waitMs = isSafe ? backoffMs(failures + 1, RETRY, random) : UNCERTAIN_WAIT_MS;
+      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? waitMs));
+    }
     case 'revoked':
       ports.outlets.revoked(channel, reason);
       return postpone('pending', clock.now());
@@ -163,9 +174,9 @@ async function giveUp({ message }: OutboundState, reason: string, ports: PartPor
 
 /** `again`: an earlier attempt may have arrived. */
 function outgoing(
-  { message, parts }: OutboundState,
+  { message, parts, createdAt }: OutboundState,
   part: Part,
-  { again, channel }: { readonly again: boolean; readonly channel: Channel },
+  { again, channel, outbox }: { readonly again: boolean; readonly channel: Channel; readonly outbox: Outbox },
 ): OutgoingPart {
   const isLast = part.n === parts.at(-1)?.n;
   return {
@@ -175,7 +186,7 @@ function outgoing(
     text: again && channel.settlesResends !== true ? RESEND_MARK + part.text : part.text,
     media: part.n === 0 ? message.media : [],
     nonce: part.nonce,
-    ...(again ? { resend: true } : {}),
+    ...(again ? { resend: { since: createdAt, isKnown: (id) => outbox.isSent(message, id) } } : {}),
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),

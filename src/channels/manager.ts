@@ -21,6 +21,8 @@ const STOP_DEADLINE_MS = 4_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
 /** Between tries where a person most likely has to change something. */
 const SELDOM_MS = 600_000;
+/** Between two looks at whether a channel still hears its platform. */
+const WATCH_MS = 30_000;
 /** Characters of what a stranger calls themselves. */
 const LONGEST_NAME = 60;
 /** A channel that ran this long begins its backoff anew. */
@@ -50,7 +52,9 @@ export interface ChannelPeople {
 }
 
 export interface ManagerPorts {
-  readonly bus: Pick<MessageBus, 'publishInbound'>;
+  readonly bus: Pick<MessageBus, 'publishRead'>;
+  /** How far the places of a channel were read. */
+  readonly cursorsOf: (channel: string) => ReadonlyMap<string, string>;
   readonly people: ChannelPeople;
   /** When somebody was last heard on a channel, ms since 1970. @default never */
   readonly heardUntil?: (channel: string) => number | undefined;
@@ -185,6 +189,7 @@ export class ChannelManager implements Outlets {
     log.info('channel running');
     tried();
     this.#tell(entry.source.name, undefined);
+    using _watch = this.#watch(entry);
     const why = await ended;
     entry.health = { state: 'reconnecting', detail: why.message };
     life.abort();
@@ -192,14 +197,34 @@ export class ChannelManager implements Outlets {
     return why;
   }
 
+  /** A connection can look alive and be dead: only what comes in proves it. */
+  #watch(entry: Supervised): Disposable {
+    const { clock } = this.#ports;
+    let timer: Disposable;
+    const look = (): void => {
+      timer = clock.timer(WATCH_MS, look);
+      const { state, lastInboundAt = clock.now(), quietMs = Infinity } = healthOf(entry);
+      if (state !== 'running' || clock.now() - lastInboundAt <= quietMs) return;
+      const seconds = Math.round((clock.now() - lastInboundAt) / 1_000);
+      entry.fail(new ChannelError(`nothing was heard of the platform for ${seconds} s`, { retry: true }));
+    };
+    timer = clock.timer(WATCH_MS, look);
+    return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+  }
+
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people, heardUntil } = this.#ports;
+    const { clock, bus, people, cursorsOf, heardUntil } = this.#ports;
     const { source } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
     entry.channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
-      accept: (drafts) => bus.publishInbound(...drafts),
+      accept: (drafts, cursors = []) =>
+        bus.publishRead(
+          drafts,
+          cursors.map((cursor) => ({ ...cursor, channel: source.name })),
+        ),
+      cursors: () => cursorsOf(source.name),
       isPaired: (id) => people.isPaired(source.name, id),
       heardUntil: () => heardUntil?.(source.name),
       knock: async (stranger) => {

@@ -3,6 +3,7 @@ import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './manager.ts';
+import { discordOptions } from './discord/options.ts';
 import { slackOptions } from './slack/options.ts';
 import { telegramOptions } from './telegram/options.ts';
 
@@ -13,8 +14,12 @@ export interface ChannelConfig {
   readonly [key: string]: unknown;
 }
 
+/** Kinds of channels that plugins bring. */
+export type PluggedKinds = Readonly<Record<string, ChannelKind>>;
+
 interface ChannelPorts {
   readonly random: Random;
+  readonly plugged?: PluggedKinds;
 }
 
 /** A kind of channel; its SDK is loaded by `open`, so only when such a channel is enabled. */
@@ -31,6 +36,14 @@ const kinds = {
     open: async (name, options, ports) => {
       const { TelegramChannel } = await import('./telegram/channel.ts');
       return new TelegramChannel(name, options, ports.random);
+    },
+  }),
+  discord: kind({
+    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    options: discordOptions,
+    open: async (name, options, ports) => {
+      const { DiscordChannel } = await import('./discord/channel.ts');
+      return new DiscordChannel(name, options, ports.random);
     },
   }),
   slack: kind({
@@ -50,21 +63,26 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
     name,
     kind: kindName,
     async open() {
-      const known = kindNamed(kindName);
-      if (known === undefined) throw unknownKind(name, kindName);
+      const known = kindNamed(kindName, ports.plugged);
+      if (known === undefined) throw unknownKind(name, kindName, ports.plugged);
       return known.open(name, config, ports);
     },
   };
 }
 
 /** How a channel shows an answer, one sentence for the model; null for a kind that nobody knows. */
-export function howItShows(kindName: string): string | null {
+export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
   if (kindName === 'terminal') return 'Your answer is shown in a terminal as plain text.';
-  return kindNamed(kindName)?.shows ?? null;
+  return kindNamed(kindName, plugged)?.shows ?? null;
 }
 
-function kindNamed(name: string): ChannelKind | undefined {
-  return Object.entries(kinds).find(([key]) => key === name)?.[1];
+/** Whether a kind comes with the assistant. */
+export function isBuiltIn(kindName: string): boolean {
+  return kindName === 'terminal' || Object.hasOwn(kinds, kindName);
+}
+
+function kindNamed(name: string, plugged: PluggedKinds = {}): ChannelKind | undefined {
+  return Object.entries({ ...plugged, ...kinds }).find(([key]) => key === name)?.[1];
 }
 
 function kind<Options>(row: {
@@ -89,8 +107,8 @@ function badOptions(name: string, { issues }: z.ZodError): ChannelError {
   return new ChannelError(`${path}: ${issue?.message ?? 'is not valid'}.`, { retry: false });
 }
 
-function unknownKind(name: string, given: string): ChannelError {
-  const known = Object.keys(kinds);
+function unknownKind(name: string, given: string, plugged: PluggedKinds = {}): ChannelError {
+  const known = [...Object.keys(kinds), ...Object.keys(plugged)];
   const hint = nearest(given, known);
   return new ChannelError(
     `channels.${name}.kind: "${given}" is not a kind of channel${hint === undefined ? '' : `, did you mean "${hint}"?`} (known: ${known.join(', ')}).`,

@@ -219,6 +219,13 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<id>', 'from the list')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./approvals.ts')).approvalsForgetCommand));
+  program
+    .command('plugins')
+    .description('packages that bring channels, tools or hooks')
+    .command('list', { isDefault: true })
+    .description('list them, those that are not enabled too')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./plugins.ts')).pluginsListCommand));
   for (const [name, about] of [
     ['outbox', 'what is on its way out, or did not get there'],
     ['inbox', 'what came in and was not answered, or not yet'],

@@ -44,6 +44,8 @@ export const requestParams = {
   mcpTest: z.object({ name: z.string() }),
   /** Takes what it offers now as agreed, if that is what `hash` of a test names; `mcp-changed` when it is not. */
   mcpTrust: z.object({ name: z.string(), hash: z.string() }),
+  /** The packages in the folder of plugins, and those that the configuration lists. */
+  pluginsList: z.object({}),
   /** What is on its way out, or did not get there. */
   outboxList: z.object({}),
   /** Sends one again, or gives it up; `mail-unknown` when nothing can be done about it. */
@@ -81,6 +83,12 @@ interface RequestResults {
   readonly mcpList: readonly McpServerInfo[];
   readonly mcpTest: McpServerReport;
   readonly mcpTrust: McpDifference;
+  readonly pluginsList: readonly {
+    readonly name: string;
+    /** Null: there is no such package. */
+    readonly version: string | null;
+    readonly state: 'running' | 'not enabled' | 'failed';
+  }[];
   readonly outboxList: readonly (MailItem & { readonly kind: string; readonly attempts: number })[];
   readonly outboxRetry: null;
   readonly outboxDrop: null;
@@ -284,6 +292,7 @@ export const REQUEST_NAMES = [
   'mcpList',
   'mcpTest',
   'mcpTrust',
+  'pluginsList',
   'outboxList',
   'outboxRetry',
   'outboxDrop',

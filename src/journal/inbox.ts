@@ -1,7 +1,8 @@
 import type { InboxPort, Queued } from '../bus/bus.ts';
-import type { AcceptResult, InboundMessage } from '../bus/messages.ts';
+import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { answerQuestion, type AnswerTaken } from './approval-answers.ts';
 import { answerAsk, type AskTaken } from './asks.ts';
+import { moveCursors } from './cursors.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -42,12 +43,13 @@ export class Inbox implements InboxPort {
     this.#askListeners.add(listener);
   }
 
-  async accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]> {
+  async accept(messages: readonly InboundMessage[], cursors: readonly Cursor[] = []): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
     const answers: AnswerTaken[] = [];
     const asked: AskTaken[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
+      moveCursors(this.#ports, cursors);
       return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers, asked }));
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);

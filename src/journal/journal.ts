@@ -6,6 +6,7 @@ import { Archives } from './archives.ts';
 import { ApprovalLedger } from './approvals.ts';
 import { AskLedger } from './asks.ts';
 import { CronRuns } from './cron-runs.ts';
+import { CursorLedger } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { MailDesk } from './desk.ts';
 import { Inbox } from './inbox.ts';
@@ -35,6 +36,8 @@ export interface Journal extends Disposable {
   readonly archives: Archives;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
+  /** How far platforms without acknowledgements were read. */
+  readonly cursors: CursorLedger;
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
@@ -71,6 +74,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
+    cursors: new CursorLedger(shared),
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),

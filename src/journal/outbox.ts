@@ -111,6 +111,18 @@ export class Outbox implements OutboxPort {
     return { message: parseOutbound(row.text('payload')), part: { ...part, platformId: part.platformId } };
   }
 
+  /** Whether a message of the platform is one that was delivered there, or the preview of one. */
+  isSent({ channel, chatId }: Pick<OutboundMessage, 'channel' | 'chatId'>, platformId: string): boolean {
+    const found = this.#ports.db.get(
+      `SELECT 1 AS one FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+       WHERE outbound.channel = ? AND outbound.chat = ? AND parts.platform_id = ?`,
+      channel,
+      chatId,
+      platformId,
+    );
+    return found !== undefined;
+  }
+
   /** Writes the rendered parts down before the first is sent; parts that exist stay as they are. */
   render(id: string, texts: readonly string[]): Promise<void> {
     return this.#ports.db.write(() => this.#insertParts(id, texts));

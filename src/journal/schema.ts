@@ -254,4 +254,15 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX heartbeat_inbound ON heartbeat (inbound_id) WHERE inbound_id IS NOT NULL;
       CREATE INDEX turns_parent ON turns (parent) WHERE parent IS NOT NULL;
     `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE cursors (
+        channel    TEXT NOT NULL,
+        place      TEXT NOT NULL,
+        last       TEXT NOT NULL,
+        updated_at INTEGER NOT NULL,
+        PRIMARY KEY (channel, place)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX cursors_used ON cursors (channel, updated_at);
+    `),
 ];

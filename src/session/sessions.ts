@@ -44,6 +44,8 @@ export class Sessions {
   readonly #maxOpen: number;
   /** Least recently used first. */
   readonly #recent = new Map<string, Session>();
+  /** How many are remembered when those that are gone are looked for next. */
+  #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
   #closed = false;
@@ -133,7 +135,8 @@ export class Sessions {
         this.#options.log.warn('Could not close a tape', { session: key, error: errorMessage(error) });
       });
     }
-    if (this.#alive.size <= 2 * this.#maxOpen) return;
+    if (this.#alive.size < this.#sweepAt) return;
     for (const [key, ref] of this.#alive) if (ref.deref() === undefined) this.#alive.delete(key);
+    this.#sweepAt = 2 * Math.max(this.#maxOpen, this.#alive.size);
   }
 }

@@ -74,6 +74,8 @@ interface PendingWrite {
 
 /** Work of one transaction; more than this would hold up everything else, so it shares the next. */
 const MOST_MS = 8;
+/** Who waits for a transaction and is told in one turn of the event loop. */
+const MOST_TOLD = 16;
 
 /** Prepared statements by their text, and writes grouped into one transaction per tick of the event loop. */
 export class Database {
@@ -149,7 +151,13 @@ export class Database {
       return;
     }
     if (settled.length < queue.length) this.#pending = [...queue.slice(settled.length), ...this.#pending];
-    for (const settle of settled) settle();
+    this.#settle(settled);
+  }
+
+  /** Tells a few at a time: what they go on with would otherwise hold up everything else together. */
+  #settle(settled: readonly (() => void)[]): void {
+    for (const settle of settled.slice(0, MOST_TOLD)) settle();
+    if (settled.length > MOST_TOLD) setImmediate(() => this.#settle(settled.slice(MOST_TOLD)));
   }
 
   #attempt({ work, resolve, reject }: PendingWrite): () => void {

@@ -46,7 +46,7 @@ const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable
 export function cronTool(desk: CronToolDesk): Tool {
   return defineTool({
     name: 'cron',
-    description: 'Reminders and scheduled tasks. Say the local time that it answers with.',
+    description: 'Reminders and scheduled tasks. Say the local time it answers.',
     parameters,
     effect: 'effect',
     decide: ({ action, job, kind, chat }, { origin, role }) => {

@@ -14,7 +14,7 @@ export function editFileTool(files: FileAccess): Tool {
   const { guard } = files;
   return defineTool({
     name: 'edit_file',
-    description: 'Replace one exact piece of a file; oldText must occur once unless replaceAll.',
+    description: 'Replace an exact piece of a file, there once unless replaceAll.',
     parameters: z.object({
       path: z.string().min(1).describe('File'),
       oldText: z.string().describe('Without line numbers; empty: new file'),

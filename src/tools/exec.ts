@@ -210,7 +210,7 @@ export function createExecTool(options: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a shell command in the workspace. What still runs at its end is stopped. A server, or minutes of work: background.',
+      'Run a shell command. What still runs at its end is stopped. A server, or minutes of work: background.',
     parameters,
     effect: 'effect',
     role: 'owner',

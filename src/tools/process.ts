@@ -49,7 +49,7 @@ export function processTool(options: ProcessToolOptions): Tool {
 
   return defineTool({
     name: NAME,
-    description: 'Commands that exec started in the background.',
+    description: 'Background commands of exec.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

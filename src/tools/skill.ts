@@ -42,7 +42,7 @@ const FOOT_SHARE = 0.25;
 export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
-    description: 'Load a skill, before you begin with what it is about.',
+    description: 'Load a skill before you begin what it is about.',
     parameters: z.object({ name: z.string().min(1).describe('From the index; * lists all') }),
     effect: 'none',
     role: 'trusted',

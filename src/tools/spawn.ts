@@ -23,22 +23,22 @@ const LONGEST_LABEL = 60;
 
 const parameters = z.object({
   task: z.string().trim().min(1).max(LONGEST_TASK).describe('All it needs'),
-  label: z.string().optional().describe('Name'),
-  wait: z.boolean().optional().describe('For the result'),
+  label: z.string().optional(),
+  wait: z.boolean().optional().describe('For it'),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })
     .optional()
     .describe('temp, inherit: knows this talk, or a lasting name'),
-  tools: z.array(z.string()).max(100).optional().describe('Only'),
-  model: z.string().optional().describe('Its'),
+  tools: z.array(z.string()).max(100).optional(),
+  model: z.string().optional(),
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
 export function spawnTool(desk: SpawnDesk): Tool {
   return defineTool({
     name: 'spawn',
-    description: 'Give a subagent a task; its result comes as a message.',
+    description: 'Give a subagent a task; its result comes later.',
     parameters,
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.

@@ -1,19 +1,29 @@
 /** Lets at most `limit` tasks hold a slot at once; waiting is first come, first served. */
 export class Slots {
+  readonly limit: number;
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
   constructor(limit: number) {
+    this.limit = limit;
     this.#free = limit;
   }
 
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    using _ = await this.hold(signal);
+    return await task();
+  }
+
+  /** A slot until it is disposed of, once or more often. Rejects when the signal aborts before there is one. */
+  async hold(signal?: AbortSignal): Promise<Disposable> {
     await this.#acquire(signal);
-    try {
-      return await task();
-    } finally {
-      this.#release();
-    }
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release();
+        isHeld = false;
+      },
+    };
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<void> {

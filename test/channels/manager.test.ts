@@ -15,9 +15,16 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
       ? { name: channel.name, kind: channel.kind, open: async (): Promise<Channel> => channel }
       : channel,
   );
-  const bus = { publishInbound: async () => ['accepted' as const] };
+  const bus = { publishRead: async () => ['accepted' as const] };
   const people = { isPaired: () => false, knock: async () => {} };
-  const manager = new ChannelManager(sources, { bus, people, clock, random: steadyRandom, log });
+  const manager = new ChannelManager(sources, {
+    bus,
+    people,
+    cursorsOf: () => new Map(),
+    clock,
+    random: steadyRandom,
+    log,
+  });
   return { clock, log, manager };
 }
 
@@ -145,6 +152,27 @@ describe('supervision', () => {
     await clock.advance(1_000);
     expect(manager.outlet('test')).toBe(channel);
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await manager.stop();
+  });
+
+  test('a channel that hears nothing of its platform is started again, one that hears something is not', async () => {
+    const channel = new ScriptedChannel();
+    const { manager, clock } = setup(channel);
+    await manager.start();
+    const hear = (): void => {
+      channel.heard = { lastInboundAt: clock.now(), quietMs: 100_000 };
+    };
+    for (let minute = 0; minute < 10; minute += 1) {
+      hear();
+      await clock.advance(60_000);
+    }
+    expect(channel.contexts).toHaveLength(1);
+    await clock.advance(61_000);
+    await settle();
+    expect(channel.disposed).toBe(1);
+    hear();
+    await clock.advance(2_000);
+    expect(channel.contexts).toHaveLength(2);
     await manager.stop();
   });
 

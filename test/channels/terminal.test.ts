@@ -8,6 +8,7 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   world.outlets.channels.set('terminal', terminal);
   await terminal.start({
     accept: async () => [],
+    cursors: () => new Map(),
     isPaired: () => false,
     heardUntil: () => undefined,
     knock: async () => {},
@@ -68,6 +69,7 @@ test('somebody attached before the channel runs is reached when it does', async 
   world.outlets.channels.set('terminal', late);
   await late.start({
     accept: async () => [],
+    cursors: () => new Map(),
     isPaired: () => false,
     heardUntil: () => undefined,
     knock: async () => {},

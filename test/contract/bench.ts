@@ -35,6 +35,8 @@ export type Ability =
   | 'places'
   /** Markdown becomes the platform's own markup. */
   | 'markup'
+  /** The platform can refuse a message for its markup alone. */
+  | 'refused markup'
   /** A message has a longest length. */
   | 'limit'
   /** Answers are shown while they are written. */

@@ -31,7 +31,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
     expect((await chat.asks('show me')).text).toBe(plain);
   }),
 
-  behaviour('goes out plain when the platform refuses the markup', ['markup', 'network'], async (stage) => {
+  behaviour('goes out plain when the platform refuses the markup', ['refused markup', 'network'], async (stage) => {
     const chat = await stage.chat();
     chat.scripted('It is **bold**.');
     chat.bot.fault(chat.place, 'markup-refused');

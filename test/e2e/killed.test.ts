@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
+import type { Step } from '../support/model-script.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -17,7 +18,7 @@ async function startHome(): Promise<
     readonly chat: () => readonly string[];
     readonly say: (text: string) => void;
     readonly bodies: () => string;
-    readonly reply: (text: string) => void;
+    readonly reply: (step: Step) => void;
     readonly start: (stage: 'model' | 'reset' | 'never') => ChildProcess;
     readonly accepted: () => boolean;
   }
@@ -44,7 +45,7 @@ async function startHome(): Promise<
     chat: () => telegram.sentMessages.map(({ visibleText }) => visibleText),
     say: (text) => void telegram.userSays(PERSON, text),
     bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
-    reply: (text) => model.reply(text),
+    reply: (step) => model.reply(step),
     start: (stage) => {
       const child = spawn(process.execPath, [CHILD, folder.path, stage], { stdio: 'ignore' });
       children.push(child);
@@ -97,6 +98,22 @@ describe.concurrent('a process that is killed', () => {
       expect(home.chat()[1]).toBe('Hello.');
     },
   );
+
+  test('in the middle of a sentence finishes it in the message that people saw', { timeout: 60_000 }, async () => {
+    await using home = await startHome();
+    const answer = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.trim();
+    home.reply({ text: answer, chunkSize: 10, eventDelayMs: 90 });
+    home.say('tell me');
+    const child = home.start('never');
+    await waitFor(() => home.chat().length === 1, { ...slow, what: 'the beginning' });
+    child.kill('SIGKILL');
+    await waitFor(() => gone(child), slow);
+    expect(home.chat()[0]).not.toBe(answer);
+    home.reply(answer);
+    home.start('never');
+    await waitFor(() => home.chat().includes(answer), { ...slow, what: 'the whole answer' });
+    expect(home.chat()).toEqual([answer]);
+  });
 
   test(
     'while messages that began a turn together wait for the model answers all of them in one turn',

@@ -15,7 +15,7 @@ const call = (name: string, given: Readonly<Record<string, unknown>> = {}): Step
 });
 
 /** What the newest messages of a request say, as one text. */
-const textOf = ({ body }: ModelApiRequest): string => JSON.stringify(body['messages']);
+const textOf = (request: ModelApiRequest | undefined): string => JSON.stringify(request?.body['messages'] ?? []);
 const isSubagents = (request: ModelApiRequest): boolean => !request.view.tools.includes('spawn');
 
 /** Answers the person's session and its subagents from two lists; a function answers for as long as it is asked. */
@@ -67,7 +67,7 @@ describe.each(['openai', 'anthropic'] as const)('a spawned task (%s)', (dialect)
     ]);
     const [, , follow] = mains(world);
     expect(follow?.view.lastUserText).toContain('7 files.');
-    expect(textOf(follow ?? world.model.requests[0]!)).toContain('subagent: \\"counting\\" completed.');
+    expect(textOf(follow)).toContain('subagent: \\"counting\\" completed.');
     const tape = await subagentsTape(world);
     expect(tape.find(({ kind }) => kind === 'turn-end')).toMatchObject({ outcome: 'answered', answer: '7 files.' });
     expect(await say(world, '/status', 'owner')).not.toContain('Subagents');
@@ -141,14 +141,12 @@ describe('strangers’ words', () => {
     await say(world, 'go', 'owner');
     await said(world, 'Done.');
     const main = await world.tape('telegram:42');
-    const results = main.filter((entry) => entry.kind === 'message' && entry.role === 'tool');
-    expect(results[0]).toMatchObject({ name: 'spawn', untrusted: true, private: true });
-    expect(JSON.stringify(results[0])).toContain('<untrusted id=');
+    const result = main.find((entry) => entry.kind === 'message' && entry.role === 'tool');
+    expect(result).toMatchObject({ name: 'spawn', untrusted: true, private: true });
+    expect(JSON.stringify(result)).toContain('<untrusted id=');
     const users = main.filter((entry) => entry.kind === 'message' && entry.role === 'user');
     expect(users.map(({ untrusted }) => untrusted ?? false)).toEqual([false, true]);
-    const starts = subs(world).map((request) => /<untrusted/u.test(textOf(request)));
-    expect(starts.at(-1)).toBe(false);
-    const tapes = await subagentsTape(world, new RegExp(`\\.2$`, 'u'));
+    const tapes = await subagentsTape(world, /\.2$/u);
     expect(tapes.find((entry) => entry.kind === 'message' && entry.role === 'user')).toMatchObject({
       untrusted: true,
       private: true,
@@ -169,10 +167,12 @@ describe('its session', () => {
       sub: ['First.', 'Second.', 'Third.'],
     });
     await say(world, 'go', 'owner');
-    const [, second, third] = subs(world).map(textOf);
+    const [, second, third] = subs(world).map((one) => textOf(one));
     expect(second).toMatch(/one.*First\..*two/su);
     expect(third).not.toMatch(/First|Second/u);
-    expect((await subagentsTape(world, /scout$/u)).filter(({ kind }) => kind === 'turn-end')).toHaveLength(2);
+    expect(
+      (await subagentsTape(world, /^subagent:telegram%3A42:scout$/u)).filter(({ kind }) => kind === 'turn-end'),
+    ).toHaveLength(2);
   });
 
   test.each([
@@ -187,10 +187,10 @@ describe('its session', () => {
     await say(world, 'my favourite colour?', 'owner');
     world.telegram.userSays(OWNER, 'look it up');
     await said(world, 'Done.');
-    expect(textOf(subs(world)[0]!)).toMatch(/my favourite colour.*Blue\..*count the files/su);
-    expect(textOf(subs(world)[0]!)).not.toContain('look it up');
+    expect(textOf(subs(world)[0])).toMatch(/my favourite colour.*Blue\..*count the files/su);
+    expect(textOf(subs(world)[0])).not.toContain('look it up');
     await say(world, 'and?', 'owner');
-    const last = textOf(mains(world).at(-1)!);
+    const last = textOf(mains(world).at(-1));
     expect(last.match(/Blue it is\./gu)?.length).toBe(wait ? 2 : 1);
     expect(last).toContain('list_dir');
     const main = await world.tape('telegram:42');
@@ -209,7 +209,7 @@ describe('its session', () => {
     });
     world.telegram.userSays(OWNER, 'go');
     await said(world, 'It did not work.');
-    const follow = textOf(mains(world).at(-1)!);
+    const follow = textOf(mains(world).at(-1));
     expect(follow).toContain('\\"counting\\" ran out of iterations.');
     expect(follow).not.toContain('list_dir');
   });
@@ -242,7 +242,7 @@ describe('how it ended', () => {
     await waitFor(() => subs(world).length === 1);
     clock.skip(16 * 60_000);
     await said(world, 'It took too long.');
-    expect(textOf(mains(world).at(-1)!)).toContain('\\"counting\\" timed out.');
+    expect(textOf(mains(world).at(-1))).toContain('\\"counting\\" timed out.');
   });
 });
 
@@ -279,7 +279,7 @@ describe('the bounds', () => {
       return results.length === 0 || request.view.lastUserText.includes('never') ? spawn({}) : 'Wait.';
     });
     world.telegram.userSays(OWNER, 'go');
-    await waitFor(() => textOf(mains(world).at(-1)!).includes('say what is left to do instead'));
+    await waitFor(() => textOf(mains(world).at(-1)).includes('say what is left to do instead'));
     expect(subs(world)).toHaveLength(5);
   });
 });
@@ -289,7 +289,7 @@ describe('/stop', () => {
     await using world = await startWorld({ config: { tools: { exec: { mode: 'full' } } } });
     play(world, {
       main: [spawn({ label: 'a' }), spawn({ label: 'b' }), 'Wait.'],
-      sub: () => call('exec', { command: `sleep 73.5; echo late` }) as Step,
+      sub: () => call('exec', { command: 'sleep 73.5; echo late' }),
     });
     await say(world, 'go', 'owner');
     await waitFor(() => sleepers() === 2);

@@ -15,6 +15,7 @@ import { LIMIT_GUARDS } from './list/limits.ts';
 import { MCP_GUARDS } from './list/mcp.ts';
 import { MEMORY_GUARDS } from './list/memory.ts';
 import { OUTGOING_GUARDS } from './list/outgoing.ts';
+import { OWN_WORK_GUARDS } from './list/own-work.ts';
 import { PATH_RULE_GUARDS } from './list/path-rules.ts';
 import { PATH_GUARDS } from './list/paths.ts';
 import { PEOPLE_GUARDS } from './list/people.ts';
@@ -64,6 +65,7 @@ export const ROOMS: readonly Room[] = [
   { title: 'What tools do with files, the memory and the tape', guards: FILE_TOOL_GUARDS },
   { title: 'What searches open and show, what patches change', guards: SEARCH_GUARDS },
   { title: 'Whose turn it is, and what joins it', guards: TURN_GUARDS },
+  { title: 'What it does by itself, and what subagents may do', guards: OWN_WORK_GUARDS },
   { title: 'What a model is sent, and whose words it is told they are', guards: WORD_GUARDS },
   { title: 'What is remembered, what is found again, and whose it is', guards: MEMORY_GUARDS },
   { title: 'What skills may be, and who may call them', guards: SKILL_GUARDS },

@@ -14,13 +14,17 @@ export interface TestServer extends AsyncDisposable {
 
 export type Handle = (request: http.IncomingMessage, response: http.ServerResponse) => void | Promise<void>;
 
-/** Serves on 127.0.0.1; port 0 lets the system choose. A handler that throws answers 500 and fails `close`. */
-export async function startServer(handle: Handle, options: { readonly port?: number } = {}): Promise<TestServer> {
+/** Serves on 127.0.0.1; port 0 lets the system choose; `prepare` sees the server before it listens. A handler that throws answers 500 and fails `close`. */
+export async function startServer(
+  handle: Handle,
+  options: { readonly port?: number; readonly prepare?: (server: http.Server) => void } = {},
+): Promise<TestServer> {
   const sockets = new Set<Socket>();
   const failures: unknown[] = [];
   const server = http.createServer((request, response) => {
     void run(handle, request, response, failures);
   });
+  options.prepare?.(server);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('error', () => {});

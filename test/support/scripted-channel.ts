@@ -36,6 +36,8 @@ export class ScriptedChannel implements Channel {
   readonly typed: string[] = [];
   readonly contexts: ChannelContext[] = [];
   disposed = 0;
+  /** What it says of its platform. */
+  heard: Pick<ChannelHealth, 'lastInboundAt' | 'quietMs'> = {};
   /** What the next starts do. @default they succeed */
   readonly starts: (() => Promise<void>)[] = [];
   readonly #outcomes: { readonly chatId: string | undefined; readonly outcome: SendOutcome }[] = [];
@@ -96,7 +98,7 @@ export class ScriptedChannel implements Channel {
   }
 
   health(): ChannelHealth {
-    return { state: 'running' };
+    return { state: 'running', ...this.heard };
   }
 }
 

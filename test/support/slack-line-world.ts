@@ -71,16 +71,15 @@ export class LineWorld implements AsyncDisposable {
   #openManager(): ChannelManager {
     const { config, heardUntil, clock = systemClock } = this.#options;
     const full = { ...this.server.config, allowFrom: [PERSON], ...config };
-    const publishInbound = async (
-      ...drafts: readonly InboundDraft[]
-    ): Promise<readonly ('accepted' | 'duplicate')[]> => {
+    const publishRead = async (drafts: readonly InboundDraft[]): Promise<readonly ('accepted' | 'duplicate')[]> => {
       await this.refuse?.();
       const known = new Set(this.accepted.map(({ externalId }) => externalId));
       this.accepted.push(...drafts.filter(({ externalId }) => !known.has(externalId)));
       return drafts.map(({ externalId }) => (known.has(externalId) ? 'duplicate' : 'accepted'));
     };
     return new ChannelManager([channelSource('slack', full, { random: steadyRandom })], {
-      bus: { publishInbound },
+      bus: { publishRead },
+      cursorsOf: () => new Map(),
       people: { isPaired: () => false, knock: async () => {} },
       heardUntil: () => heardUntil,
       clock,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 
 type Content = Readonly<Record<string, unknown>>;
 
@@ -114,13 +114,13 @@ export class SlackSockets {
     socket.on('ping', (data) => {
       if (!line.muted) socket.pong(data);
     });
-    socket.on('message', (data: Buffer) => {
+    socket.on('message', (data) => {
       if (line.muted) return;
       if (this.ackLosses > 0) {
         this.ackLosses -= 1;
         return;
       }
-      const { envelope_id: id } = JSON.parse(data.toString()) as { envelope_id: string };
+      const { envelope_id: id } = JSON.parse(textOf(data)) as { envelope_id: string };
       this.acks.push(id);
       clearTimeout(this.#waiting.get(id)?.timer);
       this.#waiting.delete(id);
@@ -147,4 +147,9 @@ export class SlackSockets {
       if (this.#waiting.has(waiting.id)) this.#send(waiting);
     }, ms);
   }
+}
+
+function textOf(data: RawData): string {
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data;
+  return bytes.toString('utf8');
 }

@@ -27,14 +27,15 @@ export class TelegramWorld implements AsyncDisposable {
   private constructor(server: FakeTelegram, config: Partial<ChannelConfig>) {
     this.server = server;
     const full = { token: server.token, apiRoot: server.apiRoot, allowFrom: [String(PERSON)], ...config };
-    const publishInbound = async (...drafts: readonly InboundDraft[]): Promise<readonly 'accepted'[]> => {
+    const publishRead = async (drafts: readonly InboundDraft[]): Promise<readonly 'accepted'[]> => {
       await this.refuse?.();
       this.batches.push(drafts.map(({ text }) => text));
       this.accepted.push(...drafts);
       return drafts.map(() => 'accepted');
     };
     this.manager = new ChannelManager([channelSource('telegram', full, { random: steadyRandom })], {
-      bus: { publishInbound },
+      bus: { publishRead },
+      cursorsOf: () => new Map(),
       people: {
         isPaired: (_channel, id) => this.paired.has(id),
         knock: async (knock) => void this.knocks.push(knock),

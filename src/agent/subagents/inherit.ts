@@ -3,11 +3,13 @@ import { endedTurnsOnly } from '../../session/history.ts';
 import type { Session } from '../../session/session.ts';
 
 /**
- * Puts a copy of what a session has said, as far as its turns have ended, at the beginning of a tape. May be repeated:
- * what is there already is not written again.
+ * Puts a copy of what a session has said, as far as its turns had ended when the turn `before` began, at the beginning
+ * of a tape. May be repeated: what is there already is not written again.
  */
-export async function copyEnded(from: Session, to: Session): Promise<void> {
-  const entries = endedTurnsOnly(from.window).filter(({ kind }) => kind !== 'session');
+export async function copyEnded(from: Session, to: Session, before: string): Promise<void> {
+  const entries = endedTurnsOnly(from.window).filter(
+    ({ kind, turn }) => kind !== 'session' && (turn === null || turn < before),
+  );
   await to.append(entries.map(asDraft));
 }
 

@@ -26,7 +26,7 @@ export async function prepareTurn(
 ): Promise<void> {
   if (session.turn(turnId).length > 0) return;
   const task = subagentOf(newest);
-  if (task?.inherit === true) await copyEnded(await sessions.open(task.session), session);
+  if (task?.inherit === true) await copyEnded(await sessions.open(task.session), session, task.turn);
   const result = resultOf(newest);
   if (result?.merge !== true) return;
   await mergeTurn(await sessions.open(result.session, { turn: result.turn }), result.turn, session);

@@ -92,8 +92,8 @@ async function missed(
       const oldest = page.messages.at(-1);
       if (oldest === undefined || timeOf(oldest.ts) < from || cursor === undefined || cursor === '') break;
     }
-    const threads = posts.filter(({ latest_reply: latest = '0' }) => timeOf(latest) >= from);
-    for (const { ts } of threads) {
+    for (const { ts, latest_reply: latest } of posts.slice()) {
+      if (latest === undefined || timeOf(latest) < from) continue;
       const query = { channel, ts, oldest: String(from / 1_000), limit: PAGE };
       const page = history.parse(await patiently(() => client.conversations.replies(query), ports, signal));
       posts.push(...page.messages.filter((reply) => reply.ts !== ts));

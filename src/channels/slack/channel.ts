@@ -218,7 +218,7 @@ export class SlackChannel implements Channel {
   }
 
   async #send(client: SlackClient, given: OutgoingPart, signal: AbortSignal): Promise<string> {
-    const earlier = given.resend === true ? await findEarlier(client, given, signal) : null;
+    const earlier = given.resend !== undefined ? await findEarlier(client, given, signal) : null;
     const part = earlier === null || typeof earlier === 'string' ? given : earlier;
     const [file] = part.media;
     if (typeof earlier === 'string') {

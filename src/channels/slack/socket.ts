@@ -82,12 +82,13 @@ export async function openSocket(
     isOpen = false;
     ending.resolve('lost');
   });
-  const disconnect = (): Promise<void> =>
-    Promise.race([client.disconnect().catch(() => {}), sleep(clock, CLOSE_DEADLINE_MS)]);
   const close = async (): Promise<void> => {
-    if (isOpen) await disconnect();
-    // Asked a second time, the SDK does not wait for the other end.
-    if (isOpen) await disconnect();
+    for (const _try of ['friendly', 'at once']) {
+      // The event of the end clears it. Asked a second time, the SDK does not wait for the other end.
+      if (!isOpen) return;
+      const closed = client.disconnect().catch(() => {});
+      await Promise.race([closed, sleep(clock, CLOSE_DEADLINE_MS)]);
+    }
     isOpen = false;
   };
   using limit = deadline(clock, HELLO_DEADLINE_MS, "Slack's hello");

@@ -12,6 +12,7 @@ import {
   type Stranger,
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
+import { listedNames } from '../listed-names.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
@@ -28,6 +29,8 @@ import { botAccount, updateBody, type BotAccount } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 const HELLO_DEADLINE_MS = 20_000;
+/** A poll is answered within 30 s, and cut off after 40. */
+const QUIET_MS = 150_000;
 
 /** A connection to the Bot API, from start to disposal. */
 interface Connection {
@@ -287,6 +290,7 @@ export class TelegramChannel implements Channel {
       state: trouble === undefined ? 'running' : 'reconnecting',
       ...(detail === undefined ? {} : { detail }),
       ...(heard === undefined ? {} : { lastInboundAt: heard }),
+      quietMs: QUIET_MS,
     };
   }
 
@@ -303,12 +307,8 @@ export class TelegramChannel implements Channel {
     );
   }
 
-  /** Names can be given up and taken by somebody else, so only numbers let people in. */
   #nameTrouble(): string | undefined {
-    const entries = [...this.#options.allowFrom, ...this.#options.owners];
-    const names = entries.filter((entry) => entry !== '*' && !/^\d+$/u.test(entry));
-    if (names.length === 0) return undefined;
-    return `channels.${this.name} lists ${names.join(', ')}: only numeric user ids let people in. Let them write to the bot once; the log then shows their id.`;
+    return listedNames(this.name, this.#options, /^\d+$/u);
   }
 }
 

@@ -11,9 +11,9 @@ const MOST_CONTEXT = 20;
 export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'grep',
-    description: 'Search lines of files by regular expression.',
+    description: 'Search lines of files.',
     parameters: z.object({
-      pattern: z.string().min(1).describe('JavaScript RegExp'),
+      pattern: z.string().min(1).describe('RegExp'),
       path: z.string().min(1).optional().describe('Folder'),
       glob: z.string().min(1).optional().describe('Like *.ts'),
       mode: z.enum(['lines', 'files', 'count']).optional().describe('Default lines'),

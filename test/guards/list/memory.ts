@@ -18,8 +18,8 @@ export const MEMORY_GUARDS: readonly Guard[] = [
       {
         name: 'given-not-own-results',
         holds: 'An address that the model had a tool write down after strangers were heard does not count as given.',
-        find: 'else if (isClean || (entry.untrusted === true && entry.private !== true)) texts',
-        replace: 'else texts',
+        find: 'if (isTheirs || (isClean && !isStrangers)) texts',
+        replace: 'texts',
       },
       {
         name: 'given-not-headers',

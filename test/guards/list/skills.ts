@@ -9,14 +9,14 @@ export const SKILL_GUARDS: readonly Guard[] = [
       {
         name: 'skills-strangers',
         holds: 'Forwarded words call no skill.',
-        find: "if (message.untrusted || !atLeast(message.role, 'trusted')) return [];",
-        replace: "if (!atLeast(message.role, 'trusted')) return [];",
+        find: 'if (message.untrusted || resultOf(message)',
+        replace: 'if (resultOf(message)',
       },
       {
         name: 'skills-guests',
         holds: 'Guests call no skill.',
-        find: "if (message.untrusted || !atLeast(message.role, 'trusted')) return [];",
-        replace: 'if (message.untrusted) return [];',
+        find: " || !atLeast(message.role, 'trusted')) return [];",
+        replace: ') return [];',
       },
       {
         name: 'skills-model-only',

@@ -172,8 +172,8 @@ export const TURN_GUARDS: readonly Guard[] = [
       {
         name: 'turn-taint-memory',
         holds: "A prompt with the owner's memory in it makes the whole request private.",
-        find: '...(holdsMemory || taint.private ? { private: true } : {}),',
-        replace: '...(taint.private ? { private: true } : {}),',
+        find: '...(holdsMemory ? { private: true } : {}),',
+        replace: '',
         tests: [TAINT],
       },
       {

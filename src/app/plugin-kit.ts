@@ -1,0 +1,23 @@
+import { ChannelError, SendError } from '../channels/channel.ts';
+import { plainMarkup } from '../channels/markup/plain.ts';
+import { splitRanges } from '../channels/markup/split.ts';
+import type { ChannelKit } from '../plugins/plugin.ts';
+import { decideAccess, type AccessSettings } from '../security/access.ts';
+
+/** What a plugin's channel is given; `settings` are the people and groups of its entry. */
+export function kitFor(settings: AccessSettings | undefined): ChannelKit {
+  return {
+    SendError,
+    ChannelError,
+    plainParts: (markdown, maxLength) =>
+      plainMarkup
+        .render(markdown)
+        .flatMap((text) => splitRanges(text, maxLength).map(({ start, end }) => text.slice(start, end))),
+    roleOf: ({ senderId, isBot, isSelf, chatType, chatId }, isPaired) => {
+      const sender = { id: senderId, isBot, isSelf };
+      const decision = decideAccess({ via: 'channel', settings, isPaired, chatType, chatId, sender });
+      if (decision.allowed) return decision.role;
+      return decision.stranger === null ? 'nobody' : 'stranger';
+    },
+  };
+}

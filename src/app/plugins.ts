@@ -1,0 +1,70 @@
+import { ChannelError } from '../channels/channel.ts';
+import { isBuiltIn, type PluggedKinds } from '../channels/registry.ts';
+import { loadPlugins } from '../plugins/loader.ts';
+import type { Plugin, PluginChannel } from '../plugins/plugin.ts';
+import type { AccessSettings } from '../security/access.ts';
+import { errorMessage } from '../util/errors.ts';
+
+export interface Plugins {
+  readonly running: readonly Plugin[];
+  /** The kinds of channels that they bring. */
+  readonly kinds: PluggedKinds;
+  /** Every package that is there or listed. */
+  readonly list: readonly PluginState[];
+  /** One sentence each. */
+  readonly troubles: readonly string[];
+}
+
+interface PluginState {
+  readonly name: string;
+  readonly version: string | null;
+  readonly state: 'running' | 'not enabled' | 'failed';
+}
+
+/** Loads the plugins that the configuration lists, and joins their channels with what every channel needs. Never throws. */
+export async function openPlugins(
+  folder: string,
+  config: { readonly plugins: readonly string[]; readonly channels: Readonly<Record<string, AccessSettings>> },
+): Promise<Plugins> {
+  const { found, running, troubles } = await loadPlugins(folder, config.plugins);
+  const kinds: Record<string, PluggedKinds[string]> = {};
+  const taken: string[] = [];
+  for (const { name, channels = [] } of running.values()) {
+    for (const channel of channels) {
+      if (isBuiltIn(channel.kind) || kinds[channel.kind] !== undefined) {
+        taken.push(`The plugin "${name}" brings the kind of channel "${channel.kind}", which there is already.`);
+      } else {
+        kinds[channel.kind] = pluggedKind(channel, config.channels);
+      }
+    }
+  }
+  const names = new Set([...config.plugins, ...found.map(({ name }) => name)]);
+  return {
+    running: [...running.values()],
+    kinds,
+    list: Array.from(names, (name) => ({
+      name,
+      version: found.find((one) => one.name === name)?.version ?? null,
+      state: running.has(name) ? 'running' : config.plugins.includes(name) ? 'failed' : 'not enabled',
+    })),
+    troubles: [...troubles, ...taken],
+  };
+}
+
+function pluggedKind(
+  { shows, open }: PluginChannel,
+  channels: Readonly<Record<string, AccessSettings>>,
+): PluggedKinds[string] {
+  return {
+    shows,
+    open: async (name, settings) => {
+      try {
+        const { kitFor } = await import('./plugin-kit.ts');
+        return await open(name, settings, kitFor(channels[name]));
+      } catch (error) {
+        if (error instanceof ChannelError) throw error;
+        throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });
+      }
+    },
+  };
+}

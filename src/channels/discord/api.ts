@@ -1,0 +1,114 @@
+import { REST } from '@discordjs/rest';
+import { payloads } from './payload.ts';
+
+const API_VERSION = '10';
+/** Until the headers of an answer. */
+const CALL_DEADLINE_MS = 15_000;
+const DISCORD = 'https://discord.com/api';
+
+/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object */
+export const CALLBACK = { thinking: 5, seen: 6 } as const;
+
+export interface UploadFile {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly contentType: string;
+}
+
+/** A message as Discord took it. */
+export interface SentMessage {
+  readonly id: string;
+  readonly content?: string | undefined;
+}
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Who pressed or commanded; the token is a secret of 15 minutes. */
+export interface InteractionKey {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** The calls to Discord's API that are made here; each rejects as the library does. */
+export interface DiscordApi extends Disposable {
+  /** For the Gateway. */
+  readonly rest: REST;
+  readonly send: (place: string, body: Body, files: readonly UploadFile[], signal: AbortSignal) => Promise<SentMessage>;
+  readonly edit: (place: string, message: string, body: Body, signal: AbortSignal) => Promise<void>;
+  readonly history: (
+    place: string,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ) => Promise<readonly ({ readonly id: string } & Body)[]>;
+  readonly typing: (place: string, signal: AbortSignal) => Promise<void>;
+  readonly react: (place: string, message: string, emoji: string) => Promise<void>;
+  readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
+  readonly register: (application: string, commands: readonly Body[], signal: AbortSignal) => Promise<void>;
+  /** Answers an interaction, which waits for 3 s. */
+  readonly confirm: (interaction: InteractionKey, type: number, signal: AbortSignal) => Promise<void>;
+  /** Puts a message into the place of an answer that was put off. */
+  readonly fill: (
+    application: string,
+    token: string,
+    body: Body,
+    files: readonly UploadFile[],
+    signal: AbortSignal,
+  ) => Promise<SentMessage>;
+  /** Takes the place of an answer that was put off away. */
+  readonly unfill: (application: string, token: string, signal: AbortSignal) => Promise<void>;
+  /** The present addresses of attachments. */
+  readonly refresh: (url: string, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** The library without what it does by itself: it sends nothing twice and waits for no limit. */
+export function openApi({ token, apiBase }: { token: string; apiBase?: string | null | undefined }): DiscordApi {
+  const rest = new REST({
+    api: apiBase ?? DISCORD,
+    version: API_VERSION,
+    retries: 0,
+    timeout: CALL_DEADLINE_MS,
+    rejectOnRateLimit: () => true,
+  }).setToken(token);
+  return {
+    rest,
+    send: async (place, body, files, signal) =>
+      payloads.sentMessage.parse(await rest.post(`/channels/${place}/messages`, { body, files: [...files], signal })),
+    edit: async (place, message, body, signal) => {
+      await rest.patch(`/channels/${place}/messages/${message}`, { body, signal });
+    },
+    history: async (place, query, signal) =>
+      payloads.history.parse(
+        await rest.get(`/channels/${place}/messages`, { query: new URLSearchParams(query), signal }),
+      ),
+    typing: async (place, signal) => {
+      await rest.post(`/channels/${place}/typing`, { signal });
+    },
+    react: async (place, message, emoji) => {
+      await rest.put(`/channels/${place}/messages/${message}/reactions/${encodeURIComponent(emoji)}/@me`);
+    },
+    place: (place, signal) => rest.get(`/channels/${place}`, { signal }),
+    register: async (application, commands, signal) => {
+      await rest.put(`/applications/${application}/commands`, { body: commands, signal });
+    },
+    confirm: async ({ id, token: key }, type, signal) => {
+      await rest.post(`/interactions/${id}/${key}/callback`, { body: { type }, auth: false, signal });
+    },
+    fill: async (application, key, body, files, signal) =>
+      payloads.sentMessage.parse(
+        await rest.patch(`/webhooks/${application}/${key}/messages/@original`, {
+          body,
+          files: [...files],
+          auth: false,
+          signal,
+        }),
+      ),
+    unfill: async (application, key, signal) => {
+      await rest.delete(`/webhooks/${application}/${key}/messages/@original`, { auth: false, signal });
+    },
+    refresh: (url, signal) => rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal }),
+    [Symbol.dispose]() {
+      rest.clearHashSweeper();
+      rest.clearHandlerSweeper();
+    },
+  };
+}

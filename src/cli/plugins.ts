@@ -1,0 +1,20 @@
+import type { CliContext } from './context.ts';
+import { textFlag } from './flags.ts';
+import { openAssistant } from './open.ts';
+import { visible } from './printable.ts';
+
+/** `assistant plugins [list]`. */
+export async function pluginsListCommand(
+  flags: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  const plugins = await assistant.port.request('pluginsList', {});
+  const lines = plugins.map(({ name, version, state }) => {
+    const how = state === 'not enabled' ? 'found, not enabled (list it in "plugins")' : state;
+    return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
+  });
+  const shown = flags['json'] === true ? JSON.stringify(plugins, null, 2) : visible(lines.join('\n'));
+  context.stdout.write(`${shown === '' ? 'There are no plugins.' : shown}\n`);
+  return 0;
+}
