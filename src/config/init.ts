@@ -36,6 +36,8 @@ const CONFIG = `{
   "channels": {
     // Telegram: get a token from @BotFather; allowFrom holds the numeric ids of those who may write.
     // "telegram": { "token": "\${TELEGRAM_BOT_TOKEN}", "allowFrom": ["123456789"] }
+    // Slack: docs/slack.md has the manifest of an app; allowFrom holds member ids.
+    // "slack": { "botToken": "\${SLACK_BOT_TOKEN}", "appToken": "\${SLACK_APP_TOKEN}", "allowFrom": ["U0123456789"] }
   },
 
   "tools": {

@@ -27,6 +27,7 @@ import { SANDBOX_WALL_GUARDS } from './list/sandbox-walls.ts';
 import { SEARCH_GUARDS } from './list/searches.ts';
 import { SKILL_RISK_GUARDS } from './list/skill-risks.ts';
 import { SKILL_GUARDS } from './list/skills.ts';
+import { SLACK_GUARDS } from './list/slack.ts';
 import { STRANGER_GUARDS } from './list/strangers.ts';
 import { TURN_GUARDS } from './list/turns.ts';
 import { WEB_GUARDS } from './list/web.ts';
@@ -56,6 +57,7 @@ export const ROOMS: readonly Room[] = [
   { title: 'Who is asked, and what they see', guards: APPROVAL_GUARDS },
   { title: 'Who may answer a question, and what the answer covers', guards: ANSWER_GUARDS },
   { title: 'Who is heard, in which role, and how somebody is let in', guards: PEOPLE_GUARDS },
+  { title: 'What is heard and shown on Slack', guards: SLACK_GUARDS },
   { title: 'Who reaches the assistant from outside of its channels', guards: GATEWAY_GUARDS },
   { title: 'Words of strangers, and what they may lead to', guards: STRANGER_GUARDS },
   { title: 'Secrets in texts', guards: REDACTION_GUARDS },

@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -59,6 +60,12 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
       channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: ['1'] } },
     });
     expect(SDKS.filter((name) => loaded.has(name))).toEqual(['grammy', '@anthropic-ai/sdk']);
+  });
+
+  test('with Slack its own is, and no other', async () => {
+    await using slack = await startFakeSlack();
+    const loaded = await packagesLoadedBy({ channels: { slack: { ...slack.config, allowFrom: ['U0ONE'] } } });
+    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@slack/bolt']);
   });
 
   test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {

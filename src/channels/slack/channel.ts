@@ -249,8 +249,8 @@ export class SlackChannel implements Channel {
     return decision.allowed && decision.role === 'owner';
   }
 
-  #roleOf(id: string, { isPaired }: ChannelContext): 'owner' | 'other' | null {
-    const decision = decideAccess({ ...this.#question(id), isPaired });
+  #roleOf(id: string, context: ChannelContext): 'owner' | 'other' | null {
+    const decision = decideAccess({ ...this.#question(id), isPaired: (who) => context.isPaired(who) });
     if (!decision.allowed) return null;
     return decision.role === 'owner' ? 'owner' : 'other';
   }
