@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DiscordPost } from '../support/discord-chats.ts';
 import {
   lastHeard,
+  OWNER,
   postsIn,
   reads,
   somebody,
@@ -26,9 +27,8 @@ describe('on Discord', () => {
   const helper = somebody('Helper', { bot: true });
 
   beforeAll(async () => {
-    const owner = '1';
     world = await startDiscordWorld({
-      discord: { allowFrom: ['*'], owners: [owner], groups: { debounceMs: 0, followUpSeconds: 0 } },
+      discord: { allowFrom: ['*'], owners: [OWNER], groups: { debounceMs: 0, followUpSeconds: 0 } },
     });
   });
   afterAll(async () => {
@@ -92,26 +92,16 @@ describe('on Discord', () => {
     expect(textsIn(world, direct)).toHaveLength(1);
   });
 
-  test('a command of a skill or to the model streams into its place', async () => {
-    const direct = world.discord.direct(somebody('Streamer'));
-    const text = `It begins. ${'More of the answer. '.repeat(20)}It ends.`;
-    world.model.reply({ text, chunkSize: 40, eventDelayMs: 200 });
-    const open = world.discord.commandsOf(direct, friend, 'retry', 'now');
-    await waitFor(() => open.post !== undefined, { what: 'an answer' });
-    expect(open.answered).toBe(5);
-    world.model.reply('drained');
-  });
-
   test('a button ends its waiting look, and what it asked is closed', async () => {
-    const direct = world.discord.direct(friend);
+    const { direct, owner } = world;
     world.model.setHandler(({ view }) =>
       view.toolResults.length > 0
         ? `Chosen: ${view.toolResults.at(-1)?.text.split('\n').at(-1)}`
         : { calls: [{ name: 'ask_user', arguments: { question: 'Window or aisle?', choices: ['window', 'aisle'] } }] },
     );
-    world.discord.says(direct, friend, 'book a seat');
+    world.discord.says(direct, owner, 'book a seat');
     const question = await reads(world, direct, /Window or aisle/u);
-    const press = world.discord.presses(direct, question.id, buttonOf(question, 'aisle'), friend);
+    const press = world.discord.presses(direct, question.id, buttonOf(question, 'aisle'), owner);
     await reads(world, direct, 'Chosen: aisle');
     expect(press.answered).toBe(6);
     await waitFor(() => question.components.length === 0, { what: 'no buttons' });

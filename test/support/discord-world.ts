@@ -21,6 +21,9 @@ interface DiscordOptions extends WorldOptions {
   readonly prepare?: (server: FakeDiscord) => void;
 }
 
+/** The id of the owner in every world. */
+export const OWNER = '4242';
+
 export function somebody(name: string, facts: Partial<DiscordPerson> = {}): DiscordPerson {
   return { id: newSnowflake(), username: name.toLowerCase(), global_name: name, ...facts };
 }
@@ -33,7 +36,7 @@ export async function startDiscordWorld(options: DiscordOptions = {}): Promise<D
   await using stack = new AsyncDisposableStack();
   const discord = stack.use(await startFakeDiscord(options.server));
   options.prepare?.(discord);
-  const owner = somebody('Olive');
+  const owner = somebody('Olive', { id: OWNER });
   const direct = discord.direct(owner);
   const channel = discord.addChannel();
   const settings = { token: discord.token, apiBase: discord.apiBase, allowFrom: [owner.id], ...options.discord };
