@@ -7,6 +7,7 @@ import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
 import type { InboundDraft, Role } from '../../src/bus/messages.ts';
 import { openJournal } from '../../src/journal/journal.ts';
+import { Slots } from '../../src/util/slots.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -46,6 +47,7 @@ async function roleOf(
     log: silentLog,
     whenBusy: 'steer',
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
+    slots: new Slots(4),
     audit: async () => {},
     approvals: new Approvals({
       ledger: journal.approvals,

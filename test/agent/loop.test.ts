@@ -8,6 +8,7 @@ import { CommandTable } from '../../src/agent/commands/table.ts';
 import { newCommand } from '../../src/agent/commands/new.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { Slots } from '../../src/util/slots.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -49,6 +50,7 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     log: silentLog,
     whenBusy: 'steer',
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
+    slots: new Slots(4),
     audit: async () => {},
     approvals: new Approvals({
       ...questions,

@@ -241,7 +241,8 @@ describe('the table of kinds', () => {
     expect(manager.health()['tele']).toEqual({
       kind: 'telegran',
       state: 'failed',
-      detail: 'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram).',
+      detail:
+        'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram, discord, slack).',
     });
   });
 
