@@ -333,15 +333,15 @@ describe('the file', () => {
 
   test('keeps what is added while it is being looked at', async () => {
     await using world = await running();
-    let over = false;
+    const over = new AbortController();
     const looking = (async () => {
-      while (!over) {
+      while (!over.signal.aborted) {
         await world.book.refresh();
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
     for (let n = 0; n < 30; n += 1) await world.add({ id: `job-${n}`, every: '1h' });
-    over = true;
+    over.abort();
     await looking;
     expect(world.book.entries.map(({ state }) => state)).toEqual(Array.from({ length: 30 }, () => 'active'));
     expect(world.told).toEqual([]);
