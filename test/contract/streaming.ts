@@ -91,7 +91,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
 
   behaviour('is announced by typing, which ends with it', ['typing'], async (stage) => {
     const chat = await stage.chat();
-    chat.scripted({ text: 'There.', delayMs: 700 });
+    chat.scripted({ text: 'There.', delayMs: 2_500 });
     await chat.asks('think');
     const typed = chat.bot.typed(chat.place);
     expect(typed).toBeGreaterThan(0);
