@@ -201,7 +201,7 @@ export class DiscordChats {
   }
 
   #check(body: Payload, files: readonly UploadedFile[]): Pick<DiscordPost, 'content' | 'visible' | 'components'> {
-    const content = String(body['content'] ?? '').trim();
+    const content = typeof body['content'] === 'string' ? body['content'].trim() : '';
     if (content.length > LONGEST)
       throw new DiscordRefusal(400, 50_035, 'Invalid Form Body\ncontent[BASE_TYPE_MAX_LENGTH]');
     if (content === '' && files.length === 0) throw new DiscordRefusal(400, 50_006, 'Cannot send an empty message');

@@ -36,10 +36,10 @@ export async function download(
 
 type Answer = Awaited<ReturnType<GuardedFetch['fetchGuarded']>>;
 
-async function get(url: string, { fetchGuarded }: GuardedFetch, { maxBytes, signal }: Download): Promise<Answer> {
+async function get(url: string, fetch: GuardedFetch, { maxBytes, signal }: Download): Promise<Answer> {
   const most = Math.min(maxBytes, LARGEST_DOWNLOAD);
   try {
-    return await fetchGuarded(url, { maxBytes: most, timeoutMs: DOWNLOAD_MS, signal });
+    return await fetch.fetchGuarded(url, { maxBytes: most, timeoutMs: DOWNLOAD_MS, signal });
   } catch (error) {
     signal.throwIfAborted();
     const isRefused = error instanceof AppError && error.code === 'fetch-refused';

@@ -95,12 +95,13 @@ export async function openGateway(ports: GatewayPorts, signal: AbortSignal): Pro
     if (isOver) return;
     pulse.beat();
     ports.beat();
-    if (data.t === 'READY' || data.t === 'RESUMED') {
+    const event: string = data.t;
+    if (event === 'READY' || event === 'RESUMED') {
       pulse.found();
       ports.report(undefined);
     }
-    ports.hear(data.t, data.d);
-    if (data.t === 'READY') started.resolve();
+    ports.hear(event, data.d);
+    if (event === 'READY') started.resolve();
   });
 
   manager.connect().catch((error: unknown) => started.reject(startError(ports.channel, error)));
