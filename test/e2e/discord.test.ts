@@ -180,19 +180,3 @@ test('what needs a yes is asked with buttons, runs once, and a file goes out wit
   const files = postsIn(world, world.direct).flatMap((post) => post.files);
   expect(files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString()])).toEqual([['plan.txt', 'a plan']]);
 });
-
-test('servers and channels are opened by groups.allow, whichever of them it names', async () => {
-  let allowed: string | undefined;
-  await using world = await startDiscordWorld({
-    prepare: (server) => {
-      allowed = server.addChannel().guildId;
-    },
-    discord: { groups: { debounceMs: 0, allow: ['1'] } },
-  });
-  expect(allowed).toBeDefined();
-  world.discord.says(world.channel, world.owner, `<@${world.discord.bot.id}> hello`);
-  world.model.reply('Hi.');
-  world.discord.says(world.direct, world.owner, 'hi');
-  await reads(world, world.direct, 'Hi.');
-  expect(textsIn(world, world.channel)).toEqual([]);
-});

@@ -6,6 +6,7 @@ import { COMMAND_CONCERN_GUARDS } from './list/commands-concerns.ts';
 import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
 import { COMMAND_REFUSED_GUARDS } from './list/commands-refused.ts';
 import { COMMAND_WRAPPED_GUARDS } from './list/commands-wrapped.ts';
+import { DISCORD_GUARDS } from './list/discord.ts';
 import { EXEC_GUARDS } from './list/exec.ts';
 import { FETCH_EXCHANGE_GUARDS } from './list/fetch-exchanges.ts';
 import { FETCH_TARGET_GUARDS } from './list/fetch-targets.ts';
@@ -74,6 +75,7 @@ export const ROOMS: readonly Room[] = [
   { title: 'What a command or a turn may use up', guards: LIMIT_GUARDS },
   { title: 'What is written down, who owns a home, and what a /stop ends', guards: RECORD_GUARDS },
   { title: 'What is sent to people', guards: OUTGOING_GUARDS },
+  { title: 'Who is heard on Discord, and what is sent there', guards: DISCORD_GUARDS },
 ];
 
 export const GUARDS: readonly Guard[] = ROOMS.flatMap(({ guards }) => guards);

@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -44,7 +45,7 @@ async function packagesLoadedBy(
 }
 
 const MCP = '@modelcontextprotocol/sdk';
-const SDKS = ['grammy', 'discord.js', '@slack/bolt', 'openai', '@anthropic-ai/sdk', MCP];
+const SDKS = ['grammy', '@discordjs/ws', '@slack/bolt', 'openai', '@anthropic-ai/sdk', MCP];
 
 describe('SDKs are loaded when they are enabled, and not before', () => {
   test('without a channel and without a key none is', async () => {
@@ -66,6 +67,15 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     await using slack = await startFakeSlack();
     const loaded = await packagesLoadedBy({ channels: { slack: { ...slack.config, allowFrom: ['U0ONE'] } } });
     expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@slack/bolt']);
+  });
+
+  test('with Discord just what speaks to it is', async () => {
+    await using discord = await startFakeDiscord();
+    const loaded = await packagesLoadedBy({
+      channels: { discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ['1'] } },
+    });
+    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@discordjs/ws']);
+    expect(discord.gateway.identifies).toBe(1);
   });
 
   test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {

@@ -1,0 +1,114 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+/** Who is heard on Discord, and what is sent there. */
+export const DISCORD_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'channels/discord/inbound.ts',
+    ['channels/discord-inbound.test.ts'],
+    [
+      {
+        name: 'discord-not-allowed',
+        holds: 'What somebody writes who may not is not read.',
+        find: "if (!decision.allowed) return { type: 'stranger', sender, chatId: place.address.chatId, where: chatType };",
+        replace: '',
+      },
+      {
+        name: 'discord-silent',
+        holds: 'Bots, closed groups and the like are met with silence.',
+        find: 'if (!decision.allowed && decision.stranger === null) return nothing;\n  const isMeant',
+        replace: 'const isMeant',
+      },
+      {
+        name: 'discord-addressed',
+        holds: 'What people in a server say to each other is not heard.',
+        find: "type: isMeant ? 'message' : 'overheard',",
+        replace: "type: 'message',",
+      },
+      {
+        name: 'discord-webhook',
+        holds: 'A webhook speaks for nobody, whatever name it has.',
+        find: 'message.author.bot === true || message.webhook_id !== undefined',
+        replace: 'message.author.bot === true',
+      },
+      {
+        name: 'discord-self',
+        holds: 'The bot does not hear itself.',
+        find: 'isSelf: user.id === me.id',
+        replace: 'isSelf: false',
+        tests: ['contract/discord.test.ts'],
+      },
+      {
+        name: 'discord-ids',
+        holds: 'People are known by the id of the platform, never by a name that somebody else can take.',
+        find: 'sender: { id: user.id, isBot,',
+        replace: 'sender: { id: user.username, isBot,',
+      },
+      {
+        name: 'discord-role',
+        holds: 'A message has the role that was decided.',
+        find: 'role: decision.role,\n      text: isEdit',
+        replace: "role: 'owner',\n      text: isEdit",
+      },
+      {
+        name: 'discord-forward',
+        holds: 'A forward is known as words of somebody else.',
+        find: 'untrusted: isForward,',
+        replace: 'untrusted: false,',
+      },
+      {
+        name: 'discord-quoted-author',
+        holds: 'Words that are answered are known by who wrote them; a forward is nobody’s own.',
+        find: "if (answered.message_snapshots !== undefined && answered.message_snapshots.length > 0) return 'other';",
+        replace: '',
+      },
+      {
+        name: 'discord-quoted-webhook',
+        holds: 'A webhook’s words are not those of the person whose name it has.',
+        find: '&& answered.webhook_id === undefined ?',
+        replace: '?',
+      },
+      {
+        name: 'discord-press',
+        holds: 'A button that a stranger presses does nothing.',
+        find: "  if (!decision.allowed)\n    return decision.stranger === null\n      ? nothing\n      : { type: 'stranger', sender, chatId: place.address.chatId, where: decision.stranger };\n",
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'channels/discord/listener.ts',
+    ['e2e/discord.test.ts'],
+    [
+      {
+        name: 'discord-knock-direct',
+        holds: 'Nobody in a server is sent a code.',
+        find: "if (where === 'direct') void context.knock(",
+        replace: 'void context.knock(',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'channels/discord/send.ts',
+    ['channels/discord-send.test.ts'],
+    [
+      {
+        name: 'discord-no-pings',
+        holds: 'A message that is sent or edited pings nobody.',
+        find: 'allowed_mentions: { parse: [], replied_user: false },',
+        replace: '',
+      },
+      {
+        name: 'discord-no-previews',
+        holds: 'A message does not make servers fetch the addresses in it.',
+        find: 'flags: SUPPRESS_EMBEDS |',
+        replace: 'flags: 0 |',
+      },
+      {
+        name: 'discord-nonce',
+        holds: 'A part that is sent again is there once.',
+        find: 'enforce_nonce: true',
+        replace: 'enforce_nonce: false',
+      },
+    ],
+  ),
+];
