@@ -12,7 +12,7 @@ const formats = new RecentMap<string, Intl.DateTimeFormat>(32);
 /** Whether this is a time zone of the IANA list, as this machine knows it. */
 export function isZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+    return formatOf(name).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }
@@ -41,8 +41,8 @@ function readWall(at: number, zone: string): Wall {
  * left out is the moment at which the clock is put forward.
  */
 export function instantOf(wall: Wall, zone: string): number {
-  const known = steady.get(zone);
-  if (known !== undefined && known.from + DAY_MS <= wall && wall <= known.to - DAY_MS) return wall - known.offset;
+  const known = stretches.get(zone)?.find(({ from, to }) => from + DAY_MS <= wall && wall <= to - DAY_MS);
+  if (known !== undefined) return wall - known.offset;
   const before = offsetAt(wall - DAY_MS, zone);
   const after = offsetAt(wall + DAY_MS, zone);
   const first = wall - Math.max(before, after);
@@ -73,25 +73,38 @@ export function localText(at: number, zone: string): string {
   return `${weekday} ${text.slice(0, 10)} ${time} (${zone})`;
 }
 
-interface Steady {
+/** Time in which the clock of a zone is not changed, both ends included. */
+interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly offset: number;
 }
 
-/** The newest stretch of time of each zone in which its clock was not changed. */
-const steady = new RecentMap<string, Steady>(32);
+/** What was looked at last in each zone, newest first. */
+const stretches = new RecentMap<string, readonly Stretch[]>(32);
+/** Around a change there are two, and a year has a few. */
+const STRETCHES = 4;
 /** No zone puts its clock forward and back again within so few days. */
-const STRETCH_MS = 3 * DAY_MS;
+const REACH_MS = 3 * DAY_MS;
 
 /** Milliseconds that the wall is ahead of UTC. */
 function offsetAt(at: number, zone: string): number {
-  const known = steady.get(zone);
-  if (known !== undefined && known.from <= at && at <= known.to) return known.offset;
+  const known = stretches.get(zone) ?? [];
+  const found = known.find(({ from, to }) => from <= at && at <= to);
+  if (found !== undefined) return found.offset;
+  const stretch = stretchAround(at, zone);
+  stretches.set(zone, [stretch, ...known.slice(0, STRETCHES - 1)]);
+  return stretch.offset;
+}
+
+function stretchAround(at: number, zone: string): Stretch {
   const offset = readOffset(at, zone);
-  const [from, to] = [at - STRETCH_MS, at + STRETCH_MS];
-  if (readOffset(from, zone) === offset && readOffset(to, zone) === offset) steady.set(zone, { from, to, offset });
-  return offset;
+  const [from, to] = [at - REACH_MS, at + REACH_MS];
+  return {
+    from: readOffset(from, zone) === offset ? from : firstWith(offset, { after: from, upTo: at, zone }),
+    to: readOffset(to, zone) === offset ? to : lastWith(offset, { from: at, before: to, zone }),
+    offset,
+  };
 }
 
 function readOffset(at: number, zone: string): number {
@@ -104,10 +117,19 @@ function toSecond(at: number): number {
 
 /** The first moment, to the second, with this offset; there is one change in between. */
 function firstWith(offset: number, { after, upTo, zone }: { after: number; upTo: number; zone: string }): number {
+  return firstSecond({ after, upTo }, (at) => readOffset(at, zone) === offset);
+}
+
+/** The last millisecond with this offset; there is one change in between. */
+function lastWith(offset: number, { from, before, zone }: { from: number; before: number; zone: string }): number {
+  return firstSecond({ after: from, upTo: before }, (at) => readOffset(at, zone) !== offset) - 1;
+}
+
+function firstSecond({ after, upTo }: { after: number; upTo: number }, holds: (at: number) => boolean): number {
   let [low, high] = [Math.floor(after / SECOND_MS), Math.ceil(upTo / SECOND_MS)];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (offsetAt(middle * SECOND_MS, zone) === offset) high = middle;
+    if (holds(middle * SECOND_MS)) high = middle;
     else low = middle;
   }
   return high * SECOND_MS;

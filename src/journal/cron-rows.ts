@@ -35,12 +35,19 @@ export interface CronRun {
 }
 
 /** What became of the turn of a run; the journal's rows about it are the only truth. */
-export const RUNS = `SELECT run.*, inbound.state AS inbound_state, inbound.turn_id AS turn_id, turns.outcome AS outcome,
-    turns.updated_at AS ended_at,
-    (SELECT min(CASE outbound.state WHEN 'dead' THEN 0 WHEN 'expired' THEN 0 WHEN 'uncertain' THEN 1
+export const RUNS =
+  runsWith(`(SELECT min(CASE outbound.state WHEN 'dead' THEN 0 WHEN 'expired' THEN 0 WHEN 'uncertain' THEN 1
        WHEN 'delivered' THEN 3 ELSE 2 END)
-     FROM outbound WHERE outbound.id = run.outbound_id OR outbound.turn_id = inbound.turn_id) AS worst
+     FROM outbound WHERE outbound.id = run.outbound_id OR outbound.turn_id = inbound.turn_id)`);
+
+/** Without what became of their words, which takes longest to find out. */
+export const EXECUTIONS = runsWith('NULL');
+
+function runsWith(worst: string): string {
+  return `SELECT run.*, inbound.state AS inbound_state, inbound.turn_id AS turn_id, turns.outcome AS outcome,
+    turns.updated_at AS ended_at, ${worst} AS worst
   FROM cron_run AS run LEFT JOIN inbound ON inbound.id = run.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id`;
+}
 
 export function toJob(row: Row): AgreedJob {
   return {

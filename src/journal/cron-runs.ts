@@ -1,5 +1,5 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
-import { RUNS, toJob, toRun, type AgreedJob, type CronRun } from './cron-rows.ts';
+import { EXECUTIONS, RUNS, toJob, toRun, type AgreedJob, type CronRun } from './cron-rows.ts';
 import type { Inbox } from './inbox.ts';
 import type { Outbox } from './outbox.ts';
 import type { LedgerPorts } from './rows.ts';
@@ -161,7 +161,13 @@ export class CronRuns {
 
   /** Of all jobs, newest first. */
   newest(limit: number): readonly CronRun[] {
-    return this.#ports.db.all(`${RUNS} ORDER BY run.at DESC LIMIT ?`, limit).map(toRun);
+    return this.#ports.db
+      .all(
+        `${RUNS} WHERE (run.job, run.due_at) IN (SELECT job, due_at FROM cron_run ORDER BY at DESC LIMIT ?)
+         ORDER BY run.at DESC`,
+        limit,
+      )
+      .map(toRun);
   }
 
   /** Jobs whose run waits for its turn or is at work. */
@@ -178,7 +184,7 @@ export class CronRuns {
   failures(job: string, since: number): { readonly count: number; readonly newest: number } {
     const ended = this.#ports.db
       .all(
-        `${RUNS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.at DESC LIMIT 50`,
+        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.due_at DESC LIMIT 20`,
         job,
         since,
       )

@@ -2,6 +2,7 @@ import type { Schedule } from '../../src/automation/schedule.ts';
 import { nextRun } from '../../src/automation/schedule.ts';
 
 const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 
 /** Zones with every kind of change: half an hour, backwards in summer, around Ramadan, at midnight, none. */
 export const ZONES = [
@@ -89,9 +90,15 @@ function runs(schedule: Schedule, after: number, upTo: number): readonly number[
   return found;
 }
 
+/** What a wall shows; the machine is asked once for each quarter of an hour, within which no zone changes its clock. */
 function wallClock(zone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
-  return (at) => Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
+  let quarter = { from: Number.NaN, shown: 0 };
+  return (at) => {
+    const from = Math.floor(at / QUARTER_MS) * QUARTER_MS;
+    if (quarter.from !== from) quarter = { from, shown: Date.parse(`${format.format(from).replace(' ', 'T')}Z`) };
+    return quarter.shown + at - from;
+  };
 }
 
 function fieldsOf(wall: number): Wall {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { childEnvironment } from '../support/child-environment.ts';
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 const MAIN = join(SOURCE, 'main.ts');
@@ -29,7 +30,7 @@ interface Ended {
 function node(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, argv, {
-      env: { PATH: process.env['PATH'], ...env },
+      env: childEnvironment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';

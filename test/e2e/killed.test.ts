@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { Step } from '../support/model-script.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
@@ -47,7 +48,7 @@ async function startHome(): Promise<
     bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
     reply: (step) => model.reply(step),
     start: (stage) => {
-      const child = spawn(process.execPath, [CHILD, folder.path, stage], { stdio: 'ignore' });
+      const child = spawn(process.execPath, [CHILD, folder.path, stage], { stdio: 'ignore', env: childEnvironment() });
       children.push(child);
       return child;
     },

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -28,7 +29,7 @@ test('a question that was open when the process was killed counts as a no: nothi
       tools: { exec: { mode: 'ask' } },
     }),
   );
-  const env = { PATH: process.env['PATH'], HOME: folder.path };
+  const env = childEnvironment({ HOME: folder.path });
   const start = (): ReturnType<typeof spawn> =>
     spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
   const connect = () => waitFor(() => connectAssistant(socket, systemClock), { timeoutMs: 20_000, what: 'the socket' });
@@ -76,7 +77,7 @@ test('a question in a chat outlives the process: killed twice, it is asked once,
       tools: { exec: { mode: 'ask' } },
     }),
   );
-  const env = { PATH: process.env['PATH'], HOME: folder.path };
+  const env = childEnvironment({ HOME: folder.path });
   const start = (): ReturnType<typeof spawn> =>
     spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
   const end = async (child: ReturnType<typeof spawn>, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {

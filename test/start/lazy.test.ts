@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
@@ -28,7 +29,7 @@ async function packagesLoadedBy(
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
   const child = spawn(process.execPath, ['--import', RECORDER, MAIN, 'gateway', '--home', home, '--port', '0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: folder.path, RECORD_LOADS: record },
+    env: childEnvironment({ HOME: folder.path, RECORD_LOADS: record }),
   });
   let log = '';
   child.stderr.on('data', (data: Buffer) => (log += data.toString()));

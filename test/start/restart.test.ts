@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -12,7 +13,7 @@ const run = promisify(execFile);
 test('/restart begins the gateway anew in its own process, and what it said arrives', async () => {
   await using folder = await tempFolder();
   const home = join(folder.path, 'home');
-  const env = { PATH: process.env['PATH'], HOME: folder.path, ASSISTANT_HOME: home };
+  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
   const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { createAssistant } from '../../src/app.ts';
 import type { Hooks } from '../../src/agent/hooks.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,6 +33,8 @@ const assistant = await createAssistant({
   hooks: [{ owner: 'slow', hooks: slow }],
 });
 process.stdout.write('ready\n');
+// Nothing is kept of it otherwise, because it will be killed.
+flushCompileCache();
 process.once('SIGTERM', () => {
   void assistant[Symbol.asyncDispose]().then(() => process.exit(0));
 });

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from './child-environment.ts';
 import type { FakeTelegram } from './fake-telegram.ts';
 import { waitFor } from './wait.ts';
 
@@ -45,7 +46,10 @@ export function slowSends(telegram: FakeTelegram, random: () => number): void {
 }
 
 export async function startChild(home: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [CHILD, home, '12'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [CHILD, home, '12'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: childEnvironment(),
+  });
   let output = '';
   child.stdout.on('data', (data: Buffer) => (output += data.toString()));
   child.stderr.on('data', (data: Buffer) => (output += data.toString()));

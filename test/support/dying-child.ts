@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { createAssistant } from '../../src/app.ts';
 import { Session } from '../../src/session/session.ts';
 
@@ -22,6 +23,8 @@ const assistant = await createAssistant({
   port: 0,
   hooks: stage === 'model' ? [{ owner: 'dying', hooks: { beforeModel: die } }] : [],
 });
+// Nothing is kept of it otherwise, because it will be killed.
+flushCompileCache();
 process.once('SIGTERM', () => {
   void assistant[Symbol.asyncDispose]().then(() => process.exit(0));
 });
