@@ -18,18 +18,18 @@ function expectWhole(report: CrashReport): void {
 }
 
 test.concurrent(
-  '20 kills at random instants lose no message, answer none twice and repeat no command',
+  '10 kills at random instants lose no message, answer none twice and repeat no command',
   { timeout: 120_000 },
   async () => {
-    expectWhole(await crashRun({ kills: 20, seed, dialect: seed % 2 === 0 ? 'openai' : 'anthropic' }));
+    expectWhole(await crashRun({ kills: 10, seed, dialect: seed % 2 === 0 ? 'openai' : 'anthropic' }));
   },
 );
 
 test.concurrent(
-  '8 kills among messages and /stop leave nothing open and repeat no command',
+  '4 kills among messages and /stop leave nothing open and repeat no command',
   { timeout: 60_000 },
   async () => {
-    const report = await crashWithStops({ kills: 8, seed });
+    const report = await crashWithStops({ kills: 4, seed });
     console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
     expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
     expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);

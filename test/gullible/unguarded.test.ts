@@ -3,4 +3,4 @@ import './no-guards.ts';
 import { CASES, someOf } from './cases.ts';
 import { unguardedTests } from './unguarded.ts';
 
-unguardedTests(someOf(CASES, 6));
+unguardedTests(someOf(CASES, 12));
