@@ -5,9 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const ALONE = [
   'test/benign/**/*.test.ts',
   'test/gullible/**/*.test.ts',
-  'test/security/fetch*.test.ts',
-  'test/security/paths-*.test.ts',
-  'test/tools/web-*.test.ts',
+  'test/security/fetch.test.ts',
+  'test/security/paths-walls.test.ts',
+  'test/tools/web-walls.test.ts',
 ];
 
 /** What takes long begins first, so that the end waits for nobody. */

@@ -6,6 +6,8 @@ import { choiceRefusing, failing, summarising } from './memory-world.ts';
 interface Double extends Pick<LongTalk, 'double' | 'isBroken' | 'remembers'> {
   /** How often it has to be asked for one summary. @default 1 */
   readonly asks?: number;
+  /** Its failures, with what is tried again, take longer than the talk; so may be that nothing is archived yet. */
+  readonly outlasts?: boolean;
 }
 
 /** Every second time it is asked, something goes wrong in the middle of the answer. */
@@ -26,8 +28,16 @@ const DOUBLES: Readonly<Record<string, Double>> = {
   },
   'breaks off every second time': { double: wavering, remembers: true, asks: 2 },
   'is out of order': { double: failing, isBroken: true },
-  'answers with 500': { double: () => ({ error: { status: 500, message: 'internal error' } }), isBroken: true },
-  'breaks off each answer': { double: () => ({ text: 'They talked of', fault: 'reset-mid' }), isBroken: true },
+  'answers with 500': {
+    double: () => ({ error: { status: 500, message: 'internal error' } }),
+    isBroken: true,
+    outlasts: true,
+  },
+  'breaks off each answer': {
+    double: () => ({ text: 'They talked of', fault: 'reset-mid' }),
+    isBroken: true,
+    outlasts: true,
+  },
   'says nothing': { double: () => '', isBroken: true },
 };
 const SIZE = { turns: 200, facts: 45, length: 3 };
@@ -38,7 +48,7 @@ describe.each(['openai', 'anthropic'] as const)('by %s', (dialect) => {
     async (name, double) => {
       const figures = await expectNothingLost({ ...SIZE, ...double, dialect, window: 16_000 });
       console.info(`${dialect}, ${name}:`, figures);
-      expect(figures.anchors).toBeGreaterThan(0);
+      if (double.outlasts !== true) expect(figures.anchors).toBeGreaterThan(0);
       expect(figures.anchors).toBeLessThanOrEqual(SIZE.turns / 20);
       if (double.isBroken !== true)
         expect(figures.asides).toBeLessThanOrEqual((double.asks ?? 1) * (2 + SIZE.turns / 20));

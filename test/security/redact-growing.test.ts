@@ -90,7 +90,7 @@ test('in pieces of any size, with anything around it', () => {
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 200, includeErrorInReport: true },
   );
 });
 

@@ -150,12 +150,13 @@ describe('hostile files', () => {
     ['one endless word', 'a'.repeat(3_000_000)],
     ['pipes', '| '.repeat(500_000)],
     ['spaces', `curl ${' '.repeat(1_000_000)}`],
-    ['commands', 'echo curl ignore all the '.repeat(100_000)],
-    ['continued lines', 'curl \\\n'.repeat(300_000)],
+    ['commands', 'echo curl ignore all the '.repeat(50_000)],
+    ['continued lines', 'curl \\\n'.repeat(100_000)],
     ['dots', 'a.ssh/.env.'.repeat(100_000)],
   ])('%s take no more than a moment', (_name, text) => {
-    const start = performance.now();
+    const begun = process.cpuUsage();
     risksOf(text);
-    expect(performance.now() - start).toBeLessThan(3_000);
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
   });
 });

@@ -1,0 +1,161 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { killHard, seeded, startChild, stopSoftly } from './crash-process.ts';
+import { startFakeDiscord } from './fake-discord.ts';
+import { startFakeOpenAi } from './fake-openai.ts';
+import { startFakeSlack } from './fake-slack.ts';
+import { tempFolder } from './temp.ts';
+import { waitFor } from './wait.ts';
+
+/** What a platform shows to three people who each talk to the assistant alone. */
+export interface KillSide extends AsyncDisposable {
+  /** As in `channels`. */
+  readonly channels: Readonly<Record<string, unknown>>;
+  says(person: number, text: string): void;
+  /** What the assistant wrote, oldest first. */
+  texts(): readonly string[];
+  /** Grows with whatever passes between the two. */
+  progress(): number;
+  /** What the platform would still tell. */
+  open(): number;
+}
+
+export interface PlatformKills {
+  readonly messages: number;
+  readonly lost: readonly number[];
+  readonly doubled: readonly number[];
+  /** Copies that were marked as such. */
+  readonly marked: number;
+}
+
+const PEOPLE = 3;
+/** Messages without an answer at a time. */
+const OUTSTANDING = 6;
+
+/** Kills the assistant at random instants while numbered messages stream in over a platform, then counts. */
+export async function platformKills(
+  open: (random: () => number) => Promise<KillSide>,
+  { kills, seed }: { kills: number; seed: number },
+): Promise<PlatformKills> {
+  const random = seeded(seed);
+  await using folder = await tempFolder();
+  await using side = await open(random);
+  await using model = await startFakeOpenAi({
+    handler: ({ view }) => ({
+      delayMs: 10,
+      text: numbers(view.lastUserText)
+        .map((n) => `answer ${n}.`)
+        .join(' '),
+    }),
+  });
+  await mkdir(join(folder.path, 'workspace'), { recursive: true });
+  const config = {
+    agent: { model: 'openai/scripted-model' },
+    providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
+    channels: side.channels,
+    tools: { exec: { mode: 'off' } },
+    heartbeat: { enabled: false },
+    log: { level: 'error', format: 'json' },
+  };
+  await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
+  let sent = 0;
+  const answered = (): readonly number[] => [...new Set(side.texts().flatMap(numbers))];
+  const say = (): void => {
+    sent += 1;
+    side.says(sent % PEOPLE, `please do number ${sent}`);
+  };
+  const sendMore = (): void => {
+    while (sent - answered().length < OUTSTANDING) say();
+  };
+  const progress = (): number => side.progress() + model.requests.length;
+  const toTheEnd = async (): Promise<void> => {
+    const child = await startChild(folder.path);
+    await waitFor(() => answered().length >= sent, { timeoutMs: 60_000, what: 'every answer' }).catch(() => {});
+    await waitFor(() => side.open() === 0, { timeoutMs: 20_000, what: 'every acknowledgement' });
+    await delay(400);
+    await stopSoftly(child);
+  };
+
+  // Who has never written has no chat of which a later start could know.
+  const first = await startChild(folder.path);
+  for (let person = 0; person < PEOPLE; person += 1) say();
+  await waitFor(() => answered().length === PEOPLE, { timeoutMs: 30_000, what: 'the first answers' });
+  await killHard(first);
+  for (let kill = 0; kill < kills; kill += 1) {
+    sendMore();
+    const before = progress();
+    const child = await startChild(folder.path);
+    await waitFor(() => progress() > before, { timeoutMs: 30_000, what: 'progress' });
+    const end = performance.now() + random() * 600;
+    while (performance.now() < end) {
+      sendMore();
+      await delay(10);
+    }
+    await killHard(child);
+    sendMore();
+  }
+  await toTheEnd();
+  const isMarked = (text: string): boolean => text.startsWith('↻');
+  const plain = side
+    .texts()
+    .filter((text) => !isMarked(text))
+    .flatMap(numbers);
+  const all = Array.from({ length: sent }, (_, n) => n + 1);
+  const found = answered();
+  return {
+    messages: sent,
+    lost: all.filter((n) => !found.includes(n)),
+    doubled: all.filter((n) => plain.filter((other) => other === n).length > 1),
+    marked: side.texts().filter(isMarked).length,
+  };
+}
+
+export async function slackSide(random: () => number): Promise<KillSide> {
+  const people = ['U0ONE', 'U0TWO', 'U0THREE'];
+  const slack = await startFakeSlack({ redeliverMs: 300 });
+  slack.setFaultHandler((method) => (method.startsWith('chat.') ? fault(random) : undefined));
+  return {
+    channels: { slack: { ...slack.config, allowFrom: people, owners: people } },
+    says: (n, text) => {
+      const person = people[n] ?? '';
+      slack.says(person, `D${person.slice(1)}`, text);
+    },
+    texts: () => slack.sentPosts.map(({ text }) => text),
+    progress: () => slack.sockets.acks.length + slack.sentPosts.length,
+    open: () => slack.sockets.unacknowledged.length,
+    [Symbol.asyncDispose]: () => slack[Symbol.asyncDispose](),
+  };
+}
+
+export async function discordSide(random: () => number): Promise<KillSide> {
+  const people = ['4001', '4002', '4003'].map((id) => ({ id, username: `person${id}`, global_name: `Person ${id}` }));
+  const discord = await startFakeDiscord();
+  const places = people.map((person) => discord.direct(person));
+  discord.setFaultHandler((route) => (/^POST \/channels\/\d+\/messages$/u.test(route) ? fault(random) : undefined));
+  const ids = people.map(({ id }) => id);
+  return {
+    channels: { discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ids, owners: ids } },
+    says: (n, text) => {
+      const [place, person] = [places[n], people[n]];
+      if (place !== undefined && person !== undefined) discord.says(place, person, text);
+    },
+    texts: () => places.flatMap((place) => discord.sent(place)).map(({ content }) => content),
+    progress: () => discord.calls.length,
+    open: () => 0,
+    [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
+  };
+}
+
+/** Some sends are slow and some are taken without an answer, so that kills fall before, into and after them. */
+function fault(random: () => number): 'reset-after' | { delayMs: number } | undefined {
+  const dice = random();
+  if (dice < 0.1) return 'reset-after';
+  return dice < 0.5 ? { delayMs: 10 + random() * 30 } : undefined;
+}
+
+/** Of the numbers asked for, or answered. */
+function numbers(text: string): readonly number[] {
+  const found = Array.from(text.matchAll(/(?:number|answer) (\d+)/gu), ([, digits]) => Number(digits));
+  return [...new Set(found)];
+}
