@@ -109,6 +109,11 @@ export interface Channel {
   /** Sends one part. Throws a `SendError` on failure. */
   send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }>;
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
+  /**
+   * Shows an answer while it is written as something that leaves no message and is gone by itself half a minute after
+   * the newest; parts with the same nonce are one. False: not in this chat. Throws a `SendError`.
+   */
+  draft?(part: OutgoingPart, signal: AbortSignal): Promise<boolean>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
   /** It finds out by itself whether a `resend` is there already; else delivery marks what may be there twice. */

@@ -12,6 +12,8 @@ const FIRST_MS = 1_000;
 /** Between two edits; platforms allow about one a second. */
 const EDIT_MS = 1_200;
 const CALL_DEADLINE_MS = 10_000;
+/** A draft is shown anew before the platform takes it away. */
+const KEEP_MS = 20_000;
 
 interface Preview {
   readonly turnId: string;
@@ -24,6 +26,10 @@ interface Preview {
   /** Of the row in the journal. */
   id: string | undefined;
   platformId: string | undefined;
+  /** It is a draft, or a message that was begun; undefined: nothing yet. */
+  as: 'draft' | 'message' | undefined;
+  /** Until a draft is shown anew. */
+  lease: Disposable | undefined;
   /** A tool ran: the next text is another one. */
   isOver: boolean;
   timer: Disposable | undefined;
@@ -46,7 +52,7 @@ export interface PreviewPorts {
 }
 
 /**
- * Shows an answer while it is written: one message that grows by edits, at most one a second, with what a tool is doing
+ * Shows an answer while it is written: a draft where the channel has them, else one message that grows by edits, at most one a second, with what a tool is doing
  * as its last line; where the turn says something else in between, the rest is shown in one below that. The answer takes its place in the end; until then it is in the journal, so that an answer after a
  * crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
  */
@@ -65,17 +71,13 @@ export class Previews implements Disposable {
     const preview = this.#previews.get(turnId);
     if (preview === undefined) return;
     this.#previews.delete(turnId);
-    preview.over = true;
-    preview.timer?.[Symbol.dispose]();
+    end(preview);
     await preview.busy;
   }
 
   [Symbol.dispose](): void {
     this.#listening[Symbol.dispose]();
-    for (const preview of this.#previews.values()) {
-      preview.over = true;
-      preview.timer?.[Symbol.dispose]();
-    }
+    for (const preview of this.#previews.values()) end(preview);
     this.#previews.clear();
   }
 
@@ -118,6 +120,8 @@ export class Previews implements Disposable {
       shown: '',
       id: undefined,
       platformId,
+      as: platformId === undefined ? undefined : 'message',
+      lease: undefined,
       // What an earlier process left behind may be overtaken too.
       isOver: platformId !== undefined,
       timer: undefined,
@@ -132,8 +136,7 @@ export class Previews implements Disposable {
   /** Another one for another text where the turn said something below the first: an answer stands at the end of a chat. */
   #current(preview: Preview | undefined): Preview | undefined {
     if (preview?.isOver !== true || !this.#ports.ledger.isOvertaken(preview.turnId)) return preview;
-    preview.timer?.[Symbol.dispose]();
-    preview.over = true;
+    end(preview);
     const next = this.#fresh(preview.turnId, preview.place);
     next.busy = this.#seal(preview).finally(() => {
       next.busy = undefined;
@@ -165,7 +168,19 @@ export class Previews implements Disposable {
         preview.busy = undefined;
         preview.notBefore = Math.max(preview.notBefore, clock.now() + EDIT_MS);
         if (preview.shown !== before) this.#schedule(preview);
+        else this.#keep(preview);
       });
+    });
+  }
+
+  /** A draft stays as long as its turn. */
+  #keep(preview: Preview): void {
+    preview.lease?.[Symbol.dispose]();
+    preview.lease = undefined;
+    if (preview.as !== 'draft' || preview.over) return;
+    preview.lease = this.#ports.clock.timer(KEEP_MS, () => {
+      preview.shown = '';
+      this.#schedule(preview);
     });
   }
 
@@ -179,20 +194,28 @@ export class Previews implements Disposable {
     const [text = ''] = channel.render(preview.text + line);
     if (text === '' || text === preview.shown) return;
     try {
-      await (preview.platformId === undefined
-        ? this.#begin(preview, channel, text)
-        : this.#edit(preview, channel, preview.platformId, text));
+      if (preview.platformId !== undefined) await this.#edit(preview, channel, preview.platformId, text);
+      else if (!(await this.#draft(preview, channel, text))) await this.#begin(preview, channel, text);
       preview.shown = text;
     } catch (error) {
       log.debug('an answer could not be shown while it is written', { reason: errorMessage(error) });
       const waitMs = error instanceof SendError ? error.retryAfterMs : undefined;
       if (waitMs !== undefined) preview.notBefore = this.#ports.clock.now() + waitMs;
-      if (preview.platformId === undefined) preview.over = true;
+      if (preview.as === 'message' && preview.platformId === undefined) preview.over = true;
     }
+  }
+
+  /** False: it has to be a message. */
+  async #draft(preview: Preview, channel: Channel, text: string): Promise<boolean> {
+    if (preview.as === 'message' || channel.draft === undefined) return false;
+    const isShown = await this.#inTime((signal) => Promise.resolve(channel.draft?.(this.#part(preview, text), signal)));
+    if (isShown === true) preview.as = 'draft';
+    return isShown === true;
   }
 
   async #begin(preview: Preview, channel: Channel, text: string): Promise<void> {
     const { ledger } = this.#ports;
+    preview.as = 'message';
     const id = await ledger.begin(preview.turnId, preview.place);
     if (id === undefined) throw new Error('it was begun before');
     preview.id = id;
@@ -235,4 +258,11 @@ export class Previews implements Disposable {
     const found = this.#ports.outlets.outlet(name);
     return typeof found === 'string' ? undefined : found;
   }
+}
+
+/** Nothing more of it is shown. */
+function end(preview: Preview): void {
+  preview.over = true;
+  preview.timer?.[Symbol.dispose]();
+  preview.lease?.[Symbol.dispose]();
 }

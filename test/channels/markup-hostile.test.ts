@@ -1,4 +1,4 @@
 import { testHostileMarkup } from '../support/markup-hostile-suite.ts';
 
 // Beside other tests everything takes longer.
-testHostileMarkup({ scale: 0.05, answerMs: 10 });
+testHostileMarkup({ scale: 0.03, answerMs: 10 });

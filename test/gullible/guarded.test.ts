@@ -6,7 +6,7 @@ import { GOALS } from './goals.ts';
 import { guardedTests } from './guarded.ts';
 
 /** The long run tries them all. */
-const SOME = someOf(CASES, 6);
+const SOME = someOf(CASES, 12);
 
 test('there are 120 cases at least, and these have every way and every harm', () => {
   expect(CASES.length).toBeGreaterThanOrEqual(120);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pause, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
-import { BotApiError, Chats, type SentMessage } from './telegram-chats.ts';
+import { BotApiError, Chats, type SentMessage, type ShownDraft } from './telegram-chats.ts';
 import { describeFault, type FaultHandler, type TelegramFault } from './telegram-faults.ts';
 import { botMethods, type StoredFile } from './telegram-methods.ts';
 import { personMessage, personOf } from './telegram-people.ts';
@@ -25,6 +25,8 @@ export interface FakeTelegram extends AsyncDisposable {
   readonly bot: { readonly id: number; readonly username: string };
   /** What the bot's messages look like now, in the order in which they were first sent. */
   readonly sentMessages: readonly SentMessage[];
+  /** Each that was shown, oldest first. */
+  readonly drafts: readonly ShownDraft[];
   readonly calls: readonly TelegramCall[];
   /** Ids of updates that no offset has confirmed. */
   readonly unconfirmed: readonly number[];
@@ -58,8 +60,14 @@ export interface FakeTelegram extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+export interface FakeTelegramOptions {
+  readonly token?: string;
+  /** Whether it knows of drafts, as servers do since version 9.3. @default false */
+  readonly drafts?: boolean;
+}
+
 /** A Bot API server for one bot. Its state lives as long as the test, whatever happens to the client. */
-export async function startFakeTelegram(options: { readonly token?: string } = {}): Promise<FakeTelegram> {
+export async function startFakeTelegram(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
   const token = options.token ?? '123456:TEST-token';
   const me = { id: Number(token.split(':')[0]), is_bot: true, first_name: 'Test Bot', username: 'test_bot' };
   const chats = new Chats(me);
@@ -77,7 +85,7 @@ export async function startFakeTelegram(options: { readonly token?: string } = {
     return faultHandler?.({ method, payload, index: calls.length - 1 });
   };
 
-  const methods = botMethods({ chats, files, queries });
+  const methods = botMethods({ drafts: options.drafts === true, chats, files, queries });
 
   /** Does what the method asks; undefined when the client of a poll left. */
   const perform = async (method: string, payload: Payload, response: ServerResponse): Promise<unknown> => {
@@ -166,6 +174,7 @@ export async function startFakeTelegram(options: { readonly token?: string } = {
     token,
     bot: me,
     sentMessages: chats.sent,
+    drafts: chats.drafts,
     calls,
     get unconfirmed() {
       return queue.unconfirmed;

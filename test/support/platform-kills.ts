@@ -97,9 +97,11 @@ export async function platformKills(
   }
   await toTheEnd();
   const isMarked = (text: string): boolean => text.startsWith('↻');
+  // That one was given up is told apart from what answers it.
+  const isNotice = (text: string): boolean => /please do number/u.test(text);
   const plain = side
     .texts()
-    .filter((text) => !isMarked(text))
+    .filter((text) => !isMarked(text) && !isNotice(text))
     .flatMap(numbers);
   const all = Array.from({ length: sent }, (_, n) => n + 1);
   const found = answered();

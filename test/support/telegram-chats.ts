@@ -23,6 +23,16 @@ export interface SentMessage {
   payload: Readonly<Record<string, unknown>>;
 }
 
+/** What is shown of an answer that is still written; no message. */
+export interface ShownDraft {
+  readonly chatId: number;
+  readonly draftId: number;
+  readonly visibleText: string;
+  readonly threadId: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
 /** A refusal with Telegram's own words. */
 export class BotApiError extends Error {
   readonly status: number;
@@ -42,6 +52,7 @@ const LONGEST_TEXT = 4096;
 export class Chats {
   readonly bot: Payload;
   readonly sent: SentMessage[] = [];
+  readonly drafts: ShownDraft[] = [];
   readonly #chats = new Map<number, Payload>();
   readonly #messageIds = new Map<number, Set<number>>();
   #nextMessageId = 1;
@@ -89,6 +100,21 @@ export class Chats {
     };
     this.sent.push(message);
     return this.#asMessage(message);
+  }
+
+  draft(payload: Payload): true {
+    const [chatId, draftId, threadId] = [chatIdOf(payload), payload['draft_id'], payload['message_thread_id']];
+    if (chatId < 0) throw new BotApiError(400, 'Bad Request: TEXTDRAFT_PEER_INVALID');
+    if (!Number.isSafeInteger(draftId) || draftId === 0) throw new BotApiError(400, 'Bad Request: invalid draft_id');
+    const { visibleText } = contentOf(payload);
+    this.drafts.push({
+      chatId,
+      draftId: Number(draftId),
+      visibleText,
+      threadId: typeof threadId === 'number' ? threadId : undefined,
+      at: Date.now(),
+    });
+    return true;
   }
 
   edit(payload: Payload): Payload {

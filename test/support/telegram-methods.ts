@@ -9,6 +9,8 @@ export interface StoredFile {
 }
 
 interface MethodState {
+  /** Whether this server knows of drafts. */
+  readonly drafts: boolean;
   readonly chats: Chats;
   readonly files: ReadonlyMap<string, StoredFile>;
   /** Ids of pressed buttons that wait for their answer. */
@@ -17,6 +19,7 @@ interface MethodState {
 
 /** Every method but getUpdates: what the server answers, or a thrown `BotApiError`. */
 export function botMethods({
+  drafts,
   chats,
   files,
   queries,
@@ -35,6 +38,7 @@ export function botMethods({
         (payload: Payload) => chats.send(payload, uploaded(payload, kind)),
       ]),
     ),
+    ...(drafts ? { sendMessageDraft: (payload: Payload) => chats.draft(payload) } : {}),
     editMessageText: (payload) => chats.edit(payload),
     sendChatAction: (payload) => {
       chatIdOf(payload);

@@ -9,7 +9,7 @@ import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
-import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { startFakeTelegram, type FakeTelegram, type FakeTelegramOptions } from './fake-telegram.ts';
 import { tempFolder } from './temp.ts';
 
 export type DialectName = 'openai' | 'anthropic';
@@ -22,6 +22,7 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** @default the machine's */
   readonly clock?: Clock;
+  readonly server?: FakeTelegramOptions;
 }
 
 /**
@@ -47,7 +48,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const dialect = options.dialect ?? 'openai';
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
-  const telegram = stack.use(await startFakeTelegram());
+  const telegram = stack.use(await startFakeTelegram(options.server));
   const model = stack.use(await (dialect === 'openai' ? startFakeOpenAi() : startFakeAnthropic()));
   const home = join(folder.path, 'home');
   const workspace = join(home, 'workspace');

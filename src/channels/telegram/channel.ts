@@ -19,6 +19,7 @@ import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
 import { readUpdate, type Reading } from './inbound.ts';
+import { Drafts } from './drafts.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
@@ -52,12 +53,13 @@ export class TelegramChannel implements Channel {
     threads: true,
     media: true,
     reactions: false,
-    drafts: false,
+    drafts: true,
   };
   readonly #options: TelegramOptions;
   readonly #random: Random;
   readonly #strangers: Strangers;
   readonly #talk: GroupTalk;
+  readonly #drafts = new Drafts();
   #connection: Connection | undefined;
   #health: ChannelHealth = { state: 'stopped' };
 
@@ -141,6 +143,10 @@ export class TelegramChannel implements Channel {
       if (!isUnchanged(error)) throw toSendError(error);
     }
     this.#told(part);
+  }
+
+  async draft(part: OutgoingPart, signal: AbortSignal): Promise<boolean> {
+    return await this.#drafts.show(this.#connected().api, part, signal);
   }
 
   async typing(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void> {

@@ -83,7 +83,7 @@ export function openTransport(clock: Clock): Transport {
 }
 
 function makesMessage({ pathname }: URL): boolean {
-  return /\/(?:send|forward|copy)\w+$/u.test(pathname) && !pathname.endsWith('/sendChatAction');
+  return /\/(?:send|forward|copy)\w+$/u.test(pathname) && !/\/send(?:ChatAction|MessageDraft)$/u.test(pathname);
 }
 
 function requestOptions({ method = 'POST', headers = {}, signal }: Call): http.RequestOptions {

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import type { OutboundEvent } from '../../src/bus/messages.ts';
+import { SendError, type Channel, type OutgoingPart } from '../../src/channels/channel.ts';
+import { Previews, type PreviewPorts } from '../../src/channels/preview.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+interface Stage {
+  readonly clock: VirtualClock;
+  readonly previews: Previews;
+  /** What the platform was shown as a draft, with the time. */
+  readonly drafts: { readonly at: number; readonly text: string }[];
+  says(text: string): void;
+}
+
+/** Previews on a platform that has drafts; `draft` may fail. */
+function stage(draft: (part: OutgoingPart) => boolean = () => true): Stage {
+  const clock = new VirtualClock();
+  const drafts: { at: number; text: string }[] = [];
+  let hear: (event: OutboundEvent) => void = () => {};
+  const channel: Partial<Channel> = {
+    render: (markdown) => [markdown],
+    edit: async () => {},
+    draft: async (part) => {
+      drafts.push({ at: clock.now(), text: part.text });
+      return draft(part);
+    },
+  };
+  const ports = {
+    bus: {
+      listen: (listener: typeof hear) => {
+        hear = listener;
+        return { [Symbol.dispose]: () => {} };
+      },
+    },
+    ledger: { platformId: () => undefined, isOvertaken: () => false },
+    outlets: { outlet: () => channel },
+    isShown: () => true,
+    clock,
+    log: silentLog,
+  } as unknown as PreviewPorts;
+  const previews = new Previews(ports);
+  const place = { turnId: 't1', sessionKey: 's', channel: 'telegram', chatId: '42' };
+  return { clock, previews, drafts, says: (text) => hear({ ...place, type: 'text', text } as OutboundEvent) };
+}
+
+test('a draft of which nothing new comes is shown anew every 20 s, until its turn is over', async () => {
+  const { clock, previews, drafts, says } = stage();
+  says('It begins');
+  await clock.advance(65_000);
+  const [first = { at: 0, text: '' }] = drafts;
+  const shown = drafts.map(({ at, text }) => [Math.round((at - first.at) / 10_000), text]);
+  expect(shown).toEqual([0, 2, 4, 6].map((tens) => [tens, 'It begins']));
+  await previews.settle('t1');
+  await clock.advance(120_000);
+  expect(drafts).toHaveLength(4);
+});
+
+test('a draft that fails is tried again with the next words, not before the platform likes', async () => {
+  let fails = true;
+  const { clock, drafts, says } = stage(() => {
+    if (fails) throw new SendError('retryable', 'too many', { retryAfterMs: 30_000 });
+    return true;
+  });
+  says('It begins');
+  await clock.advance(2_000);
+  fails = false;
+  says('It begins, and goes on');
+  await clock.advance(20_000);
+  expect(drafts).toHaveLength(1);
+  await clock.advance(20_000);
+  expect(drafts.map(({ text }) => text)).toContain('It begins, and goes on');
+});

@@ -1,0 +1,3 @@
+import { testManyFiles } from './many-files.ts';
+
+testManyFiles(100);
