@@ -10,7 +10,7 @@ interface Stage {
   readonly previews: Previews;
   /** What the platform was shown as a draft, with the time. */
   readonly drafts: { readonly at: number; readonly text: string }[];
-  says(text: string): void;
+  readonly says: (text: string) => void;
 }
 
 /** Previews on a platform that has drafts; `draft` may fail. */
