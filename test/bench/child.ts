@@ -8,14 +8,18 @@ export interface Child extends AsyncDisposable {
   memory(): number;
 }
 
-/** Starts a program of Node and waits for its `"msg":"ready"` line on stderr. */
-export async function startChild(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Child> {
+/** Starts a program of Node and waits for its `"msg":"ready"` line on stderr, and until so many channels run. */
+export async function startChild(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  channels = 0,
+): Promise<Child> {
   const began = performance.now();
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
   });
-  const readyMs = await ready(child, began);
+  const readyMs = await ready(child, { began, channels });
   return {
     readyMs,
     memory: () => {
@@ -32,12 +36,13 @@ export async function startChild(args: readonly string[], env: Readonly<Record<s
   };
 }
 
-function ready(child: ChildProcess, began: number): Promise<number> {
+function ready(child: ChildProcess, { began, channels }: { began: number; channels: number }): Promise<number> {
   return new Promise((resolve, reject) => {
     let output = '';
     child.stderr?.on('data', (data: Buffer) => {
       output += data.toString();
-      if (output.includes('"msg":"ready"')) resolve(performance.now() - began);
+      const running = output.split('"msg":"channel running"').length - 1;
+      if (output.includes('"msg":"ready"') && running >= channels) resolve(performance.now() - began);
     });
     child.once('exit', (code) => reject(new Error(`ended with ${code} before it was ready:\n${output}`)));
   });

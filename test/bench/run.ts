@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { startFakeDiscord } from '../support/fake-discord.ts';
+import { startFakeSlack } from '../support/fake-slack.ts';
 import { startChild, type Child } from './child.ts';
 import { slowFsyncLibrary } from './slow-fsync.ts';
 import { BENCH_TOKEN, startPeers } from './servers.ts';
@@ -17,6 +19,8 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..');
 const DIST = process.argv.includes('--dist');
 const ENTRY = join(ROOT, DIST ? 'dist/launcher.cjs' : 'src/launcher.cjs');
+
+const GATEWAY = ['--max-semi-space-size=4', ENTRY, 'gateway', '--port', '0'];
 
 interface Row {
   readonly what: string;
@@ -70,6 +74,7 @@ async function measure(): Promise<void> {
     starts.push(child.readyMs);
   }
   add('start → ready', median(starts), limits.start, ms, ms(floor.start));
+  add('start → all three channels run', await startOfThree(), 2 * limits.start, ms, ms(floor.start));
 
   {
     await using child = await startAssistant('idle');
@@ -100,6 +105,22 @@ async function measure(): Promise<void> {
   await measureCrowd(limits.rate, limits.slow, floor.rate);
   await measureSlowDisk();
   await measureLongTape(limits.tape);
+}
+
+async function startOfThree(): Promise<number> {
+  await using discord = await startFakeDiscord();
+  await using slack = await startFakeSlack();
+  const home = await prepareHome('three', {
+    discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ['1'] },
+    slack: { ...slack.config, allowFrom: ['U0ONE'] },
+  });
+  const starts: number[] = [];
+  for (let i = 0; i < 7; i += 1) {
+    // The terminal is the fourth.
+    await using child = await startChild([...GATEWAY, '--home', home], {}, 4);
+    starts.push(child.readyMs);
+  }
+  return median(starts);
 }
 
 async function measureCrowd(rate: number, slow: number, floorRate: number): Promise<void> {
@@ -255,13 +276,16 @@ function sharedPrefix(): number {
   return pairs === 0 ? 0 : (100 * shared) / pairs;
 }
 
-async function prepareHome(name: string): Promise<string> {
+async function prepareHome(name: string, channels: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const home = join(folder, name);
   await mkdir(home, { recursive: true, mode: 0o700 });
   const config = {
     agent: { model: 'openai/bench' },
     providers: { openai: { apiKey: 'bench-key', baseUrl: peers.modelUrl } },
-    channels: { telegram: { token: BENCH_TOKEN, apiRoot: peers.telegramRoot, allowFrom: ['*'], owners: [] } },
+    channels: {
+      telegram: { token: BENCH_TOKEN, apiRoot: peers.telegramRoot, allowFrom: ['*'], owners: [] },
+      ...channels,
+    },
     tools: { guest: ['list_dir', 'read_file', 'write_file', 'edit_file', 'exec'] },
   };
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
@@ -270,7 +294,7 @@ async function prepareHome(name: string): Promise<string> {
 
 async function startAssistant(name: string, env: Readonly<Record<string, string>> = {}): Promise<Child> {
   const home = await prepareHome(name);
-  return startChild(['--max-semi-space-size=4', ENTRY, 'gateway', '--home', home, '--port', '0'], env);
+  return startChild([...GATEWAY, '--home', home], env);
 }
 
 function add(
