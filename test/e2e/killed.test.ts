@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { bundledChild } from '../support/bundled.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { Step } from '../support/model-script.ts';
@@ -10,7 +10,6 @@ import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const CHILD = fileURLToPath(new URL('../support/dying-child.ts', import.meta.url));
 const PERSON = 42;
 
 /** An assistant in processes of its own, one after another, and its chat. */
@@ -28,6 +27,8 @@ async function startHome(): Promise<
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram());
   const model = stack.use(await startFakeOpenAi());
+  const program = await bundledChild('dying-child');
+  const env = childEnvironment({ NODE_COMPILE_CACHE: program.compiled });
   const children: ChildProcess[] = [];
   stack.defer(async () => {
     for (const child of children) child.kill('SIGKILL');
@@ -48,7 +49,7 @@ async function startHome(): Promise<
     bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
     reply: (step) => model.reply(step),
     start: (stage) => {
-      const child = spawn(process.execPath, [CHILD, folder.path, stage], { stdio: 'ignore', env: childEnvironment() });
+      const child = spawn(process.execPath, [program.file, folder.path, stage], { stdio: 'ignore', env });
       children.push(child);
       return child;
     },

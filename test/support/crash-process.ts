@@ -1,15 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { bundledChild } from './bundled.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { FakeTelegram } from './fake-telegram.ts';
 import { waitFor } from './wait.ts';
 
 /** Everybody who writes in a crash run; all are owners. */
 export const CHATS = [101, 102, 103, 104];
-const CHILD = join(dirname(fileURLToPath(import.meta.url)), 'crash-child.ts');
 
 export async function prepareHome(
   home: string,
@@ -46,9 +45,10 @@ export function slowSends(telegram: FakeTelegram, random: () => number): void {
 }
 
 export async function startChild(home: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [CHILD, home, '12'], {
+  const { file, compiled } = await bundledChild('crash-child');
+  const child = spawn(process.execPath, [file, home, '12'], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnvironment(),
+    env: childEnvironment({ NODE_COMPILE_CACHE: compiled }),
   });
   let output = '';
   child.stdout.on('data', (data: Buffer) => (output += data.toString()));
