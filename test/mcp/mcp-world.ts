@@ -8,6 +8,7 @@ import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
+import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
@@ -32,7 +33,9 @@ export function server(overrides: Partial<McpSettings> = {}): McpSettings {
 
 /** The server of `fixture-server.ts`. */
 export function fixture(args: readonly string[] = [], overrides: Partial<McpSettings> = {}): McpSettings {
-  return server({ command: process.execPath, args: [FIXTURE, ...args], ...overrides });
+  const { NODE_COMPILE_CACHE = '' } = childEnvironment();
+  const env = { NODE_COMPILE_CACHE, ...overrides.env };
+  return server({ command: process.execPath, args: [FIXTURE, ...args], ...overrides, env });
 }
 
 /** A program in JavaScript as a server. */
