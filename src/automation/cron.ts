@@ -80,6 +80,9 @@ export class Cron {
   #stopped = false;
   #startedAt = 0;
   #lastStart = Number.NEGATIVE_INFINITY;
+  #lookedAt: number | undefined;
+  /** How long nobody looked, without what the clock was put by and without sleep, ms. */
+  #sinceLook = 0;
   /** Due times that wait for others to end. */
   readonly #held = new Map<string, number>();
 
@@ -162,8 +165,11 @@ export class Cron {
 
   /** Returns how long nothing is to be done, ms. */
   async #tick(): Promise<number> {
-    const { book, gates } = this.#ports;
+    const { book, gates, clock } = this.#ports;
     await book.refresh();
+    const looksAt = clock.monotonic();
+    this.#sinceLook = looksAt - (this.#lookedAt ?? looksAt);
+    this.#lookedAt = looksAt;
     const active = book.entries.filter(({ state, job }) => state === 'active' && gates.reaches(addressOf(job).channel));
     const candidates: Candidate[] = [];
     let wait = NOTHING_MS;
@@ -195,9 +201,10 @@ export class Cron {
     // A reminder is never too late to be told.
     const graceMs = once && job.kind === 'message' ? Number.POSITIVE_INFINITY : grace;
     const held = this.#held.has(job.id) ? HELD_MS : 0;
-    // The clock was put back: what was taken is never taken again, what lies ahead comes in its time.
-    if (agreed.settled > now) await runs.settle(job.id, now);
-    const after = Math.min(agreed.settled, now);
+    // The clock was put back, at the earliest after the last look: what was taken is never taken again, the rest comes.
+    const back = now - this.#sinceLook;
+    if (agreed.settled > now) await runs.settle(job.id, back);
+    const after = agreed.settled > now ? back : agreed.settled;
     const { missed, run, more } = dueNow(schedule, {
       after,
       now,

@@ -92,6 +92,12 @@ describe('who is heard', () => {
     expect(draftOf(read)).toMatchObject({ role: 'guest', sender: { id: BOB.id, isBot: true } });
   });
 
+  test('not itself, not even where it is listed among the bots that may', () => {
+    const access = { groups: { policy: 'mention' as const, allow: [], allowBots: [ME.id] } };
+    const facts = { author: { ...ME, bot: true }, ...mention };
+    expect(says('beep', { in: '20', access, facts })).toEqual({ type: 'nothing' });
+  });
+
   test.each([
     ['its channel', '20', true],
     ['its server', GUILD, true],

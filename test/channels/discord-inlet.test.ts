@@ -127,17 +127,34 @@ describe('what was missed', () => {
     expect(world.pages).toBe(3);
   });
 
-  test('keeps its mark while it can not be had, is tried again, and holds up nothing live', async () => {
+  test('comes before what comes live, also when it can not be had at once', async () => {
     const world = new World(1);
     world.history.push(2, 3);
     world.historyFails = new Error('Discord is down');
     world.inlet.connected();
     world.inlet.closeGaps();
     await world.hears(4);
+    expect([world.accepted, world.mark]).toEqual([[], id(1)]);
+    world.history.push(4);
+    world.historyFails = undefined;
+    await world.clock.advance(1_500);
+    expect([world.accepted, world.mark]).toEqual([[2, 3, 4].map(id), id(4)]);
+  });
+
+  test('keeps its mark while it can not be had, and holds up what comes live no longer than half a minute', async () => {
+    const world = new World(1);
+    world.history.push(2, 3);
+    world.historyFails = new Error('Discord is down');
+    world.inlet.connected();
+    world.inlet.closeGaps();
+    await world.hears(4);
+    await world.clock.advance(10_000);
+    expect(world.accepted).toEqual([]);
+    await world.clock.advance(20_000);
     expect([world.accepted, world.mark]).toEqual([[id(4)], id(1)]);
     world.history.push(4);
     world.historyFails = undefined;
-    await world.clock.advance(1_000);
+    await world.clock.advance(30_000);
     expect(world.accepted).toEqual([4, 2, 3, 4].map(id));
     expect(world.mark).toBe(id(4));
   });

@@ -65,11 +65,16 @@ export function textsIn(world: DiscordWorld, place: DiscordPlace): readonly stri
 }
 
 /** Resolves when the bot said this there. */
-export async function reads(world: DiscordWorld, place: DiscordPlace, text: string | RegExp): Promise<DiscordPost> {
+export async function reads(
+  world: DiscordWorld,
+  place: DiscordPlace,
+  text: string | RegExp,
+  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+): Promise<DiscordPost> {
   return await waitFor(
     () =>
       postsIn(world, place).find(({ visible }) => (typeof text === 'string' ? visible === text : text.test(visible))),
-    { what: `${String(text)}, but there is ${JSON.stringify(textsIn(world, place))}` },
+    { timeoutMs, what: `${String(text)}, but there is ${JSON.stringify(textsIn(world, place))}` },
   );
 }
 

@@ -106,7 +106,14 @@ export async function discordWeather(chats: number): Promise<Weather> {
     { status: 502, body: 'html' },
     { delayMs: 300 },
   ];
-  const reads: readonly DiscordFault[] = ['reset-before', { status: 500 }, { status: 429, retryAfter: 0.3 }];
+  const late: DiscordFault = { delayMs: 100 };
+  const reads: readonly DiscordFault[] = [
+    'reset-before',
+    { status: 500 },
+    { status: 429, retryAfter: 0.3 },
+    late,
+    late,
+  ];
   const { gateway } = discord;
   return {
     world,

@@ -16,6 +16,8 @@ const OLDEST_MS = 7 * 86_400_000;
 /** Messages of one place that wait to be written down; what comes then is fetched later. */
 const MOST_WAITING = 500;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
+/** So long what comes live waits for what was missed; an answer could hardly be sent then either. */
+const PATIENCE_MS = 15_000;
 const KEEP_EVERY_MS = 60_000;
 /** Histories that are fetched at once, and for how long each counts at least: Discord takes 50 calls a second in all. */
 const AT_ONCE = 4;
@@ -56,6 +58,8 @@ interface Lane {
   waiting: Told[];
   isWorking: boolean;
   failures: number;
+  /** When fetching what was missed failed first; undefined: it did not. */
+  behindSince: number | undefined;
   /** No look into the history before; by `Clock.now`. */
   notBefore: number;
 }
@@ -162,7 +166,13 @@ export class Inlet implements AsyncDisposable {
   }
 
   #laneOf(place: string): Lane {
-    const lane = this.#lanes.get(place) ?? { waiting: [], isWorking: false, failures: 0, notBefore: 0 };
+    const lane = this.#lanes.get(place) ?? {
+      waiting: [],
+      isWorking: false,
+      failures: 0,
+      behindSince: undefined,
+      notBefore: 0,
+    };
     this.#lanes.set(place, lane);
     return lane;
   }
@@ -173,7 +183,8 @@ export class Inlet implements AsyncDisposable {
     lane.isWorking = true;
     void this.#work(place, lane).finally(() => {
       lane.isWorking = false;
-      if (!this.#gaps.has(place) && lane.waiting.length === 0) this.#lanes.delete(place);
+      if (this.#nextStep(place, lane) !== undefined) this.#wake(place);
+      else if (!this.#gaps.has(place) && lane.waiting.length === 0) this.#lanes.delete(place);
     });
   }
 
@@ -181,13 +192,24 @@ export class Inlet implements AsyncDisposable {
   async #work(place: string, lane: Lane): Promise<void> {
     try {
       while (!this.#signal.aborted) {
-        if (this.#gaps.has(place) && lane.notBefore <= this.#ports.clock.now()) await this.#fill(place, lane);
-        else if (lane.waiting.length > 0) await this.#write(place, lane.waiting.splice(0), { isLive: true });
-        else return;
+        const step = this.#nextStep(place, lane);
+        if (step === undefined) return;
+        await (step === 'fill'
+          ? this.#fill(place, lane)
+          : this.#write(place, lane.waiting.splice(0), { isLive: true }));
       }
     } catch (error) {
       if (!this.#signal.aborted) this.#ports.log.error('reading Discord failed', { reason: errorMessage(error) });
     }
+  }
+
+  /** What was missed comes first; but what comes live does not wait for ever. Undefined: nothing can be done now. */
+  #nextStep(place: string, lane: Lane): 'fill' | 'write' | undefined {
+    const now = this.#ports.clock.now();
+    const isBehind = this.#gaps.has(place);
+    if (isBehind && lane.notBefore <= now) return 'fill';
+    if (lane.waiting.length === 0) return undefined;
+    return isBehind && now - (lane.behindSince ?? now) < PATIENCE_MS ? undefined : 'write';
   }
 
   /** Fetches what was missed in a place; what can not be had now is tried again later. */
@@ -197,6 +219,7 @@ export class Inlet implements AsyncDisposable {
       const fetched = await this.#paced(() => this.#catchUp(place));
       this.#gaps.delete(place);
       lane.failures = 0;
+      lane.behindSince = undefined;
       lane.waiting = lane.waiting.filter(({ type, id }) => type === 'edit' || !fetched.has(id));
     } catch (error) {
       this.#signal.throwIfAborted();
@@ -207,6 +230,7 @@ export class Inlet implements AsyncDisposable {
         return;
       }
       lane.failures += 1;
+      lane.behindSince ??= clock.now();
       const waitMs = retryAfterMs ?? backoffMs(lane.failures, RETRY, random);
       lane.notBefore = clock.now() + waitMs;
       clock.timer(waitMs, () => {

@@ -35,7 +35,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         holds: 'The bot does not hear itself.',
         find: 'isSelf: user.id === me.id',
         replace: 'isSelf: false',
-        tests: ['contract/discord.test.ts'],
       },
       {
         name: 'discord-ids',
