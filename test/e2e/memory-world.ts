@@ -9,11 +9,17 @@ export const SESSION = `telegram:${OWNER}`;
 export const TRUSTED = 43;
 export const TWO_PEOPLE = { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } };
 
+/** A turn that does not fit waits 30 s at most for older parts of its conversation to leave. */
+const LONGEST_TURN_MS = 45_000;
+
 /** Says something in a direct chat; resolves with the next message there. */
 export async function say(world: World, text: string, chat = OWNER): Promise<string> {
   const before = chatOf(world, chat).length;
   world.telegram.userSays(chat, text);
-  await waitFor(() => chatOf(world, chat).length > before, { what: `a reply to ${text}` });
+  await waitFor(() => chatOf(world, chat).length > before, {
+    timeoutMs: LONGEST_TURN_MS,
+    what: `a reply to ${text}`,
+  });
   return chatOf(world, chat)[before] ?? '';
 }
 
