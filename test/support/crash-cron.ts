@@ -69,7 +69,8 @@ export async function crashAroundDueTimes(plan: {
   const said = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
   const heardOf = (name: string): boolean => said().some((text) => text.includes(`${name}.`));
   await waitFor(() => names.every(heardOf) && readLedger(folder.path).open === 0, {
-    timeoutMs: 90_000,
+    // Runs that need a model begin five seconds apart: they fall behind, since one is due every three.
+    timeoutMs: 300_000,
     what: 'everything that was due',
   })
     .then(() => (settled = true))
