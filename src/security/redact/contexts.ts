@@ -1,4 +1,4 @@
-import { contextShape, WORD_START, type Shape, type ShapeRow } from './shape.ts';
+import { anyCase, contextShape, WORD_START, type Shape, type ShapeRow } from './shape.ts';
 
 const r = String.raw;
 
@@ -36,37 +36,37 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'bearer token',
     starts: ['bearer'],
-    head: r`${WORD_START}(?i:bearer)(?:\s|%20){1,4}`,
+    head: r`${WORD_START}${anyCase(r`bearer`)}(?:\s|%20){1,4}`,
     body: r`${WITH_DIGIT}[\w.~+/-]{16,}={0,2}`,
   },
   {
     name: 'authorization',
     starts: ['authorization'],
-    head: r`(?i:authorization${IS}(?:basic|token|apikey|api-key|key|bot|digest|negotiate|sso-key)\s{1,3})`,
+    head: r`${anyCase(r`authorization${IS}(?:basic|token|apikey|api-key|key|bot|digest|negotiate|sso-key)\s{1,3}`)}`,
     body: r`${VALUE}{8,}`,
   },
   {
     name: 'authorization',
     starts: ['authorization'],
-    head: r`(?i:authorization${IS})`,
+    head: r`${anyCase(r`authorization${IS}`)}`,
     body: r`${WITH_DIGIT}${VALUE}{20,}`,
   },
   {
     name: 'key in a header',
     starts: HEADERS,
-    head: `(?i:(?:${HEADERS.join('|')})${IS})`,
+    head: r`${anyCase(r`(?:${HEADERS.join('|')})${IS}`)}`,
     body: r`${WITH_DIGIT}${NOT_CODE}${VALUE}{16,}`,
   },
   {
     name: 'cookie',
     starts: ['set-cookie'],
-    head: r`(?i:set-cookie${IS}[\w.%-]{1,64}=)`,
+    head: r`${anyCase(r`set-cookie${IS}[\w.%-]{1,64}=`)}`,
     body: r`(?=[^\s;"'\\]{0,100}[0-9])[^\s;"'\\]{16,}`,
   },
   {
     name: 'cookie',
     starts: ['cookie'],
-    head: r`(?<!-)(?i:cookie)${QUOTE}:\s{0,3}${QUOTE}`,
+    head: r`(?<!-)${anyCase(r`cookie`)}${QUOTE}:\s{0,3}${QUOTE}`,
     body: r`(?=(?:[\w.%-]{1,64}=[^\s;"'\\]{0,8}; ?){0,10}[\w.%-]{1,64}=[^\s;"'\\]{9,})[^\r\n"'\\]{12,}`,
   },
   {
@@ -79,13 +79,13 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'password',
     starts: [';password=', '; password=', ';pwd=', '; pwd='],
-    head: r`;\s?(?i:password|pwd)=`,
+    head: r`;\s?${anyCase(r`password|pwd`)}=`,
     body: PASSWORD,
   },
   {
     name: 'password',
     starts: ['password='],
-    head: r`(?i:password)=(?<=[a-z]=[^\s;"'\\=]{1,64}\s{1,2}(?i:password)=)`,
+    head: r`${anyCase(r`password`)}=(?<=[a-z]=[^\s;"'\\=]{1,64}\s{1,2}${anyCase(r`password`)}=)`,
     body: PASSWORD,
   },
   {
@@ -94,11 +94,16 @@ const ROWS: readonly ShapeRow[] = [
     head: r`machine\s{1,3}\S{1,128}\s{1,9}login\s{1,3}\S{1,128}\s{1,9}password\s{1,3}`,
     body: r`[^\s"'\\[]{3,128}`,
   },
-  { name: 'azure storage key', starts: ['AccountKey='], head: '(?i:AccountKey)=', body: '[A-Za-z0-9+/]{40,}={0,2}' },
+  {
+    name: 'azure storage key',
+    starts: ['AccountKey='],
+    head: r`${anyCase(r`AccountKey`)}=`,
+    body: '[A-Za-z0-9+/]{40,}={0,2}',
+  },
   {
     name: 'azure shared key',
     starts: ['SharedAccessKey='],
-    head: '(?i:SharedAccessKey)=',
+    head: r`${anyCase(r`SharedAccessKey`)}=`,
     body: '[A-Za-z0-9+/]{40,}={0,2}',
   },
   {
@@ -110,7 +115,7 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'aws secret key',
     starts: ['secret', 'aws'],
-    head: r`(?i:secret_?access_?key|aws_?secret(?:_?key)?)${IS}`,
+    head: r`${anyCase(r`secret_?access_?key|aws_?secret(?:_?key)?`)}${IS}`,
     body: '[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])',
   },
   { name: 'registry login', starts: ['"auth'], head: r`"auth\\{0,3}"\s{0,3}:\s{0,3}\\{0,3}"`, body: BASIC },
@@ -129,7 +134,7 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'secret setting',
     starts: ['api', 'client', 'secret', 'access', 'refresh', 'auth', 'bot', 'webhook'],
-    head: `(?i:${FIELDS.join('|')})${IS}`,
+    head: r`${anyCase(r`${FIELDS.join('|')}`)}${IS}`,
     body: r`${WITH_DIGIT}${WITH_LETTER}${NOT_CODE}${VALUE}{20,}`,
   },
 ];
