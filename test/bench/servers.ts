@@ -41,7 +41,7 @@ export async function startPeers(): Promise<Peers> {
       });
     }
     if (method === 'getMe') {
-      return '{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"b","username":"bench_bot","can_join_groups":true,"can_read_all_group_messages":false,"supports_inline_queries":false}}';
+      return '{"ok":true,"result":{"id":7000000,"is_bot":true,"first_name":"b","username":"bench_bot","can_join_groups":true,"can_read_all_group_messages":false,"supports_inline_queries":false}}';
     }
     if (method === 'sendMessage') {
       const sent = JSON.parse(body) as { chat_id: number | string; text: string };
