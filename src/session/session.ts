@@ -47,7 +47,9 @@ export class Session {
     this.#options.onUse();
     const repeated = drafts.map((draft) => (draft.id === undefined ? undefined : this.#known.get(draft.id)));
     const fresh = drafts.filter((_, index) => repeated[index] === undefined);
-    const written = await this.#options.tape.append(fresh.map((draft) => this.#withSummary(draft)));
+    const complete: EntryDraft[] = [];
+    for (const draft of fresh) complete.push(this.#withSummary(draft, complete));
+    const written = await this.#options.tape.append(complete);
     this.#remember(written);
     const rest = [...written];
     return repeated.flatMap((entry) => entry ?? rest.splice(0, 1));
@@ -94,12 +96,15 @@ export class Session {
     return this.#options.tape.close();
   }
 
-  /** A trim that drops entries takes over the summary of what was before and its taint: its anchor may be far back later. */
-  #withSummary(draft: EntryDraft): EntryDraft {
+  /**
+   * A trim that drops entries takes over the summary of what was before and its taint: its anchor may be far back
+   * later. `ahead`: what is appended with it, before it.
+   */
+  #withSummary(draft: EntryDraft, ahead: readonly EntryDraft[]): EntryDraft {
     if (draft.kind !== 'trim' || draft.dropUpTo === null || draft.summary !== undefined) return draft;
     const scan = new WindowScan();
-    const ahead: TapeEntry = { v: 1, id: '', at: 0, ...draft };
-    for (const entry of [ahead, ...this.#entries.toReversed()]) if (!scan.take(entry)) break;
+    const together = [...ahead, draft].map((entry, at): TapeEntry => ({ v: 1, id: `ahead-${at}`, at: 0, ...entry }));
+    for (const entry of [...this.#entries, ...together].toReversed()) if (!scan.take(entry)) break;
     const { boundary, summary } = scan.finish();
     // It names no entry that is still in the history, so it drops nothing.
     if (boundary !== 'trim') return draft;

@@ -123,6 +123,19 @@ describe('a session', () => {
     await sessions.close();
   });
 
+  test('a trim takes the summary along that is appended together with it', async () => {
+    const sessions = new Sessions(options);
+    const session = await sessions.open('k');
+    await session.append([...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2')]);
+    await session.append([
+      anchor('about one', 'end-t1'),
+      ...plainTurn('t3', 'three', '3'),
+      trim({ dropUpTo: 'end-t3' }),
+    ]);
+    expect(session.history().summary).toMatchObject({ text: 'about one', upTo: 'end-t3' });
+    await sessions.close();
+  });
+
   test('finds a turn from before the restart, also behind a reset', async () => {
     const before = new Sessions(options);
     const tape = [...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2')];
