@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readInteraction, readMessage, type Reading } from '../../src/channels/discord/inbound.ts';
+import { readInteraction, readMessage } from '../../src/channels/discord/inbound.ts';
+import type { Reading } from '../../src/channels/reading.ts';
 import { payloads } from '../../src/channels/discord/payload.ts';
 import { Places } from '../../src/channels/discord/places.ts';
 import type { AccessSettings } from '../../src/security/access.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readUpdate, type Reading, type ReadingContext } from '../../src/channels/telegram/inbound.ts';
+import type { Reading } from '../../src/channels/reading.ts';
+import { readUpdate, type ReadingContext } from '../../src/channels/telegram/inbound.ts';
 import { updateBody } from '../../src/channels/telegram/update.ts';
 import { TelegramWorld } from '../support/telegram-world.ts';
 

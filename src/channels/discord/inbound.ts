@@ -1,7 +1,8 @@
-import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
+import { SAY_BUTTON, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
+import { nothing, type Reading } from '../reading.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
 import type { Place, Places } from './places.ts';
@@ -13,17 +14,6 @@ const SAID: ReadonlySet<number> = new Set([0, 19]);
 const FORWARD = 1;
 const COMMAND = 2;
 const BUTTON = 3;
-
-/** What a message or a press is to the assistant. `nothing`: none that may be heard, or not meant for the bot. */
-export type Reading =
-  | { readonly type: 'message'; readonly draft: InboundDraft }
-  /** Somebody who may be heard said it in a server without meaning the bot. */
-  | { readonly type: 'overheard'; readonly draft: InboundDraft }
-  /** An unknown person means the bot. */
-  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
-  | { readonly type: 'nothing' };
-
-const nothing: Reading = { type: 'nothing' };
 
 export interface ReadingContext {
   readonly channel: string;

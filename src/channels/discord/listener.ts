@@ -3,10 +3,11 @@ import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import { ChannelError, type ChannelContext } from '../channel.ts';
 import type { GroupTalk } from '../group-talk.ts';
+import { heardOf, type Reading } from '../reading.ts';
 import type { Strangers } from '../strangers.ts';
 import { CALLBACK, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
-import { readInteraction, readMessage, type Reading, type ReadingContext } from './inbound.ts';
+import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import { Inlet, type Told } from './inlet.ts';
 import type { DiscordOptions } from './options.ts';
 import { payloads, type DiscordInteraction, type DiscordUser } from './payload.ts';
@@ -231,22 +232,12 @@ export class Listener implements AsyncDisposable {
   /** The message of a reading, if something is to be done about it; strangers are noted. */
   #heard(read: Reading): InboundDraft | null {
     const { context, strangers, talk } = this.#ports;
-    switch (read.type) {
-      case 'message':
-      case 'overheard': {
-        const { draft, type } = read;
-        const isSaid = draft.chatType === 'group' && draft.action === undefined;
-        return isSaid ? talk.hear(draft, type === 'message') : draft;
-      }
-      case 'stranger': {
-        const { sender, chatId, where } = read;
-        strangers.note(sender, context.clock.now(), context.log);
-        if (where === 'direct') void context.knock({ senderId: sender.id, name: sender.name, chatId });
-        return null;
-      }
-      default:
-        return null;
+    if (read.type === 'stranger') {
+      const { sender, chatId, where } = read;
+      strangers.note(sender, context.clock.now(), context.log);
+      if (where === 'direct') void context.knock({ senderId: sender.id, name: sender.name, chatId });
     }
+    return heardOf(read, talk);
   }
 
   #reading(): ReadingContext | undefined {

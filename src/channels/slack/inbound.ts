@@ -1,18 +1,10 @@
 import { SAY_BUTTON, type ContextMessage, type InboundDraft, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { isCalled } from '../called.ts';
+import { nothing, type Reading } from '../reading.ts';
 import { attachmentsOf } from './attachments.ts';
 import { chatTypeOf, timeOf, type BotAccount, type PlacedPost, type SlackCommand, type SlackPress } from './post.ts';
 import { mentionedIds, mentions, readableText, withoutAddress, type NameOf } from './words.ts';
-
-/** What a post is to the assistant. `nothing`: no message that may be heard, or not meant for the bot. */
-export type Reading =
-  | { readonly type: 'message'; readonly draft: InboundDraft }
-  /** Somebody who may be heard said it in a channel without meaning the bot. */
-  | { readonly type: 'overheard'; readonly draft: InboundDraft }
-  /** An unknown person means the bot. */
-  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
-  | { readonly type: 'nothing' };
 
 export interface ReadingContext {
   readonly channel: string;
@@ -35,8 +27,6 @@ const SPOKEN: ReadonlySet<string | undefined> = new Set([
   'me_message',
   'bot_message',
 ]);
-
-const nothing: Reading = { type: 'nothing' };
 
 /** The people whose names are needed to read a post; empty when its writer may not be heard: of them nothing is asked. */
 export function namesNeeded(placed: PlacedPost, context: ReadingContext): readonly string[] {

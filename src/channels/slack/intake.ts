@@ -6,6 +6,7 @@ import type { Random } from '../../util/random.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { ChannelContext } from '../channel.ts';
 import type { GroupTalk } from '../group-talk.ts';
+import { heardOf } from '../reading.ts';
 import type { Strangers } from '../strangers.ts';
 import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { Names } from './names.ts';
@@ -105,8 +106,7 @@ export class Intake {
       strangers.note({ ...sender, ...(name === undefined ? {} : { name }) }, now, context.log);
       if (where === 'direct') await context.knock({ senderId: sender.id, name, chatId });
     } else if (read.type !== 'nothing') {
-      const { draft, type } = read;
-      const heard = draft.chatType === 'group' ? talk.hear(draft, type === 'message') : draft;
+      const heard = heardOf(read, talk);
       if (heard !== null) {
         const earlier = await this.#threads.before(placed, reading);
         await this.#accept({ ...heard, ...(earlier.length === 0 ? {} : { context: earlier }) });

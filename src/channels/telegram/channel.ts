@@ -1,5 +1,4 @@
 import { Api } from 'grammy/web';
-import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import {
@@ -15,10 +14,11 @@ import { GroupTalk } from '../group-talk.ts';
 import { listedNames } from '../listed-names.ts';
 import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
+import { heardOf } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
-import { readUpdate, type Reading } from './inbound.ts';
+import { readUpdate } from './inbound.ts';
 import { Drafts } from './drafts.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
@@ -237,7 +237,7 @@ export class TelegramChannel implements Channel {
         this.#strangers.note(sender, now, log);
         if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
       }
-      const draft = this.#heard(read);
+      const draft = heardOf(read, this.#talk);
       if (draft !== null) drafts.push(draft);
       if (parsed.data.callback_query !== undefined) pressed.push(parsed.data.callback_query.id);
     }
@@ -249,14 +249,6 @@ export class TelegramChannel implements Channel {
   /** An answer is there: whoever asked may go on without a mention. */
   #told(part: OutgoingPart): void {
     if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
-  }
-
-  /** What is to be answered of what was read. */
-  #heard(read: Reading): InboundDraft | null {
-    if (read.type !== 'message' && read.type !== 'overheard') return null;
-    const { draft, type } = read;
-    const isSaid = draft.chatType === 'group' && draft.action === undefined;
-    return isSaid ? this.#talk.hear(draft, type === 'message') : draft;
   }
 
   /** Ends the waiting look of a pressed button; what came of it is told in the chat. */

@@ -2,6 +2,7 @@ import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from 
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
+import { nothing, type Reading } from '../reading.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,
@@ -16,17 +17,6 @@ import type {
 const REPLY_TEXT_LIMIT = 1_000;
 /** A text this long was probably cut at the limit of 4096 units. */
 const SPLIT_LENGTH = 3_890;
-
-/** What an update is to the assistant. `nothing`: no message that may be heard, or not meant for the bot. */
-export type Reading =
-  | { readonly type: 'message'; readonly draft: InboundDraft }
-  /** Somebody who may be heard said it in a group without meaning the bot. */
-  | { readonly type: 'overheard'; readonly draft: InboundDraft }
-  /** An unknown person means the bot. */
-  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
-  | { readonly type: 'nothing' };
-
-const nothing: Reading = { type: 'nothing' };
 
 export interface ReadingContext {
   readonly channel: string;

@@ -1,0 +1,21 @@
+import type { InboundDraft, Sender } from '../bus/messages.ts';
+import type { GroupTalk } from './group-talk.ts';
+
+/** What something that came from a platform is to the assistant. `nothing`: none that may be heard, or not meant for the bot. */
+export type Reading =
+  | { readonly type: 'message'; readonly draft: InboundDraft }
+  /** Somebody who may be heard said it in a group without meaning the bot. */
+  | { readonly type: 'overheard'; readonly draft: InboundDraft }
+  /** An unknown person means the bot. */
+  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
+  | { readonly type: 'nothing' };
+
+export const nothing: Reading = { type: 'nothing' };
+
+/** The message of a reading, if something is to be done about it; what is said in a group goes through its talk. */
+export function heardOf(read: Reading, talk: GroupTalk): InboundDraft | null {
+  if (read.type !== 'message' && read.type !== 'overheard') return null;
+  const { draft, type } = read;
+  const isSaid = draft.chatType === 'group' && draft.action === undefined;
+  return isSaid ? talk.hear(draft, type === 'message') : draft;
+}
