@@ -202,9 +202,8 @@ export class Cron {
     const graceMs = once && job.kind === 'message' ? Number.POSITIVE_INFINITY : grace;
     const held = this.#held.has(job.id) ? HELD_MS : 0;
     // The clock was put back, at the earliest after the last look: what was taken is never taken again, the rest comes.
-    const back = now - this.#sinceLook;
-    if (agreed.settled > now) await runs.settle(job.id, back);
-    const after = agreed.settled > now ? back : agreed.settled;
+    const after = agreed.settled > now ? now - this.#sinceLook : agreed.settled;
+    if (after < agreed.settled) await runs.settle(job.id, after);
     const { missed, run, more } = dueNow(schedule, {
       after,
       now,

@@ -52,9 +52,10 @@ export interface PreviewPorts {
 }
 
 /**
- * Shows an answer while it is written: a draft where the channel has them, else one message that grows by edits, at most one a second, with what a tool is doing
- * as its last line; where the turn says something else in between, the rest is shown in one below that. The answer takes its place in the end; until then it is in the journal, so that an answer after a
- * crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
+ * Shows an answer while it is written: a draft where the channel has them, else one message that grows by edits, at
+ * most one a second, with what a tool is doing as its last line; where the turn says something else in between, the rest
+ * is shown in one below that. The answer takes its place in the end; until then it is in the journal, so that an answer
+ * after a crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
  */
 export class Previews implements Disposable {
   readonly #ports: PreviewPorts;
@@ -208,9 +209,10 @@ export class Previews implements Disposable {
   /** False: it has to be a message. */
   async #draft(preview: Preview, channel: Channel, text: string): Promise<boolean> {
     if (preview.as === 'message' || channel.draft === undefined) return false;
-    const isShown = await this.#inTime((signal) => Promise.resolve(channel.draft?.(this.#part(preview, text), signal)));
-    if (isShown === true) preview.as = 'draft';
-    return isShown === true;
+    const isShown = await this.#inTime(async (signal) => channel.draft?.(this.#part(preview, text), signal));
+    if (isShown !== true) return false;
+    preview.as = 'draft';
+    return true;
   }
 
   async #begin(preview: Preview, channel: Channel, text: string): Promise<void> {

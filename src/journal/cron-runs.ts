@@ -184,7 +184,7 @@ export class CronRuns {
   failures(job: string, since: number): { readonly count: number; readonly newest: number } {
     const ended = this.#ports.db
       .all(
-        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.due_at DESC LIMIT 20`,
+        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.due_at DESC LIMIT 50`,
         job,
         since,
       )

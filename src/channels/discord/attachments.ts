@@ -1,5 +1,6 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
+import { isPicture } from '../pictures.ts';
 import type { DiscordContent } from './payload.ts';
 
 /** What is fetched of a file, bytes. */
@@ -44,7 +45,7 @@ function filesOf({ attachments = [] }: DiscordContent): readonly Media[] {
 }
 
 function kindOf(mediaType: string): Media['kind'] {
-  if (/^image\/(?:png|jpeg|gif|webp)$/u.test(mediaType)) return 'image';
+  if (isPicture(mediaType)) return 'image';
   if (mediaType.startsWith('audio/')) return 'audio';
   return mediaType.startsWith('video/') ? 'video' : 'document';
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { Slots } from '../../util/slots.ts';
 import type { ChannelContext, ReadUpTo } from '../channel.ts';
+import { untilWritten } from '../until-written.ts';
 import { callFailure, isRefused } from './errors.ts';
 import type { DiscordPlace } from './payload.ts';
 import { before, compareIds, idAt, isNewer, timeOf } from './snowflake.ts';
@@ -291,18 +292,8 @@ export class Inlet implements AsyncDisposable {
     if (drafts.length > 0) this.#moved.delete(place);
   }
 
-  async #until<T>(work: () => Promise<T>): Promise<T> {
-    const { clock, random, report, log } = this.#ports;
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        this.#signal.throwIfAborted();
-        report(`Messages can not be written down: ${errorMessage(error)}`);
-        if (failures === 1) log.error('messages can not be written down', { reason: errorMessage(error) });
-        await sleep(clock, backoffMs(failures, RETRY, random), this.#signal);
-      }
-    }
+  #until<T>(work: () => Promise<T>): Promise<T> {
+    return untilWritten(work, { ...this.#ports, signal: this.#signal });
   }
 
   #isFurther(place: string, id: string): boolean {

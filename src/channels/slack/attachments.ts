@@ -1,5 +1,6 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
+import { isPicture } from '../pictures.ts';
 import type { PlacedPost, SlackFile } from './post.ts';
 import { readableText, type NameOf } from './words.ts';
 
@@ -43,12 +44,11 @@ export function attachmentsOf(
 function mediaOf(file: SlackFile): Media {
   const { id, mimetype = 'application/octet-stream', size, subtype } = file;
   const [family] = mimetype.split('/');
-  const isPicture = /^image\/(?:png|jpeg|gif|webp)$/u.test(mimetype);
   const isSound = family === 'audio' || subtype === 'slack_audio';
   const isFilm = family === 'video' && !isSound;
   const name = file.name ?? file.title;
   return {
-    kind: isPicture ? 'image' : isSound ? 'audio' : isFilm ? 'video' : 'document',
+    kind: isPicture(mimetype) ? 'image' : isSound ? 'audio' : isFilm ? 'video' : 'document',
     mediaType: mimetype,
     path: '',
     source: id,

@@ -1,13 +1,11 @@
 import type { InboundDraft } from '../../bus/messages.ts';
-import { backoffMs } from '../../util/backoff.ts';
-import { sleep } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { ChannelContext } from '../channel.ts';
 import type { GroupTalk } from '../group-talk.ts';
 import { heardOf } from '../reading.ts';
 import type { Strangers } from '../strangers.ts';
+import { untilWritten } from '../until-written.ts';
 import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { Names } from './names.ts';
 import type { SlackOptions } from './options.ts';
@@ -15,7 +13,6 @@ import { commandBody, eventBody, placedPost, pressBody, timeOf, type BotAccount,
 import { Threads } from './threads.ts';
 import type { SlackClient } from './web-client.ts';
 
-const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 /** Messages that wait for a journal that can not be written; more are left to Slack. */
 const MOST_WAITING = 2_000;
 /** Posts that are remembered, so that what comes in several ways is read once. */
@@ -141,23 +138,18 @@ export class Intake {
   /** Tried until it is written: Slack would bring it again only three times. */
   async #accept(draft: InboundDraft): Promise<void> {
     const { context, random, report, signal } = this.#ports;
-    for (let failures = 1; ; failures += 1) {
-      try {
-        await context.accept([draft]);
-        if (failures > 1) report(undefined);
-        return;
-      } catch (error) {
-        if (signal.aborted || this.#waiting >= MOST_WAITING) throw error;
-        const reason = errorMessage(error);
-        report(`Messages can not be written down: ${reason}`);
-        if (failures === 1) context.log.error('messages can not be written down', { reason });
+    let waits = false;
+    const mayWait = (): boolean => {
+      if (!waits && this.#waiting < MOST_WAITING) {
+        waits = true;
         this.#waiting += 1;
-        try {
-          await sleep(context.clock, backoffMs(failures, RETRY, random), signal);
-        } finally {
-          this.#waiting -= 1;
-        }
       }
+      return waits;
+    };
+    try {
+      await untilWritten(() => context.accept([draft]), { ...context, random, report, signal, mayWait });
+    } finally {
+      if (waits) this.#waiting -= 1;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
+import { isPicture } from '../pictures.ts';
 import type { TelegramContent, TelegramFile } from './update.ts';
 
 /** What the Bot API hands out of a file, bytes. */
@@ -47,8 +48,7 @@ function filesOf(message: TelegramContent): readonly Media[] {
 }
 
 function documentOf(document: TelegramFile): Media {
-  const isPicture = /^image\/(?:png|jpeg|gif|webp)$/u.test(document.mime_type ?? '');
-  return mediaOf(document, isPicture ? 'image' : 'document', 'application/octet-stream');
+  return mediaOf(document, isPicture(document.mime_type) ? 'image' : 'document', 'application/octet-stream');
 }
 
 function mediaOf(file: TelegramFile, kind: Media['kind'], usual: string): Media {

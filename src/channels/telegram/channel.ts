@@ -12,17 +12,17 @@ import {
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
 import { listedNames } from '../listed-names.ts';
-import { plainText } from '../markup/html.ts';
 import { renderTelegram } from '../markup/telegram.ts';
 import { heardOf } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
-import { callFailure, isMarkupRefused, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
+import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
 import { readUpdate } from './inbound.ts';
 import { Drafts } from './drafts.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
+import { sendMarked } from './marked.ts';
 import { pollUpdates } from './poll.ts';
 import { Strangers } from '../strangers.ts';
 import { openTransport, type Transport } from './transport.ts';
@@ -128,17 +128,11 @@ export class TelegramChannel implements Channel {
     const message = {
       chat_id: part.chatId,
       message_id: Number(part.platformId),
-      text: part.text,
-      parse_mode: 'HTML' as const,
       link_preview_options: { is_disabled: true },
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
     try {
-      await api.raw.editMessageText(message, forGrammy(signal)).catch(async (error: unknown) => {
-        if (!isMarkupRefused(error)) throw error;
-        const { parse_mode: _, ...plain } = message;
-        return await api.raw.editMessageText({ ...plain, text: plainText(part.text) }, forGrammy(signal));
-      });
+      await sendMarked(part.text, (text) => api.raw.editMessageText({ ...message, ...text }, forGrammy(signal)));
     } catch (error) {
       if (!isUnchanged(error)) throw toSendError(error);
     }
@@ -261,19 +255,18 @@ export class TelegramChannel implements Channel {
     }
   }
 
-  async #sendText(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<{ message_id: number }> {
+  #sendText(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<{ message_id: number }> {
+    const { log } = this.#connected().context;
     const message = {
       ...addressOf(part),
       link_preview_options: { is_disabled: true },
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
-    try {
-      return await api.raw.sendMessage({ ...message, text: part.text, parse_mode: 'HTML' }, forGrammy(signal));
-    } catch (error) {
-      if (!isMarkupRefused(error)) throw error;
-      this.#connected().context.log.warn('Telegram refused the markup, sending plain text', { id: part.messageId });
-      return await api.raw.sendMessage({ ...message, text: plainText(part.text) }, forGrammy(signal));
-    }
+    return sendMarked(
+      part.text,
+      (text) => api.raw.sendMessage({ ...message, ...text }, forGrammy(signal)),
+      () => log.warn('Telegram refused the markup, sending plain text', { id: part.messageId }),
+    );
   }
 
   #connected(): Connection {

@@ -1,9 +1,10 @@
+import { crc32 } from 'node:zlib';
 import type { Api } from 'grammy/web';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { OutgoingPart } from '../channel.ts';
-import { plainText } from '../markup/html.ts';
-import { isMarkupRefused, toSendError } from './errors.ts';
+import { toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
+import { sendMarked } from './marked.ts';
 
 const MOST_REFUSED = 1_000;
 
@@ -26,12 +27,7 @@ export class Drafts {
       ...(threadId === undefined ? {} : { message_thread_id: Number(threadId) }),
     };
     try {
-      await api.raw
-        .sendMessageDraft({ ...draft, text: part.text, parse_mode: 'HTML' }, forGrammy(signal))
-        .catch(async (error: unknown) => {
-          if (!isMarkupRefused(error)) throw error;
-          return await api.raw.sendMessageDraft({ ...draft, text: plainText(part.text) }, forGrammy(signal));
-        });
+      await sendMarked(part.text, (text) => api.raw.sendMessageDraft({ ...draft, ...text }, forGrammy(signal)));
       return true;
     } catch (error) {
       const failed = toSendError(error);
@@ -44,7 +40,5 @@ export class Drafts {
 
 /** Not zero, and the same for one answer. */
 function draftIdOf(nonce: string): number {
-  let id = 0;
-  for (const char of nonce) id = (id * 31 + (char.codePointAt(0) ?? 0)) % 2_147_483_647;
-  return id + 1;
+  return 1 + (crc32(nonce) % 2_147_483_647);
 }

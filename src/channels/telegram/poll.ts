@@ -1,8 +1,8 @@
 import { deadline, sleep, type Clock } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { backoffMs } from '../../util/backoff.ts';
+import { untilWritten } from '../until-written.ts';
 import { callFailure, isTokenRefused } from './errors.ts';
 import { updateHead } from './update.ts';
 
@@ -42,8 +42,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       failures = 0;
       conflictTold = false;
       if (batch.updates.length > 0) {
-        await takeAll(batch.updates, ports, signal);
-        ports.report(undefined);
+        await untilWritten(() => ports.take(batch.updates), { ...ports, signal });
         offset = batch.last + 1;
         continue;
       }
@@ -81,21 +80,6 @@ function readBatch(answer: unknown): { readonly updates: readonly unknown[]; rea
   // The order in which things were said, whatever a proxy made of it.
   found.sort((a, b) => a.id - b.id);
   return { updates: found.map(({ update }) => update), last: found.at(-1)?.id ?? -1 };
-}
-
-async function takeAll(updates: readonly unknown[], ports: PollPorts, signal: AbortSignal): Promise<void> {
-  for (let failures = 1; ; failures += 1) {
-    try {
-      await ports.take(updates);
-      return;
-    } catch (error) {
-      signal.throwIfAborted();
-      const trouble = `Messages can not be written down: ${errorMessage(error)}`;
-      ports.report(trouble);
-      if (failures === 1) ports.log.error('messages can not be written down', { reason: errorMessage(error) });
-      await sleep(ports.clock, backoffMs(failures, RETRY, ports.random), signal);
-    }
-  }
 }
 
 function conflictSentence(reason: string): string {

@@ -42,25 +42,25 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'authorization',
     starts: ['authorization'],
-    head: r`${anyCase(r`authorization${IS}(?:basic|token|apikey|api-key|key|bot|digest|negotiate|sso-key)\s{1,3}`)}`,
+    head: anyCase(r`authorization${IS}(?:basic|token|apikey|api-key|key|bot|digest|negotiate|sso-key)\s{1,3}`),
     body: r`${VALUE}{8,}`,
   },
   {
     name: 'authorization',
     starts: ['authorization'],
-    head: r`${anyCase(r`authorization${IS}`)}`,
+    head: anyCase(r`authorization${IS}`),
     body: r`${WITH_DIGIT}${VALUE}{20,}`,
   },
   {
     name: 'key in a header',
     starts: HEADERS,
-    head: r`${anyCase(r`(?:${HEADERS.join('|')})${IS}`)}`,
+    head: anyCase(r`(?:${HEADERS.join('|')})${IS}`),
     body: r`${WITH_DIGIT}${NOT_CODE}${VALUE}{16,}`,
   },
   {
     name: 'cookie',
     starts: ['set-cookie'],
-    head: r`${anyCase(r`set-cookie${IS}[\w.%-]{1,64}=`)}`,
+    head: anyCase(r`set-cookie${IS}[\w.%-]{1,64}=`),
     body: r`(?=[^\s;"'\\]{0,100}[0-9])[^\s;"'\\]{16,}`,
   },
   {
@@ -134,7 +134,7 @@ const ROWS: readonly ShapeRow[] = [
   {
     name: 'secret setting',
     starts: ['api', 'client', 'secret', 'access', 'refresh', 'auth', 'bot', 'webhook'],
-    head: r`${anyCase(r`${FIELDS.join('|')}`)}${IS}`,
+    head: r`${anyCase(FIELDS.join('|'))}${IS}`,
     body: r`${WITH_DIGIT}${WITH_LETTER}${NOT_CODE}${VALUE}{20,}`,
   },
 ];

@@ -22,8 +22,8 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
       {
         name: 'telegram-no-previews-edited',
         holds: 'A message that is edited does not make servers fetch the addresses in it.',
-        find: "parse_mode: 'HTML' as const,\n      link_preview_options: { is_disabled: true },",
-        replace: "parse_mode: 'HTML' as const,",
+        find: 'message_id: Number(part.platformId),\n      link_preview_options: { is_disabled: true },',
+        replace: 'message_id: Number(part.platformId),',
         tests: ['channels/telegram-heard.test.ts'],
       },
     ],

@@ -1,0 +1,23 @@
+import { plainText } from '../markup/html.ts';
+import { isMarkupRefused } from './errors.ts';
+
+/** What Telegram is told of a text: with its markup, or plain. */
+export interface Marked {
+  readonly text: string;
+  readonly parse_mode?: 'HTML';
+}
+
+/** Sends HTML, and where Telegram refuses its markup, the same words without any; `onRefused` is told of that. */
+export async function sendMarked<T>(
+  html: string,
+  send: (marked: Marked) => Promise<T>,
+  onRefused?: () => void,
+): Promise<T> {
+  try {
+    return await send({ text: html, parse_mode: 'HTML' });
+  } catch (error) {
+    if (!isMarkupRefused(error)) throw error;
+    onRefused?.();
+    return await send({ text: plainText(html) });
+  }
+}
