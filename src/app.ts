@@ -177,13 +177,15 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(agent.heartbeat);
   const scheduled = automation.start().then(() => agent.heartbeat.start());
   stack.defer(async () => await scheduled);
-  // The first message should not wait for what can be loaded now.
-  Promise.all([
-    standard.provider.warm?.(),
-    agent.warm({ provider: standard.providerName, model: standard.model }),
-  ]).catch((error: unknown) =>
-    log.warn('what the first message needs could not be loaded ahead', { reason: errorMessage(error) }),
-  );
+  // The first message should not wait for what can be loaded ahead, nor the start for that.
+  setImmediate(() => {
+    Promise.all([
+      standard.provider.warm?.(),
+      agent.warm({ provider: standard.providerName, model: standard.model }),
+    ]).catch((error: unknown) =>
+      log.warn('what the first message needs could not be loaded ahead', { reason: errorMessage(error) }),
+    );
+  });
   const owned = stack.move();
   return Object.assign(local, {
     log,

@@ -1,8 +1,9 @@
+import type { RequestListener, Server } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
-import type { ServerType } from '@hono/node-server';
 import type { ChannelHealth } from '../channels/channel.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { http } from '../util/http.ts';
 import type { Logger } from '../util/log.ts';
 import { isLoopback, requireTokenBeyondLoopback } from './token.ts';
 
@@ -23,15 +24,37 @@ export interface HttpServer extends AsyncDisposable {
   readonly address: string;
 }
 
-/**
- * Serves HTTP until disposed of; hono is loaded here and not before. Throws `port-busy` or `config-invalid` when it
- * can not listen.
- */
+/** Serves HTTP until disposed of. Throws `port-busy` or `config-invalid` when it can not listen. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { host, clock } = options;
+  const { host, clock, log } = options;
   requireTokenBeyondLoopback(host, options.token);
-  const [{ Hono }, { createAdaptorServer }] = await Promise.all([import('hono'), import('@hono/node-server')]);
   const startedAt = clock.monotonic();
+  let pages: Promise<RequestListener> | undefined;
+  const server = http.createServer((request, response) => {
+    pages ??= loadPages(options, startedAt);
+    pages
+      .then((answer) => answer(request, response))
+      .catch((error: unknown) => {
+        log.error('an HTTP request failed', { error });
+        response.destroy();
+      });
+  });
+  const { port } = await listen(server, options);
+  server.on('error', (error) => log.error('the HTTP server failed', { error }));
+  return {
+    address: `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** What is served; hono comes with the first request and not with the start. */
+async function loadPages(options: HttpOptions, startedAt: number): Promise<RequestListener> {
+  const { host, clock, log } = options;
+  const [{ Hono }, { getRequestListener }] = await Promise.all([import('hono'), import('@hono/node-server')]);
   const app = new Hono();
   app.use(async (context, next) => {
     if (isOwnHost(context.req.header('host'), host)) return await next();
@@ -49,23 +72,13 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   app.notFound((context) => context.json({ error: 'There is nothing here.' }, 404));
   app.onError((error, context) => {
-    options.log.error('an HTTP request failed', { path: context.req.path, error });
+    log.error('an HTTP request failed', { path: context.req.path, error });
     return context.json({ error: 'The request failed; the log says why.' }, 500);
   });
-  const server = createAdaptorServer({ fetch: app.fetch });
-  const { port } = await listen(server, options);
-  server.on('error', (error) => options.log.error('the HTTP server failed', { error }));
-  return {
-    address: `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      if ('closeAllConnections' in server) server.closeAllConnections();
-      await closed;
-    },
-  };
+  return getRequestListener(app.fetch);
 }
 
-function listen(server: ServerType, { host, port }: HttpOptions): Promise<AddressInfo> {
+function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(listenError(cause, host, port)));
     server.listen(port, host, () => {

@@ -1,8 +1,8 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { errorCode, isAbort } from '../../util/errors.ts';
+import { http, https } from '../../util/http.ts';
 
 const CONNECT_DEADLINE_MS = 10_000;
 const BODY_CAP = 32 * 1024 * 1024;
@@ -86,15 +86,15 @@ function makesMessage({ pathname }: URL): boolean {
   return /\/(?:send|forward|copy)\w+$/u.test(pathname) && !/\/send(?:ChatAction|MessageDraft)$/u.test(pathname);
 }
 
-function requestOptions({ method = 'POST', headers = {}, signal }: Call): http.RequestOptions {
+function requestOptions({ method = 'POST', headers = {}, signal }: Call): RequestOptions {
   return { method, headers, ...(signal === undefined ? {} : { signal }) };
 }
 
 function converse<T>(
-  request: http.ClientRequest,
+  request: ClientRequest,
   { body }: Call,
   { clock, readyEvent }: { clock: Clock; readyEvent: string },
-  read: (response: http.IncomingMessage) => Promise<T>,
+  read: (response: IncomingMessage) => Promise<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let sent = false;
@@ -122,7 +122,7 @@ function converse<T>(
   });
 }
 
-async function readAll(response: http.IncomingMessage, mostBytes: number): Promise<Buffer> {
+async function readAll(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
   const status = response.statusCode ?? 0;
   const chunks: Uint8Array[] = [];
   let size = 0;
