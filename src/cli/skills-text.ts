@@ -1,4 +1,4 @@
-import type { InstallPlan, Risk, Skill } from '../app/skills.ts';
+import type { InstallPlan, Risk, Skill } from '../app/skill-shop.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { visible } from './printable.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skills.ts';
+import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skill-shop.ts';
 import { loadConfig } from '../config/load.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { nearest, oneLine, plural } from '../util/text.ts';
