@@ -10,20 +10,34 @@ export interface WatchdogOptions {
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
+/** What comes behind the last event of an answer is read for so long and so far, so that the connection serves again. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 65_536;
+
 /**
  * `fetch` with deadlines that see through keep-alives: only `data:` lines of an event stream count as progress, not
  * comments and not `ping` events; any other body must be complete within `firstByteMs`. A deadline rejects the call or
  * errors the body with a `DeadlineError` and closes the connection. Time in which nobody reads does not count.
+ * An answer that is left at its end keeps its connection, one that is left before closes it.
  */
 export function createWatchedFetch(options: WatchdogOptions): Fetch {
   return async (input, init = {}) => {
     const own = new AbortController();
-    const signal = init.signal ? AbortSignal.any([init.signal, own.signal]) : own.signal;
+    const { signal: theirs } = init;
+    const signal = theirs ? AbortSignal.any([theirs, own.signal]) : own.signal;
     const patience = new Patience(options, own, signal);
-    const response = await patience.wait(fetch(input, { ...init, signal }));
+    let leave = (): void => own.abort(theirs?.reason);
+    theirs?.addEventListener('abort', () => leave(), { once: true, signal: own.signal });
+    if (theirs?.aborted === true) leave();
+    const response = await patience.wait(fetch(input, { ...init, signal: own.signal }));
     if (response.body === null) return response;
     const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
     const progress = new ProgressMeter();
+    leave = () => {
+      if (progress.isOver) void readOn(reader, own, options.clock);
+      else own.abort(theirs?.reason);
+      leave = () => {};
+    };
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -35,13 +49,33 @@ export function createWatchedFetch(options: WatchdogOptions): Fetch {
           if (progress.feed(value)) patience.renew();
           controller.enqueue(value);
         },
-        cancel: () => own.abort(),
+        cancel: () => leave(),
       },
       { highWaterMark: 0 },
     );
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
+}
+
+/** Never rejects. */
+async function readOn(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  own: AbortController,
+  clock: Clock,
+): Promise<void> {
+  using _timer = clock.timer(LINGER_MS, () => own.abort());
+  let bytes = 0;
+  try {
+    while (bytes <= LINGER_BYTES) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.length;
+    }
+    own.abort();
+  } catch {
+    // It was closed by the other side.
+  }
 }
 
 /** How long a response may still make us wait. */
@@ -81,10 +115,14 @@ class Patience {
 }
 
 const HEAD = 64;
+/** How OpenAI, its Responses and Anthropic end. */
+const LAST = /^(?:data:\s*\[DONE\]|event:\s*(?:message_stop|response\.(?:completed|incomplete|failed)))$/u;
 const LINE_FEED = 10;
 
 /** Reads just enough of an event stream to tell an answer from a keep-alive. */
 class ProgressMeter {
+  /** The last event of an answer was read. */
+  isOver = false;
   /** The first characters of the line being read. */
   #head = '';
   #inPing = false;
@@ -112,6 +150,7 @@ class ProgressMeter {
     const line = this.#head.trimEnd();
     if (line === '') this.#inPing = false;
     if (line.startsWith('event:')) this.#inPing = line.slice(6).trim() === 'ping';
+    if (LAST.test(line)) this.isOver = true;
     return this.#isData();
   }
 

@@ -1,32 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { FakeModel } from '../support/fake-model.ts';
-import { pause, readBody, startServer, type TestServer } from '../support/http.ts';
+import { pause, type TestServer } from '../support/http.ts';
+import { startRelay } from '../support/model-relay.ts';
 import { assistant, call, connect, DIALECTS, endOf, errorOf, hear, HELLO, request, result, user } from './dialects.ts';
 
-/** Stands before a server and sends its answers on in pieces of the test's choosing. */
+/** Sends the answers of a server on in pieces of the test's choosing. */
 function relay(server: FakeModel, cutUp: (bytes: Buffer) => readonly Uint8Array[]): Promise<TestServer> {
-  const { origin } = new URL(server.url);
-  return startServer(async (incoming, response) => {
-    const body = await readBody(incoming);
-    const headers = Object.entries(incoming.headers).filter(
-      ([name]) => !/^(?:host|connection|content-length)$/u.test(name),
-    );
-    const answer = await fetch(`${origin}${incoming.url}`, {
-      method: 'POST',
-      headers: headers.map(([name, value]): [string, string] => [name, String(value)]),
-      body,
-    });
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
-    for (const piece of cutUp(Buffer.from(await answer.arrayBuffer()))) {
+  return startRelay(server, async (answer, response) => {
+    for (const piece of cutUp(answer)) {
       response.write(piece);
       await pause(response, 1);
     }
     response.end();
   });
-}
-
-function path(server: FakeModel): string {
-  return new URL(server.url).pathname.replace(/\/$/u, '');
 }
 
 const TEXT = 'Grüße aus Österreich 👋🏽, schön.';
@@ -77,7 +63,7 @@ describe.each(DIALECTS)('$name', (dialect) => {
       return [...pieces, bytes.subarray(to)];
     });
     server.reply({ text: TEXT, chunkSize: 40 });
-    const heard = await hear(connect(dialect, { url: cut.url + path(server) }), HELLO);
+    const heard = await hear(connect(dialect, cut), HELLO);
     expect(heard.text).toBe(TEXT);
     expect(endOf(heard).response.content).toMatchObject([{ type: 'text', text: TEXT }]);
   });
@@ -86,7 +72,7 @@ describe.each(DIALECTS)('$name', (dialect) => {
     await using server = await dialect.start();
     await using cut = await relay(server, (bytes) => [bytes.subarray(0, bytes.indexOf('👋') + into)]);
     server.reply({ text: TEXT, chunkSize: 40 });
-    const error = errorOf(await hear(connect(dialect, { url: cut.url + path(server) }), HELLO));
+    const error = errorOf(await hear(connect(dialect, cut), HELLO));
     expect(['network', 'malformed']).toContain(error.kind);
     expect(error.retryable).toBe(true);
     expect(error.message).not.toContain('\ufffd');
