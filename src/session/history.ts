@@ -37,9 +37,16 @@ export function foldHistory(newestFirst: Iterable<TapeEntry>, options: FoldOptio
   return foldWindow(scan.finish(), options);
 }
 
-/** The entries of one turn, in order. */
+/** The entries of one turn, in order; mostly it is the newest one, so that they are looked for from the end. */
 export function turnEntries(entries: readonly TapeEntry[], turnId: string): readonly TapeEntry[] {
-  return entries.filter((entry) => entry.turn === turnId);
+  const found: TapeEntry[] = [];
+  for (let at = entries.length - 1; at >= 0; at -= 1) {
+    const entry = entries[at];
+    if (entry?.turn !== turnId) continue;
+    found.push(entry);
+    if (entry.kind === 'turn-start') break;
+  }
+  return found.reverse();
 }
 
 /** What readers other than the turn itself may see: all but the entries of turns without an end. */
