@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'util',
     'config',
     'app.ts',
-    'app/skills.ts',
+    'app/skill-shop.ts',
     'gateway/control.ts',
     'gateway/assistant-port.ts',
     'gateway/requests.ts',
