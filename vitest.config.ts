@@ -37,6 +37,7 @@ const exclude = ['test/**/*.long.test.ts', 'node_modules/**'];
 
 export default defineConfig({
   test: {
+    setupFiles: ['test/support/no-waiting-for-disks.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',

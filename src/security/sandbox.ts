@@ -53,11 +53,14 @@ const SECRETS = [
   '.env',
 ];
 
+/** The machine is tested once in a process, however many assistants run in it. */
+const held: NonNullable<ProbeOptions['held']> = new Map();
+
 /** Commands enclosed by bubblewrap. Nothing is tested or made before the first call. */
 export function createSandbox(options: SandboxOptions): Sandbox {
   let probing: Promise<SandboxProbe> | undefined;
   const probe = (): Promise<SandboxProbe> =>
-    (probing ??= probeSandbox(options).then((found) => {
+    (probing ??= probeSandbox({ held, ...options }).then((found) => {
       if (!found.available && found.late === true) probing = undefined;
       return found;
     }));

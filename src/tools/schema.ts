@@ -6,11 +6,20 @@ import { AppError } from '../util/errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** Of tools that several assistants in one process have. */
+const made = new WeakMap<z.ZodObject | z3.AnyZodObject, JsonObject>();
+
 /**
  * The JSON Schema (draft-7) that a model sees of a zod schema, from zod 4 or, as plugins bring them, zod 3. Stripped of
  * what costs tokens and tells a model nothing. Throws for a schema that would come out without properties it has.
  */
 export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
+  const known = made.get(schema) ?? convert(schema);
+  made.set(schema, known);
+  return known;
+}
+
+function convert(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
   const fields = Object.keys(schema.shape);
   const json = isZod4(schema)
     ? z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -42,6 +43,31 @@ done
 exec ${BWRAP} "\${args[@]}"
 `;
 }
+
+describe('several assistants in one process', () => {
+  test('try one bubblewrap once, and again when its file or the limits are others', async () => {
+    await using folder = await tempFolder();
+    const log = join(folder.path, 'log');
+    const script = `#!/bin/bash\necho called >>${log}\nexec ${BWRAP} "$@"\n`;
+    const program = await fakeBubblewrap(folder.path, script);
+    const held: NonNullable<ProbeOptions['held']> = new Map();
+    const calls = async (options: Partial<ProbeOptions> = {}): Promise<number> => {
+      await rm(log, { force: true });
+      expect(await probe({ program, held, ...options })).toMatchObject({ available: true });
+      return existsSync(log) ? 1 : 0;
+    };
+    expect([await calls(), await calls()]).toEqual([1, 0]);
+    expect([await calls({ limits: { openFiles: 300 } }), await calls({ limits: { openFiles: 300 } })]).toEqual([1, 0]);
+    await fakeBubblewrap(folder.path, `${script}# another\n`);
+    expect([await calls(), await calls()]).toEqual([1, 0]);
+  });
+
+  test('do not believe of each other what failed', async () => {
+    const held: NonNullable<ProbeOptions['held']> = new Map();
+    expect(await probeWith('#!/bin/sh\nexit 1\n', { held })).toMatchObject({ available: false });
+    expect(held.size).toBe(0);
+  });
+});
 
 describe('a machine without a working bubblewrap', () => {
   test('one that is not installed is named', async () => {

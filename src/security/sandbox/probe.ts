@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
 import { deadline, DeadlineError, type Clock } from '../../util/clock.ts';
@@ -23,6 +23,8 @@ export interface ProbeOptions {
   readonly random: Random;
   /** For the whole test; a busy machine takes long. @default 15 s */
   readonly timeoutMs?: number;
+  /** What held when it was tried before, by what it was tried with; such a test is not run again. @default nothing */
+  readonly held?: Map<string, Variant>;
 }
 
 export type SandboxProbe =
@@ -54,6 +56,9 @@ const VARIANTS = [
   { proc: 'empty', disableUserns: false },
 ] as const;
 
+/** How bwrap is called. */
+export type Variant = (typeof VARIANTS)[number];
+
 /**
  * Finds out whether commands can be enclosed on this machine, by trying to escape from the very arguments that commands
  * will run with. Anything that gets through, or that can not be tried, means no. Never rejects.
@@ -78,14 +83,21 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
     await removeLeftOver(folder);
     const filter = await writeFilter(folder);
     const base = { program, filter, groups: groups.folders, limits: roomy(limits) };
-    const tested = await firstThatRuns(base, join(folder, WORLD + tag), options, limit.signal);
-    const problem = judge(tested.outcome);
-    if (problem === undefined) {
-      const engine = { ...tested.engine, limits };
-      return { available: true, notes: notesOn(engine, groups), engine, groups };
+    const { held = new Map<string, Variant>() } = options;
+    const key = await whatIsTried(base, groups);
+    let variant = held.get(key);
+    if (variant === undefined) {
+      const tested = await firstThatRuns(base, join(folder, WORLD + tag), options, limit.signal);
+      const problem = judge(tested.outcome);
+      if (problem !== undefined) {
+        await removeLimitGroups(groups);
+        return no(problem);
+      }
+      variant = tested.variant;
+      held.set(key, variant);
     }
-    await removeLimitGroups(groups);
-    return no(problem);
+    const engine = { ...base, ...variant, limits };
+    return { available: true, notes: notesOn(engine, groups), engine, groups };
   } catch (error) {
     if (groups !== undefined) await removeLimitGroups(groups);
     if (error instanceof DeadlineError)
@@ -96,7 +108,14 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
 
 interface Tested {
   readonly outcome: TestOutcome;
-  readonly engine: SandboxEngine;
+  readonly variant: Variant;
+}
+
+/** This very program, as it stands on the disk, with these limits. */
+async function whatIsTried({ program, limits }: Pick<SandboxEngine, 'program' | 'limits'>, groups: LimitGroups) {
+  const { ino, size, mtimeMs } = await stat(program);
+  const { countsMemory, countsProcesses } = groups;
+  return JSON.stringify([program, ino, size, mtimeMs, process.getuid?.(), limits, countsMemory, countsProcesses]);
 }
 
 async function firstThatRuns(
@@ -108,10 +127,9 @@ async function firstThatRuns(
   await using world = await buildEscapeWorld(folder, clock, random);
   let first: Tested | undefined;
   for (const variant of VARIANTS) {
-    const engine = { ...base, ...variant };
-    const outcome = await world.test(engine, signal);
-    first ??= { outcome, engine };
-    if (outcome.kind === 'tried') return { outcome, engine };
+    const outcome = await world.test({ ...base, ...variant }, signal);
+    first ??= { outcome, variant };
+    if (outcome.kind === 'tried') return { outcome, variant };
   }
   if (first === undefined) throw new Error('there is nothing to try');
   return first;
