@@ -10,6 +10,6 @@ test.concurrent.each([
   async (_, open) => {
     const size = { seed: 7, chats: 4, messages: 5, everyMs: 400, share: 0.25, lineEveryMs: 600 };
     const report = await platformStorm(open, size);
-    expect(report.faults).toBeGreaterThan(2);
+    expect(report.faults).toBeGreaterThan(0);
   },
 );
