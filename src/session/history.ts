@@ -1,7 +1,7 @@
 import type { UserPart } from '../providers/provider.ts';
 import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
-import { type Summary, type Window, WindowScan } from './window.ts';
+import { isBoundary, type Summary, type Window, WindowScan } from './window.ts';
 
 /** What the model is told of a session: always a legal transcript. */
 export interface History {
@@ -32,9 +32,7 @@ const IMAGE_TRIMMED = '[An image, left out to save space.]';
  * Takes no more entries than it needs. Messages of ended turns change only by retract, trim, anchor and reset.
  */
 export function foldHistory(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}): History {
-  const scan = new WindowScan();
-  for (const entry of newestFirst) if (!scan.take(entry)) break;
-  return foldWindow(scan.finish(), options);
+  return new HistoryFold(newestFirst, options).history();
 }
 
 /** The entries of one turn, in order; mostly it is the newest one, so that they are looked for from the end. */
@@ -55,28 +53,63 @@ export function endedTurnsOnly(entries: readonly TapeEntry[]): readonly TapeEntr
   return entries.filter((entry) => entry.turn === null || ended.has(entry.turn));
 }
 
-function foldWindow(window: Window, options: FoldOptions): History {
-  const { summary, trim } = window;
-  const retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
-  const entries = window.entries.slice(window.from);
-  const stubbed = lengthUpTo(entries, trim?.stubUpTo);
-  const imageless = lengthUpTo(entries, trim?.imagesUpTo);
-  const transcript = new Transcript();
-  let untrusted = summary?.untrusted ?? false;
-  let isPrivate = summary?.private ?? false;
-  if (summary !== null) transcript.user(summaryMessage(summary));
-  for (const [index, entry] of entries.entries()) {
-    if (entry.turn !== null && retracted.has(entry.turn)) continue;
-    untrusted ||= entry.untrusted === true;
-    isPrivate ||= entry.private === true;
-    if (entry.kind === 'turn-start') transcript.turnBegins(entry.turn);
-    else if (entry.kind === 'turn-end') transcript.turnEnds(entry.turn);
-    else if (entry.kind === 'message') {
-      const image = index < imageless ? 'trimmed' : (options.image ?? (() => undefined));
-      addMessage(transcript, entry, { image, stub: index < stubbed });
+/** A fold that goes on with what is appended, so that a long conversation is not folded anew for each entry. */
+export class HistoryFold {
+  readonly #options: FoldOptions;
+  readonly #window: Pick<Window, 'summary' | 'trim' | 'boundary'>;
+  readonly #retracted: ReadonlySet<string>;
+  readonly #transcript = new Transcript();
+  #untrusted: boolean;
+  #private: boolean;
+  /** Whether an image has come there or gone is known only by looking again. */
+  #hasImages = false;
+
+  constructor(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}) {
+    const scan = new WindowScan();
+    for (const entry of newestFirst) if (!scan.take(entry)) break;
+    const window = scan.finish();
+    const { summary, trim } = window;
+    this.#options = options;
+    this.#window = window;
+    this.#retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+    this.#untrusted = summary?.untrusted ?? false;
+    this.#private = summary?.private ?? false;
+    if (summary !== null) this.#transcript.user(summaryMessage(summary));
+    const entries = window.entries.slice(window.from);
+    const stubbed = lengthUpTo(entries, trim?.stubUpTo);
+    const imageless = lengthUpTo(entries, trim?.imagesUpTo);
+    for (const [index, entry] of entries.entries()) {
+      this.#add(entry, { stub: index < stubbed, imageless: index < imageless });
     }
   }
-  return { messages: transcript.finish(), untrusted, private: isPrivate, summary, trim, boundary: window.boundary };
+
+  /** Goes on with entries that stand behind all others. False: they change what is before them, or it can not be told. */
+  goOn(entries: readonly TapeEntry[]): boolean {
+    if (this.#hasImages || entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
+    for (const entry of entries) this.#add(entry, { stub: false, imageless: false });
+    return true;
+  }
+
+  history(): History {
+    const { summary, trim, boundary } = this.#window;
+    const messages = this.#transcript.messages();
+    return { messages, untrusted: this.#untrusted, private: this.#private, summary, trim, boundary };
+  }
+
+  #add(entry: TapeEntry, { stub, imageless }: { readonly stub: boolean; readonly imageless: boolean }): void {
+    if (entry.turn !== null && this.#retracted.has(entry.turn)) return;
+    this.#untrusted ||= entry.untrusted === true;
+    this.#private ||= entry.private === true;
+    if (entry.kind === 'turn-start') this.#transcript.turnBegins(entry.turn);
+    else if (entry.kind === 'turn-end') this.#transcript.turnEnds(entry.turn);
+    else if (entry.kind === 'message') {
+      const look = (hash: string): string | undefined => {
+        this.#hasImages = true;
+        return this.#options.image?.(hash);
+      };
+      addMessage(this.#transcript, entry, { image: imageless ? 'trimmed' : look, stub });
+    }
+  }
 }
 
 /** How many entries there are up to and including `id`; none when it is not among them. */

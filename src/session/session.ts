@@ -1,5 +1,5 @@
 import type { EntryDraft, TapeEntry } from './entry.ts';
-import { type FoldOptions, foldHistory, type History, turnEntries } from './history.ts';
+import { type FoldOptions, type History, HistoryFold, turnEntries } from './history.ts';
 import { isYounger, readTail, shrinkTail, type Tail } from './tail.ts';
 import type { Tape } from './tape.ts';
 import { isBoundary, WindowScan } from './window.ts';
@@ -22,6 +22,7 @@ export class Session {
   #entries: readonly TapeEntry[];
   #windowFrom: number;
   readonly #known: Map<string, TapeEntry>;
+  #fold: HistoryFold | undefined;
   #history: History | undefined;
   #window: readonly TapeEntry[] | undefined;
 
@@ -55,9 +56,10 @@ export class Session {
     return repeated.flatMap((entry) => entry ?? rest.splice(0, 1));
   }
 
-  /** The transcript for the model; folded once per append. */
+  /** The transcript for the model. */
   history(): History {
-    this.#history ??= foldHistory(this.window.toReversed(), this.#options);
+    this.#fold ??= new HistoryFold(this.window.toReversed(), this.#options);
+    this.#history ??= this.#fold.history();
     return this.#history;
   }
 
@@ -84,6 +86,7 @@ export class Session {
     const needed = shrinkTail(this.#entries);
     this.#windowFrom = this.#entries.length - (needed.entries.length - needed.windowFrom);
     this.#window = undefined;
+    this.#fold = undefined;
     this.#history = undefined;
   }
 
@@ -127,6 +130,7 @@ export class Session {
     this.#entries = [...this.#entries, ...added];
     this.#window = undefined;
     this.#history = undefined;
+    if (this.#fold?.goOn(added) === false) this.#fold = undefined;
     if (!added.some(isBoundary)) return;
     const tail = shrinkTail(this.#entries);
     this.#entries = tail.entries;

@@ -23,7 +23,7 @@ const EMPTY_USER = '[empty message]';
  * and in call order. A result counts only until its turn goes on or ends, so later entries never change it.
  */
 export class Transcript {
-  readonly #messages: HistoryMessage[] = [];
+  readonly #settled: HistoryMessage[] = [];
   readonly #callIds = new Set<string>();
   #open: OpenCalls | undefined;
 
@@ -34,7 +34,7 @@ export class Transcript {
     if (this.#open?.turn === item.turn) this.#open.steered.push({ ...item, message });
     else {
       this.#settle();
-      this.#messages.push({ ...item, message });
+      this.#settled.push({ ...item, message });
     }
   }
 
@@ -42,11 +42,11 @@ export class Transcript {
     this.#settle();
     const content = item.message.content.filter((part) => this.#keeps(part));
     if (content.every((part) => part.type === 'reasoning')) return;
-    const before = this.#messages.at(-1);
+    const before = this.#settled.at(-1);
     if (before === undefined || before.message.role === 'assistant') {
-      this.#messages.push({ ...item, message: { role: 'user', content: textContent(MISSING_USER) } });
+      this.#settled.push({ ...item, message: { role: 'user', content: textContent(MISSING_USER) } });
     }
-    this.#messages.push({ ...item, message: { role: 'assistant', content } });
+    this.#settled.push({ ...item, message: { role: 'assistant', content } });
     const calls = content.filter((part) => part.type === 'tool-call');
     if (calls.length === 0) return;
     this.#open = { entryId: item.entryId, turn: item.turn, calls, results: new Map(), steered: [] };
@@ -71,16 +71,13 @@ export class Transcript {
 
   /** Answers the open calls with what there is. */
   #settle(): void {
-    const open = this.#open;
-    if (open === undefined) return;
+    if (this.#open !== undefined) this.#settled.push(...answersOf(this.#open));
     this.#open = undefined;
-    for (const call of open.calls) this.#messages.push(open.results.get(call.callId) ?? missingResult(open, call));
-    this.#messages.push(...open.steered);
   }
 
-  finish(): readonly HistoryMessage[] {
-    this.#settle();
-    return this.#messages;
+  /** As it stands; it may go on afterwards. */
+  messages(): readonly HistoryMessage[] {
+    return [...this.#settled, ...(this.#open === undefined ? [] : answersOf(this.#open))];
   }
 
   #keeps(part: AssistantPart): boolean {
@@ -99,6 +96,11 @@ interface OpenCalls {
   readonly calls: readonly ToolCallPart[];
   readonly results: Map<string, HistoryMessage>;
   readonly steered: HistoryMessage[];
+}
+
+function answersOf(open: OpenCalls): readonly HistoryMessage[] {
+  const results = open.calls.map((call) => open.results.get(call.callId) ?? missingResult(open, call));
+  return [...results, ...open.steered];
 }
 
 function missingResult(open: OpenCalls, call: ToolCallPart): HistoryMessage {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { EntryDraft } from '../../src/session/entry.ts';
 import { foldHistory } from '../../src/session/history.ts';
 import { Sessions, type SessionsOptions } from '../../src/session/sessions.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
@@ -73,6 +74,20 @@ describe('a session', () => {
     expect(again.map((entry) => entry.id === 'fixed')).toEqual([false, true]);
     expect(again[1]).toEqual(once);
     expect((await linesOf('k')).filter((line) => line.includes('fixed'))).toHaveLength(1);
+    await sessions.close();
+  });
+
+  test('shows an image as long as it is there', async () => {
+    let data: string | undefined = 'aGk=';
+    const sessions = new Sessions({ ...options, image: () => data });
+    const session = await sessions.open('k');
+    const shown = { type: 'image', mediaType: 'image/png', hash: 'h1' } as const;
+    await session.append([turnStart('t1'), { ...user('t1', ''), content: [shown] } as EntryDraft]);
+    const first = (): unknown => session.history().messages[0]?.message;
+    expect(first()).toMatchObject({ content: [{ type: 'image', data: 'aGk=' }] });
+    data = undefined;
+    await session.append([turnEnd('t1', 'seen')]);
+    expect(first()).toMatchObject({ content: [{ type: 'text', text: '[An image that is no longer available.]' }] });
     await sessions.close();
   });
 
@@ -183,13 +198,15 @@ describe('a session', () => {
         const key = `run-${run}`;
         const writing = new Sessions(options);
         const session = await writing.open(key);
-        for (let at = 0; at < drafts.length; at += group) await session.append(drafts.slice(at, at + group));
+        for (let at = 0; at < drafts.length; at += group) {
+          await session.append(drafts.slice(at, at + group));
+          const { messages } = foldHistory(stamp(drafts.slice(0, at + group)).toReversed());
+          expect(session.history().messages.map((item) => item.message)).toEqual(messages.map((item) => item.message));
+        }
         await writing.close();
         const reading = new Sessions(options);
         expect((await reading.open(key)).history()).toEqual(session.history());
         await reading.close();
-        const { messages } = foldHistory(stamp(drafts).toReversed());
-        expect(session.history().messages.map((item) => item.message)).toEqual(messages.map((item) => item.message));
 
         const { length } = await readFile(pathOf(key));
         await truncate(pathOf(key), Math.max(0, length - cut));
