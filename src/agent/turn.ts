@@ -2,6 +2,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
+import { shortRound } from '../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
@@ -87,6 +88,7 @@ function userEntries(turn: Turn, messages: readonly InboundMessage[], ports: Tur
 
 async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, live, chosen } = turn;
+  await shortRound();
   await absorbSteered(turn, ports);
   const entries = session.turn(facts.turnId);
   const last = iterationsOf(entries) >= ports.settings.maxIterations - 1;
@@ -114,6 +116,7 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
     before: unfinishedText(entries),
   };
   const outcome = await ports.slots.run(() => askModel(asked), turn.signal);
+  await shortRound();
   await record(turn, ports, { outcome, last });
 }
 

@@ -4,6 +4,7 @@ import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 import { backoffMs } from '../util/backoff.ts';
+import { shortRound } from '../util/wake.ts';
 import { SendError, type Channel, type OutgoingPart } from './channel.ts';
 
 const SEND_DEADLINE_MS = 30_000;
@@ -54,6 +55,7 @@ const finished: Step = { type: 'finished' };
  */
 export async function deliverNext(id: string, failures: number, ports: PartPorts): Promise<Step> {
   const { outbox, outlets, clock, log } = ports;
+  await shortRound();
   const row = outbox.open(id);
   if (row === undefined) return finished;
   const { message } = row;

@@ -1,4 +1,5 @@
 import { DeadlineError, raceAbort, type Clock } from '../util/clock.ts';
+import { shortRound } from '../util/wake.ts';
 
 export interface WatchdogOptions {
   readonly clock: Clock;
@@ -47,6 +48,7 @@ export function createWatchedFetch(options: WatchdogOptions): Fetch {
             return;
           }
           if (progress.feed(value)) patience.renew();
+          await shortRound();
           controller.enqueue(value);
         },
         cancel: () => leave(),
