@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProcessRecords } from '../../src/tools/background/records.ts';
 import { toJsonSchema } from '../../src/tools/schema.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
 import { noBubblewrap, sandboxWorld } from '../support/sandbox-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
@@ -39,10 +40,17 @@ async function ended(id: string, context: Partial<ToolContext>): Promise<ToolRes
   return await world.call({ action: 'poll', id, waitSeconds: 30 }, context);
 }
 
+/** Looks so many times longer at how a command begins: on a busy machine a program begins late. */
+function patientWorld(times: number): Promise<ProcessWorld> {
+  const clock: Clock = { ...systemClock, timer: (ms, ...rest) => systemClock.timer(times * ms, ...rest) };
+  return processWorld({ exec: { clock } });
+}
+
 describe('starting in the background', () => {
   test('shows how it begins and where it is found', async () => {
+    await using patient = await patientWorld(5);
     const here = session();
-    const result = await world.start('echo hello; sleep 30', {}, here);
+    const result = await patient.start('echo hello; sleep 30', {}, here);
     expect(result).toMatchObject({
       title: 'started echo hello; sleep 30',
       metadata: { state: 'running' },
@@ -50,15 +58,16 @@ describe('starting in the background', () => {
     });
     expect(result.isError).toBeUndefined();
     expect(result.output).toMatch(/^hello\n\[It runs in the background as \w{8}\. You are told when it ends/u);
-    await world.call({ action: 'kill', id: idOf(result) }, here);
+    await patient.call({ action: 'kill', id: idOf(result) }, here);
   });
 
   test('what ends at once is told at once, and nobody is woken', async () => {
-    const result = await world.start('echo oh; nosuchprogram-here', {}, session());
+    await using patient = await patientWorld(20);
+    const result = await patient.start('echo oh; nosuchprogram-here', {}, session());
     expect(result).toMatchObject({ isError: true, metadata: { exitCode: 127 } });
     expect(result.output).toMatch(/^oh\n.*not found\n\[It has ended with the exit code 127\.\]$/su);
-    await waitFor(async () => !(await readdir(world.records)).includes(`${idOf(result)}.json`));
-    expect(newsOf(idOf(result))).toBe(0);
+    await waitFor(async () => !(await readdir(patient.records)).includes(`${idOf(result)}.json`));
+    expect(patient.news).toEqual([]);
   });
 
   test('what can not be started is an error', async () => {
