@@ -38,7 +38,7 @@ class TelegramBench implements BotBench {
     this.#server = server;
     this.config = { token: wrongCredentials ? '999999:WRONG-token' : server.token, apiRoot: server.apiRoot };
     server.setFaultHandler(({ method, payload }) => {
-      if (!/^(?:send(?!ChatAction)|edit)/u.test(method)) return undefined;
+      if (!/^(?:send(?!ChatAction|MessageDraft)|edit)/u.test(method)) return undefined;
       const at = this.#faults.findIndex(({ chatId }) => chatId === String(payload['chat_id']));
       const fault = at === -1 ? undefined : this.#faults.splice(at, 1)[0]?.fault;
       return fault === undefined ? undefined : FAULTS[fault];

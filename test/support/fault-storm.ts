@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { seeded } from './crash-process.ts';
 import type { TelegramFault } from './telegram-faults.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, startWorld, type World } from './world.ts';
@@ -87,16 +88,5 @@ function startStorm(
       world.telegram.cutAll();
     },
     faults: () => count,
-  };
-}
-
-/** Numbers from 0 to 1 that are the same each time. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
