@@ -88,7 +88,7 @@ describe('the message tool', () => {
     await using world = await startWorld();
     world.model.reply(message({ text: 'Which one?', buttons: ['Red', 'Blue'] }));
     // The button may be pressed while the turn that shows it is not over yet.
-    world.model.setHandler(({ view }) => (view.lastUserText?.includes('Blue') === true ? 'Blue it is.' : ''));
+    world.model.setHandler(({ view }) => (view.lastUserText.includes('Blue') ? 'Blue it is.' : ''));
     world.telegram.userSays(OWNER, 'paint it');
     await said(world, 'Which one?');
     const sent = world.telegram.sentMessages.find(({ visibleText }) => visibleText === 'Which one?');
