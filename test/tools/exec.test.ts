@@ -308,7 +308,9 @@ describe('how a command ends', () => {
   });
 
   test('what hid itself beyond finding is admitted', async () => {
-    const { output } = await run('env -i setsid sleep 2 & sleep 0.2');
+    const { output } = await run(
+      `env -i setsid sh -c 'touch hid; exec sleep 2' & until test -e hid; do sleep 0.02; done; rm hid`,
+    );
     expect(output).toContain('may still run');
   });
 

@@ -119,12 +119,12 @@ describe('starting in the background', () => {
   test('what wakes a session again and again is stopped until a person asks for something', async () => {
     await using chain = await processWorld();
     for (let n = 1; n <= 10; n += 1) {
-      await chain.start('sleep 0.4', {}, { origin: 'system' });
+      await chain.start('sleep 1.5', {}, { origin: 'system' });
       await waitFor(() => chain.news.length === n);
     }
-    const refused = await chain.start('sleep 0.4', {}, { origin: 'system' });
+    const refused = await chain.start('sleep 1.5', {}, { origin: 'system' });
     expect(refused).toMatchObject({ isError: true, output: expect.stringContaining('woke this session 10 times') });
-    expect((await chain.start('sleep 0.4', {}, { origin: 'user' })).isError).toBeUndefined();
+    expect((await chain.start('sleep 1.5', {}, { origin: 'user' })).isError).toBeUndefined();
   });
 
   test('the time limit ends it, with a note', async () => {
@@ -182,7 +182,7 @@ describe('polling', () => {
 
   test('binary output is readable, and a page of it is no longer than another', async () => {
     const here = session();
-    const id = idOf(await world.start('head -c 20000 /dev/zero; sleep 0.4', {}, here));
+    const id = idOf(await world.start('head -c 20000 /dev/zero; sleep 1.5', {}, here));
     const { output, metadata } = await ended(id, here);
     expect(output).toMatch(/^(?:\\x00)+\n\[\d+ more bytes/u);
     expect(output.length).toBeLessThan(15_800);
@@ -368,7 +368,7 @@ describe('the end', () => {
 
   test('is told as strangers’ words where they had a say', async () => {
     const theirs = { ...session(), taint: { untrusted: true, private: false } };
-    const id = idOf(await world.start('sleep 0.5', {}, theirs));
+    const id = idOf(await world.start('sleep 1.5', {}, theirs));
     await waitFor(() => newsOf(id) === 1);
     expect(world.news.find((one) => one.id === id)).toMatchObject({ untrusted: true });
   });
@@ -380,7 +380,7 @@ describe('the end', () => {
       if (tries < 2) throw new Error('the disk is full');
     };
     await using full = await processWorld({ desk: { wake } });
-    const id = idOf(await full.start('sleep 0.4'));
+    const id = idOf(await full.start('sleep 1.5'));
     await waitFor(() => tries === 2);
     await waitFor(async () => !(await readdir(full.records)).includes(`${id}.json`));
   });
