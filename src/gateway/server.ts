@@ -39,6 +39,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
         response.destroy();
       });
   });
+  // Who has said all and only listens is answered too, also while hono is being loaded.
+  Object.assign(server, { httpAllowHalfOpen: true });
   const { port } = await listen(server, options);
   server.on('error', (error) => log.error('the HTTP server failed', { error }));
   return {

@@ -68,9 +68,9 @@ export class HistoryFold {
     const scan = new WindowScan();
     for (const entry of newestFirst) if (!scan.take(entry)) break;
     const window = scan.finish();
-    const { summary, trim } = window;
+    const { summary, trim, boundary } = window;
     this.#options = options;
-    this.#window = window;
+    this.#window = { summary, trim, boundary };
     this.#retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
     this.#untrusted = summary?.untrusted ?? false;
     this.#private = summary?.private ?? false;
@@ -91,9 +91,8 @@ export class HistoryFold {
   }
 
   history(): History {
-    const { summary, trim, boundary } = this.#window;
     const messages = this.#transcript.messages();
-    return { messages, untrusted: this.#untrusted, private: this.#private, summary, trim, boundary };
+    return { messages, untrusted: this.#untrusted, private: this.#private, ...this.#window };
   }
 
   #add(entry: TapeEntry, { stub, imageless }: { readonly stub: boolean; readonly imageless: boolean }): void {

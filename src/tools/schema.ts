@@ -14,9 +14,11 @@ const made = new WeakMap<z.ZodObject | z3.AnyZodObject, JsonObject>();
  * what costs tokens and tells a model nothing. Throws for a schema that would come out without properties it has.
  */
 export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
-  const known = made.get(schema) ?? convert(schema);
-  made.set(schema, known);
-  return known;
+  const known = made.get(schema);
+  if (known !== undefined) return known;
+  const fresh = convert(schema);
+  made.set(schema, fresh);
+  return fresh;
 }
 
 function convert(schema: z.ZodObject | z3.AnyZodObject): JsonObject {

@@ -27,7 +27,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
 /** What the server answers to these very bytes. */
 async function answerTo(server: HttpServer, request: string): Promise<string> {
   const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
-  socket.write(request);
+  socket.end(request);
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
   return answer;

@@ -411,6 +411,7 @@ describe.skipIf(noBubblewrap !== undefined)(`in the sandbox ${noBubblewrap ?? ''
     await using inside = await processWorld({ exec: { mode: 'auto', sandbox, workspace, home } });
     const mark = uniqueSleep();
     const started = await inside.start(`cat /etc/hostname ${home}/secret; setsid sleep ${mark} & exec cat`);
+    expect(started.output).toContain('It runs in the background');
     const id = idOf(started);
     expect((await inside.call({ action: 'write', id, text: 'hello' })).isError).toBeUndefined();
     const said = async (): Promise<string> => (await inside.call({ action: 'poll', id, offset: 0 })).output;
