@@ -10,10 +10,22 @@ const LONGEST_CHOICE = 60;
 export function askUserTool(): Tool {
   return defineTool({
     name: 'ask_user',
-    description: 'Ask the person and wait, only when you can not go on without the answer.',
+    description:
+      'Ask the person one question and wait for the reply, which is the result. Use it only when you cannot continue without the answer; otherwise ask at the end of your answer.',
     parameters: z.object({
-      question: z.string().trim().min(1).max(2_000).describe('One'),
-      choices: z.array(z.string().trim().min(1).max(LONGEST_CHOICE)).max(MOST_CHOICES).optional().describe('Buttons'),
+      question: z
+        .string()
+        .trim()
+        .min(1)
+        .max(2_000)
+        .describe('The question in the language of the person, in Markdown.'),
+      choices: z
+        .array(z.string().trim().min(1).max(LONGEST_CHOICE))
+        .max(MOST_CHOICES)
+        .optional()
+        .describe(
+          `Answers to show as buttons, e.g. ["Yes", "No"]: at most ${MOST_CHOICES}, of at most ${LONGEST_CHOICE} characters each. The person may answer in other words. Default: no buttons.`,
+        ),
     }),
     effect: 'idempotent',
     waits: true,

@@ -28,13 +28,17 @@ const parameters = z.object({
   calls: z
     .array(
       z.object({
-        tool: z.string().min(1).describe('Its name'),
-        arguments: z.record(z.string(), z.unknown()).default({}).describe('Its arguments'),
+        tool: z.string().min(1).describe('Name of the tool, e.g. read_file.'),
+        arguments: z
+          .record(z.string(), z.unknown())
+          .default({})
+          .describe('Arguments of that tool, e.g. {"path": "notes/todo.md"}. Default: {}.'),
       }),
     )
     .min(1)
     .max(MOST_CALLS)
-    .describe('Independent ones'),
+
+    .describe('The calls. The tools batch and skill cannot be among them.'),
 });
 type InnerCall = z.infer<typeof parameters>['calls'][number];
 
@@ -88,7 +92,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
-    description: `Up to ${MOST_CALLS} calls at once.`,
+    description: `Run up to ${MOST_CALLS} tool calls in one step and get all results together. Use it when several calls do not need the results of one another. Calls that only read run at the same time, others in order; a call that fails does not stop the rest. Long results are cut, since all share the size limit of one.`,
     parameters,
     effect: 'idempotent',
     waits: true,

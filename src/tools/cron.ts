@@ -30,13 +30,41 @@ export interface CronToolJob {
 export type CronJobAction = 'show' | 'remove' | 'enable' | 'disable' | 'run';
 
 const parameters = z.object({
-  action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent']),
-  job: z.string().optional().describe('id'),
-  when: z.string().optional().describe('in 20m; 2027-03-01T09:00; every 2h; 0 9 * * 1'),
-  text: z.string().optional().describe('what to say or do'),
-  kind: z.enum(['message', 'agent', 'command']).optional().describe('agent: a task for you'),
-  zone: z.string().optional().describe('IANA'),
-  chat: z.string().optional().describe('another, channel:chat'),
+  action: z
+    .enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent'])
+    .describe(
+      'add creates a job, list shows all jobs, show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
+    ),
+  job: z
+    .string()
+    .optional()
+    .describe('Id of a job as named by add and list, e.g. water-the-plants. Required except for add, list and silent.'),
+  when: z
+    .string()
+    .optional()
+    .describe(
+      'Required for add: a delay (in 20m), a local time (2027-03-01T09:00 or tomorrow at 9), an interval (every 2h) or five cron fields (0 9 * * 1-5).',
+    ),
+  text: z
+    .string()
+    .optional()
+    .describe('Required for add: what to send, do or run, depending on kind. For silent: the reason, in a few words.'),
+  kind: z
+    .enum(['message', 'agent', 'command'])
+    .optional()
+    .describe(
+      'For add: message sends text as it is, for reminders (default); agent gives text to you as a task to do at that time; command runs text, a comma command such as ,exec command="df -h" (owner only).',
+    ),
+  zone: z
+    .string()
+    .optional()
+    .describe('For add: IANA time zone in which when is read, e.g. Europe/Vienna. Default: the zone of the person.'),
+  chat: z
+    .string()
+    .optional()
+    .describe(
+      'For add: another chat to send to, as channel:chat, e.g. telegram:12345 (owner only). Default: this chat.',
+    ),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -46,7 +74,8 @@ const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable
 export function cronTool(desk: CronToolDesk): Tool {
   return defineTool({
     name: 'cron',
-    description: 'Reminders and scheduled tasks. Say the local time it answers.',
+    description:
+      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). After add, tell the person the local time that the result names.',
     parameters,
     effect: 'effect',
     decide: ({ action, job, kind, chat }, { origin, role }) => {

@@ -14,12 +14,17 @@ export function editFileTool(files: FileAccess): Tool {
   const { guard } = files;
   return defineTool({
     name: 'edit_file',
-    description: 'Replace an exact piece of a file, there once unless replaceAll.',
+    description:
+      'Replace one exact piece of text in a file. Read the file first. For several replacements use apply_patch; to replace the whole content use write_file.',
     parameters: z.object({
-      path: z.string().min(1).describe('File'),
-      oldText: z.string().describe('Without line numbers; empty: new file'),
-      newText: z.string().describe('Instead'),
-      replaceAll: z.boolean().optional().describe('All'),
+      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
+      oldText: z
+        .string()
+        .describe(
+          'The exact text to replace, with its white space but without line numbers. It must occur exactly once in the file unless replaceAll is true. An empty string creates a new file that holds newText.',
+        ),
+      newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
+      replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),
     }),
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',

@@ -68,16 +68,43 @@ const LONGEST_BACKGROUND_SECONDS = 86_400;
 const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
 const SLOW_MS = 5_000;
 
-const parameters = z.object({
-  command: z.string().min(1).describe('Bash'),
-  cwd: z.string().min(1).optional().describe('Folder'),
-  network: z.boolean().optional().describe('Needs the internet; asks'),
-  outside: z.boolean().optional().describe('Must leave the sandbox; asks'),
-  background: z.boolean().optional().describe('See process'),
-  timeoutSeconds: z.number().positive().max(LONGEST_BACKGROUND_SECONDS).optional().describe('Limit'),
-});
+/** `seconds`: the limit of a command that names none. */
+function parametersFor(seconds: number) {
+  return z.object({
+    command: z.string().min(1).describe('Command line for bash, e.g. git log --oneline | head -5.'),
+    cwd: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Folder in the workspace to run the command in, e.g. projects/site. Default: the workspace.'),
+    network: z
+      .boolean()
+      .optional()
+      .describe('True if the command needs the internet; the owner may be asked to approve that. Default: false.'),
+    outside: z
+      .boolean()
+      .optional()
+      .describe(
+        'True runs the command outside the sandbox, for files or programs that the sandbox hides; the owner is asked to approve that. Default: false.',
+      ),
+    background: z
+      .boolean()
+      .optional()
+      .describe(
+        'True lets the command run on after this call, for servers and for work of minutes. The result names its id for the process tool, and a message tells you when it ends. Default: false.',
+      ),
+    timeoutSeconds: z
+      .number()
+      .positive()
+      .max(LONGEST_BACKGROUND_SECONDS)
+      .optional()
+      .describe(
+        `Seconds after which the command is ended, at most ${LONGEST_SECONDS}; in the background at most ${LONGEST_BACKGROUND_SECONDS}. Default: ${seconds}; in the background the most.`,
+      ),
+  });
+}
 
-type Params = z.infer<typeof parameters>;
+type Params = z.infer<ReturnType<typeof parametersFor>>;
 
 /** Where enclosed commands find programs: only there is anything to be seen. */
 const INSIDE_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -210,8 +237,8 @@ export function createExecTool(options: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a shell command. What still runs at its end is stopped. A server, or minutes of work: background.',
-    parameters,
+      'Run a bash command on the machine of the owner and get its output and exit code. Prefer read_file, glob, grep and edit_file for files. Each call is a new shell without keyboard input. It usually runs in a sandbox that sees only the workspace and system programs and has no internet. Processes that still run when the command ends are stopped.',
+    parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,

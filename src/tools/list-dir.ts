@@ -16,10 +16,16 @@ const NOT_ENTERED = new Set(['.git', 'node_modules']);
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
-    description: 'List a folder, with sizes.',
+    description:
+      'List the files and folders in a folder, with the sizes of the files. To find files by name in many folders use glob.',
     parameters: z.object({
-      path: z.string().min(1).optional().describe('Folder'),
-      depth: z.int().min(1).max(DEEPEST).optional().describe('Levels; default 1'),
+      path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
+      depth: z
+        .int()
+        .min(1)
+        .max(DEEPEST)
+        .optional()
+        .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, which is the folder alone.`),
     }),
     effect: 'none',
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),

@@ -37,19 +37,33 @@ const MOST = 50;
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-const parameters = z.object({
-  query: z.string().min(1).describe('Words, "phrases"'),
-  limit: z.number().int().min(1).max(MOST).optional().describe('Most hits'),
-  since: z.string().regex(DAY).optional().describe('YYYY-MM-DD'),
-  until: z.string().regex(DAY).optional().describe('Last day'),
-});
+function parametersFor(results: number) {
+  return z.object({
+    query: z
+      .string()
+      .min(1)
+      .describe('Words to find; words in "double quotes" must stand together, e.g. dentist "root canal".'),
+    limit: z.int().min(1).max(MOST).optional().describe(`Most excerpts to return, 1 to ${MOST}. Default: ${results}.`),
+    since: z
+      .string()
+      .regex(DAY)
+      .optional()
+      .describe('Only what was said on this day or later, as YYYY-MM-DD, e.g. 2027-01-31. Default: any day.'),
+    until: z
+      .string()
+      .regex(DAY)
+      .optional()
+      .describe('Only what was said on this day or earlier, as YYYY-MM-DD, e.g. 2027-02-28. Default: any day.'),
+  });
+}
 
 /** Who asks decides where is searched: the owner everywhere, anybody else in their own conversation. */
 export function memorySearchTool({ memory, results, timezone }: MemorySearchToolOptions): Tool {
   return defineTool({
     name: 'memory_search',
-    description: 'Find what was said or noted earlier.',
-    parameters,
+    description:
+      'Search what was noted or said before: the long-term memory and earlier conversations; returns short excerpts with dates. Use it when the person refers to something that you do not see in this conversation.',
+    parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',
     execute: async ({ query, limit = results, since, until }, context) => {

@@ -18,16 +18,27 @@ export interface FactStore {
 const LONGEST_FACT = 1_000;
 
 const parameters = z.object({
-  fact: z.string().describe('One line; empty: remove'),
-  replaces: z.string().optional().describe('Words of the line to change or remove'),
-  section: z.string().optional().describe('Heading'),
+  fact: z
+    .string()
+    .describe(
+      `The fact in one line of at most ${LONGEST_FACT} characters, e.g. Anna has her birthday on 4 May. An empty string removes the line that replaces names.`,
+    ),
+  replaces: z
+    .string()
+    .optional()
+    .describe('Words of the existing line to change or remove, e.g. Anna has her birthday. Default: a line is added.'),
+  section: z
+    .string()
+    .optional()
+    .describe('Heading to put the line under, e.g. Family; it is made if it is missing. Default: no special heading.'),
 });
 type Params = z.infer<typeof parameters>;
 
 export function memoryWriteTool(memory: FactStore): Tool {
   return defineTool({
     name: 'memory_write',
-    description: 'Keep, change or remove a lasting fact about the owner or their world.',
+    description:
+      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which you are shown in every later conversation with the owner. Use it when the owner asks you to remember or forget something, or tells you something about themselves that will matter for long.',
     parameters,
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.

@@ -25,10 +25,27 @@ const MOST_FILES = 10;
 const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
-  text: z.string().trim().min(1).max(LONGEST).describe('Markdown'),
-  chat: z.string().trim().min(1).optional().describe('Another: channel:chat[:thread]'),
-  media: z.array(z.string().min(1)).max(MOST_FILES).optional().describe('Files'),
-  buttons: z.array(z.string().trim().min(1)).max(MOST_BUTTONS).optional().describe('Said when pressed'),
+  text: z.string().trim().min(1).max(LONGEST).describe('The message, in Markdown.'),
+  chat: z
+    .string()
+    .trim()
+    .min(1)
+    .optional()
+    .describe(
+      'Another chat to send it to, as channel:chat or channel:chat:thread, e.g. telegram:12345 (owner only). Default: this chat.',
+    ),
+  media: z
+    .array(z.string().min(1))
+    .max(MOST_FILES)
+    .optional()
+    .describe(`Paths of files to send after the text, at most ${MOST_FILES}, e.g. ["report.pdf"]. Default: no files.`),
+  buttons: z
+    .array(z.string().trim().min(1))
+    .max(MOST_BUTTONS)
+    .optional()
+    .describe(
+      `Labels of up to ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. Pressing one sends you its label as a message of the person. Default: no buttons.`,
+    ),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -36,7 +53,8 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
-    description: 'Send a message now, or to another chat.',
+    description:
+      'Send a message while you still work, send files or buttons, or write to another chat. Do not use it for your final answer, which is sent to this chat without it.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',

@@ -33,11 +33,34 @@ const NAME = 'process';
 const TAKES_COMMANDS = /(?<![\w.-])(?:(?:ba|da|z|k|fi|c|tc)?sh|ssh|su|sudo|docker|podman|xargs|parallel)(?![\w.-])/u;
 
 const parameters = z.object({
-  action: z.enum(['list', 'poll', 'write', 'kill']).describe('poll: new output, state'),
-  id: z.string().trim().min(1).optional().describe('Which one'),
-  offset: z.int().optional().describe('poll: first byte; negative: from the end'),
-  text: z.string().max(LONGEST_TEXT).optional().describe('write: a line; "" ends input'),
-  waitSeconds: z.number().min(0).max(LONGEST_WAIT_SECONDS).optional().describe('poll: wait for its end'),
+  action: z
+    .enum(['list', 'poll', 'write', 'kill'])
+    .describe(
+      'list shows all commands with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it and returns its last output.',
+    ),
+  id: z
+    .string()
+    .trim()
+    .min(1)
+    .optional()
+    .describe('Id of the command as named by exec and list, e.g. k3f9x2ab. Required except for list.'),
+  offset: z
+    .int()
+    .optional()
+    .describe(
+      'For poll: first byte of the output to return; a negative number counts from the end, e.g. -2000. Default: where the last poll ended.',
+    ),
+  text: z
+    .string()
+    .max(LONGEST_TEXT)
+    .optional()
+    .describe('Required for write: the line to send; its line end is added. An empty string closes the input.'),
+  waitSeconds: z
+    .number()
+    .min(0)
+    .max(LONGEST_WAIT_SECONDS)
+    .optional()
+    .describe(`For poll: seconds to wait for the end of the command, 0 to ${LONGEST_WAIT_SECONDS}. Default: 0.`),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -49,7 +72,8 @@ export function processTool(options: ProcessToolOptions): Tool {
 
   return defineTool({
     name: NAME,
-    description: 'Background commands of exec.',
+    description:
+      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

@@ -38,11 +38,17 @@ export function readFileTool(options: ReadFileOptions): Tool {
   const documents: Documents = new Map();
   return defineTool({
     name: 'read_file',
-    description: 'Read a file: text (lines numbered), PDF, Word, image.',
+    description:
+      'Read a file: text with numbered lines, the text of a PDF or Word document, or an image, which is shown to you. A long file comes in pages; the end of a page names the offset of the next one.',
     parameters: z.object({
-      path: z.string().min(1).describe('File'),
-      offset: z.int().min(1).optional().describe('First line, from 1'),
-      limit: z.int().min(1).max(MOST_LINES).optional().describe('Most lines'),
+      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
+      offset: z.int().min(1).optional().describe('Number of the first line to return. Default: 1.'),
+      limit: z
+        .int()
+        .min(1)
+        .max(MOST_LINES)
+        .optional()
+        .describe(`Most lines to return, 1 to ${MOST_LINES}. Default: ${MOST_LINES}.`),
     }),
     effect: 'none',
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),

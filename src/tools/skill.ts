@@ -42,8 +42,14 @@ const FOOT_SHARE = 0.25;
 export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
-    description: 'Load a skill before you begin what it is about.',
-    parameters: z.object({ name: z.string().min(1).describe('From the index; * lists all') }),
+    description:
+      'Load the instructions of a skill, which say how to do one kind of task well. When a skill in the list of skills in your system prompt fits a task, load it before you begin and follow it.',
+    parameters: z.object({
+      name: z
+        .string()
+        .min(1)
+        .describe('Name of a skill from that list, e.g. weather. The name * returns the names of all skills.'),
+    }),
     effect: 'none',
     role: 'trusted',
     execute: async ({ name }) => {

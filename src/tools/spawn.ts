@@ -22,23 +22,49 @@ const LONGEST_TASK = 20_000;
 const LONGEST_LABEL = 60;
 
 const parameters = z.object({
-  task: z.string().trim().min(1).max(LONGEST_TASK).describe('All it needs'),
-  label: z.string().optional(),
-  wait: z.boolean().optional().describe('For it'),
+  task: z
+    .string()
+    .trim()
+    .min(1)
+    .max(LONGEST_TASK)
+    .describe(
+      'The whole task with every fact that it needs: unless session is inherit, the subagent does not see this conversation.',
+    ),
+  label: z
+    .string()
+    .optional()
+    .describe('Short name of the task that people are shown, e.g. compare trains. Default: the beginning of task.'),
+  wait: z
+    .boolean()
+    .optional()
+    .describe('True waits for the subagent and returns its result. Default: false, which lets you go on at once.'),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })
     .optional()
-    .describe('temp, inherit: knows this talk, or a lasting name'),
-  tools: z.array(z.string()).max(100).optional(),
-  model: z.string().optional(),
+
+    .describe(
+      'temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name here. Default: temp.',
+    ),
+  tools: z
+    .array(z.string())
+    .max(100)
+    .optional()
+    .describe(
+      'The only tools that it may use, where * stands for any letters, e.g. ["read_file", "web_*"]. Default: all that a subagent may use.',
+    ),
+  model: z
+    .string()
+    .optional()
+    .describe('Another model for it, as provider/model, e.g. openai/gpt-5-mini. Default: the model of this assistant.'),
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
 export function spawnTool(desk: SpawnDesk): Tool {
   return defineTool({
     name: 'spawn',
-    description: 'Give a subagent a task; its result comes later.',
+    description:
+      'Give a task to a subagent, a second assistant that works on it by itself with your tools; its result comes to you later as a message. Use it for long work that need not hold up this conversation, or that needs none of it. A subagent cannot message or ask people.',
     parameters,
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.

@@ -9,8 +9,16 @@ export const STAY_SILENT = 'stay_silent';
 export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string) => boolean }): Tool {
   return defineTool({
     name: STAY_SILENT,
-    description: 'Say nothing. For what was not said to you, when you have nothing worth adding.',
-    parameters: z.object({ reason: z.string().trim().min(1).max(400).describe('Why, in a few words') }),
+    description:
+      'End your turn without sending anything. Use it in a group for a message that was not addressed to you when you have nothing useful to add.',
+    parameters: z.object({
+      reason: z
+        .string()
+        .trim()
+        .min(1)
+        .max(400)
+        .describe('Why nothing is sent, in a few words, e.g. they are talking to each other.'),
+    }),
     effect: 'none',
     role: 'guest',
     execute: async (_, { turnId }) =>

@@ -34,11 +34,24 @@ const CHANGES: ReadonlySet<string> = new Set(['handoff', 'reset']);
 export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
-    description: 'This conversation’s record. handoff: your summary stands for all before this turn; reset forgets it.',
+    description:
+      'Look into or shorten the record of this conversation, which is called its tape. The record keeps everything, also what you are no longer shown. Shorten it only when the person asks for it or when the conversation has become too long to work in.',
     parameters: z.object({
-      action: z.enum(['info', 'search', 'anchors', 'handoff', 'reset']).describe('What'),
-      text: z.string().optional().describe('search: what to find; handoff: the summary'),
-      archive: z.boolean().optional().describe('reset: keep the old part in memory'),
+      action: z
+        .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
+        .describe(
+          'info tells how long the conversation is and how full your context is; search finds earlier words in it; anchors lists the summaries that stand for its older parts; handoff shows you your own summary in place of everything before this turn; reset removes everything before this turn from what you are shown.',
+        ),
+      text: z
+        .string()
+        .optional()
+        .describe(
+          'Required for search: words that stand together in what was said. Required for handoff: the summary, at most 8000 characters, with all that you will still need.',
+        ),
+      archive: z
+        .boolean()
+        .optional()
+        .describe('For reset: true summarises the removed part into the long-term memory. Default: false.'),
     }),
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',

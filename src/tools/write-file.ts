@@ -7,10 +7,11 @@ import { defineTool, type Tool } from './tool.ts';
 export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
-    description: 'Create or replace a file.',
+    description:
+      'Create a file, with the folders that it needs, or replace the whole content of a file. To change a part of a file use edit_file.',
     parameters: z.object({
-      path: z.string().min(1).describe('File'),
-      content: z.string().describe('All of it'),
+      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
+      content: z.string().describe('The complete new content of the file.'),
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',

@@ -55,8 +55,8 @@ async function measure(): Promise<void> {
   // The limits are those of a machine on which the bare daemon starts in 61 ms; a slower one scales them.
   const scale = Math.max(1, floor.start / REFERENCE_START_MS);
   const aim = DIST
-    ? { start: 200, first: 80, turn: 4, waits: 5, tool: 1, rate: 350, slow: 1.2, prompt: 2600, tape: 1.1 }
-    : { start: 450, first: 150, turn: 6, waits: 7, tool: 2, rate: 200, slow: 1.5, prompt: 3000, tape: 1.2 };
+    ? { start: 200, first: 80, turn: 4, waits: 5, tool: 1, rate: 350, slow: 1.2, prompt: 6000, tape: 1.1 }
+    : { start: 450, first: 150, turn: 6, waits: 7, tool: 2, rate: 200, slow: 1.5, prompt: 6000, tape: 1.2 };
   const limits = {
     ...aim,
     start: aim.start * scale,

@@ -7,7 +7,6 @@ import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { batchTool } from '../../src/tools/batch.ts';
 import type { ToolRegistry } from '../../src/tools/registry.ts';
 import { callTitle } from '../../src/tools/result.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
 import { defineTool, type ApprovalRequest, type Tool, type ToolContext } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { makeRegistry, result, tool, TOKEN } from '../support/simple-tools.ts';
@@ -279,15 +278,5 @@ describe('a batch', () => {
   test('is named by what is in it', () => {
     const args = JSON.stringify({ calls: [{ tool: 'exec', arguments: { command: 'ls' } }, { tool: 'glob' }] });
     expect(callTitle({ name: 'batch', arguments: args })).toBe('batch exec, glob');
-  });
-
-  test('has a small schema', () => {
-    const { name, description, parameters } = batchTool({
-      registry: makeRegistry([]),
-      maxOutput: 1,
-      spill: async () => '',
-    });
-    const text = JSON.stringify({ name, description, parameters: toJsonSchema(parameters) });
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(600);
   });
 });

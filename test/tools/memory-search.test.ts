@@ -77,8 +77,10 @@ describe('memory_search', () => {
     expect((await call({})).result.isError).toBe(true);
   });
 
-  test('has a schema of at most 400 bytes', () => {
-    const { parameters } = memorySearchTool({ memory: { search: async () => [] }, results: 6, timezone: null });
-    expect(Buffer.byteLength(JSON.stringify(toJsonSchema(parameters)))).toBeLessThanOrEqual(400);
+  test('says how many results there are where the call names no number', () => {
+    const { parameters } = memorySearchTool({ memory: { search: async () => [] }, results: 9, timezone: null });
+    expect(toJsonSchema(parameters)).toMatchObject({
+      properties: { limit: { description: expect.stringContaining('Default: 9.') } },
+    });
   });
 });

@@ -3,7 +3,6 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProcessRecords } from '../../src/tools/background/records.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
@@ -419,17 +418,5 @@ describe.skipIf(noBubblewrap !== undefined)(`in the sandbox ${noBubblewrap ?? ''
     expect(await said()).toMatch(/secret: No such file/u);
     await inside.call({ action: 'kill', id });
     await waitFor(() => !runs(mark));
-  });
-});
-
-describe('the schema', () => {
-  test('is small', () => {
-    for (const name of ['exec', 'process']) {
-      const found = world.registry.list().find(({ tool }) => tool.name === name);
-      if (found === undefined) throw new Error('no such tool');
-      const { description, parameters } = found.tool;
-      const text = JSON.stringify({ name, description, parameters: toJsonSchema(parameters) });
-      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_000);
-    }
   });
 });

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { toJsonSchema } from '../../src/tools/schema.ts';
 import { skillTool } from '../../src/tools/skill.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { openShelf, ordinary, type Shelf } from '../skills/shelf.ts';
@@ -84,12 +83,11 @@ Its other files: docs/more.md, run.sh`,
     expect((await load(shelf, '*')).output).toBe('There are no skills.');
   });
 
-  test('costs little and is for those who are trusted', () => {
+  test('is for those who are trusted, and only reads', () => {
     const tool = skillTool({
       skills: { read: async () => [], load: async () => undefined, files: none },
       pageChars: 1,
     });
-    expect(Buffer.byteLength(JSON.stringify(toJsonSchema(tool.parameters)))).toBeLessThanOrEqual(400);
     expect(tool).toMatchObject({ role: 'trusted', effect: 'none' });
   });
 });

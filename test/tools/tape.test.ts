@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Role } from '../../src/bus/messages.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
 import { tapeTool, type TapeActions, type TapeAnswer } from '../../src/tools/tape.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { makeRegistry } from '../support/simple-tools.ts';
@@ -37,11 +36,6 @@ function play(answer: Partial<TapeAnswer> = {}): Played {
       ),
   };
 }
-
-test('its schema costs at most 400 bytes', () => {
-  const { parameters } = tapeTool({} as TapeActions);
-  expect(Buffer.byteLength(JSON.stringify(toJsonSchema(parameters)))).toBeLessThanOrEqual(400);
-});
 
 describe('the tape tool', () => {
   const during = { turnId: 'turn-1', callId: 'turn-1.1', untrusted: true, private: false };

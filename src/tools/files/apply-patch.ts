@@ -17,20 +17,31 @@ export function applyPatchTool(files: FileAccess): Tool {
   const { guard, origins } = files;
   return defineTool({
     name: 'apply_patch',
-    description: 'Several exact edits in files: all, or none.',
+    description:
+      'Make several exact text replacements, in one or more files, as one step: either all are made, or no file changes and the result says which could not be made and why. Read the files first. For a single replacement use edit_file.',
     parameters: z.object({
       edits: z
         .array(
           z.object({
-            path: z.string().min(1).describe('File'),
-            oldText: z.string().describe('Exact, unique; empty: new file'),
-            newText: z.string().describe('Instead'),
-            replaceAll: z.boolean().optional().describe('All'),
+            path: z
+              .string()
+              .min(1)
+              .describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
+            oldText: z
+              .string()
+              .describe(
+                'The exact text to replace, with its white space but without line numbers. It must occur exactly once in the file unless replaceAll is true. An empty string creates a new file that holds newText.',
+              ),
+            newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
+            replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),
           }),
         )
         .min(1)
         .max(MOST_EDITS)
-        .describe('In order'),
+
+        .describe(
+          `The replacements, at most ${MOST_EDITS}. They are made in order, each on what the earlier ones left.`,
+        ),
     }),
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',

@@ -12,12 +12,20 @@ const MOST = 2_000;
 export function globTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'glob',
-    description: 'Find files by name, newest first.',
+    description:
+      'Find files by their names below a folder; returns paths, the most recently changed first. To search what files contain use grep; to see one folder use list_dir. Folders named .git or node_modules are skipped.',
     parameters: z.object({
-      pattern: z.string().min(1).describe('Like src/**/*.{ts,js}'),
-      path: z.string().min(1).optional().describe('Folder'),
-      offset: z.int().min(0).optional().describe('To skip'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Default ${LIMIT}`),
+      pattern: z
+        .string()
+        .min(1)
+        .describe('Glob pattern: *.md matches names in any folder, src/**/*.{ts,js} matches paths below the folder.'),
+      path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
+      offset: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),

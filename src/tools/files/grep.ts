@@ -11,16 +11,45 @@ const MOST_CONTEXT = 20;
 export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'grep',
-    description: 'Search lines of files.',
+    description:
+      'Search the lines of text files for a regular expression; returns the matching lines with file names and line numbers. To find files by name use glob. Binary files and folders named .git or node_modules are skipped.',
     parameters: z.object({
-      pattern: z.string().min(1).describe('RegExp'),
-      path: z.string().min(1).optional().describe('Folder'),
-      glob: z.string().min(1).optional().describe('Like *.ts'),
-      mode: z.enum(['lines', 'files', 'count']).optional().describe('Default lines'),
-      context: z.int().min(0).max(MOST_CONTEXT).optional().describe('Lines around'),
-      ignoreCase: z.boolean().optional().describe('Any case'),
-      offset: z.int().min(0).optional().describe('To skip'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Default ${LIMIT}`),
+      pattern: z
+        .string()
+        .min(1)
+        .describe('JavaScript regular expression that is matched against single lines, e.g. TODO|FIXME.'),
+      path: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Folder or file to search, e.g. projects/site. Default: the workspace.'),
+      glob: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Glob pattern for the files to search, e.g. *.ts or src/**/*.md. Default: all text files.'),
+      mode: z
+        .enum(['lines', 'files', 'count'])
+        .optional()
+        .describe(
+          'lines returns matching lines, files only the paths of files with a match, count the number of matching lines in each file. Default: lines.',
+        ),
+      context: z
+        .int()
+        .min(0)
+        .max(MOST_CONTEXT)
+        .optional()
+        .describe(`Lines to show before and after each match, 0 to ${MOST_CONTEXT}. Default: 0.`),
+      ignoreCase: z
+        .boolean()
+        .optional()
+        .describe('True makes no difference between upper and lower case. Default: false.'),
+      offset: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),

@@ -105,12 +105,19 @@ async function requireAgreed(
 
 function readResourceTool(name: string, parts: ToolParts): Tool {
   const parameters = z.object({
-    uri: z.string().min(1).max(4_000).optional().describe('URI of a resource; left out: lists what there is'),
+    uri: z
+      .string()
+      .min(1)
+      .max(4_000)
+      .optional()
+      .describe(
+        'URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.',
+      ),
   });
   return defineTool({
     ...common(parts, true),
     name,
-    description: `Read a resource of the MCP server ${parts.name}, or list its resources.`,
+    description: `Read a resource, such as a file or a record, of the MCP server ${parts.name}; without a URI, list its resources.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: ({ uri }, context) =>
@@ -124,13 +131,21 @@ function readResourceTool(name: string, parts: ToolParts): Tool {
 
 function getPromptTool(name: string, parts: ToolParts): Tool {
   const parameters = z.object({
-    name: z.string().min(1).max(400).optional().describe('Name of a prompt; left out: lists what there is'),
-    arguments: z.record(z.string(), z.string()).optional().describe('What the prompt takes'),
+    name: z
+      .string()
+      .min(1)
+      .max(400)
+      .optional()
+      .describe('Name of a prompt as the list shows it, e.g. summarize. Default: the prompts are listed.'),
+    arguments: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
   });
   return defineTool({
     ...common(parts, true),
     name,
-    description: `Get a prompt of the MCP server ${parts.name}, or list its prompts.`,
+    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${parts.name}; without a name, list its prompts.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: (params, context) =>
