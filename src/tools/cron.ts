@@ -33,7 +33,7 @@ const parameters = z.object({
   action: z
     .enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent'])
     .describe(
-      'add creates a job, list shows all jobs, show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
+      'What to do: add creates a job, list shows all jobs, show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
     ),
   job: z
     .string()
@@ -53,7 +53,7 @@ const parameters = z.object({
     .enum(['message', 'agent', 'command'])
     .optional()
     .describe(
-      'For add: message sends text as it is, for reminders (default); agent gives text to you as a task to do at that time; command runs text, a comma command such as ,exec command="df -h" (owner only).',
+      'For add: message sends text as it is, for reminders; agent gives text to you as a task at that time; command runs text, a comma and a tool call such as ,exec command="df -h" (owner only). Default: message.',
     ),
   zone: z
     .string()
@@ -75,7 +75,7 @@ export function cronTool(desk: CronToolDesk): Tool {
   return defineTool({
     name: 'cron',
     description:
-      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). After add, tell the person the local time that the result names.',
+      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). Use it for all that is to happen later, since you cannot act between messages by yourself. After add, tell the person the local time that the result names.',
     parameters,
     effect: 'effect',
     decide: ({ action, job, kind, chat }, { origin, role }) => {

@@ -36,7 +36,7 @@ const parameters = z.object({
   action: z
     .enum(['list', 'poll', 'write', 'kill'])
     .describe(
-      'list shows all commands with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it and returns its last output.',
+      'What to do: list shows all commands with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it and returns its last output.',
     ),
   id: z
     .string()
@@ -73,7 +73,7 @@ export function processTool(options: ProcessToolOptions): Tool {
   return defineTool({
     name: NAME,
     description:
-      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them.',
+      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them. A message tells you when one ends, so do not poll only to wait for that.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

@@ -39,7 +39,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
   return defineTool({
     name: 'read_file',
     description:
-      'Read a file: text with numbered lines, the text of a PDF or Word document, or an image, which is shown to you. A long file comes in pages; the end of a page names the offset of the next one.',
+      'Read a file: text with numbered lines, the text of a PDF or Word document, or an image, which is shown to you. A long file comes in pages; the end of a page names the offset of the next one. To find a text in many files use grep.',
     parameters: z.object({
       path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
       offset: z.int().min(1).optional().describe('Number of the first line to return. Default: 1.'),

@@ -44,7 +44,7 @@ const parameters = z.object({
     .optional()
 
     .describe(
-      'temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name here. Default: temp.',
+      'What the subagent knows: temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name here. Default: temp.',
     ),
   tools: z
     .array(z.string())

@@ -40,7 +40,7 @@ export function tapeTool(actions: TapeActions): Tool {
       action: z
         .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
         .describe(
-          'info tells how long the conversation is and how full your context is; search finds earlier words in it; anchors lists the summaries that stand for its older parts; handoff shows you your own summary in place of everything before this turn; reset removes everything before this turn from what you are shown.',
+          'What to do: info tells how long the conversation is and how full your context is; search finds earlier words in it; anchors lists the summaries that stand for its older parts; handoff shows you your own summary in place of everything before this turn; reset removes everything before this turn from what you are shown.',
         ),
       text: z
         .string()

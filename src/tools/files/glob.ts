@@ -18,7 +18,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       pattern: z
         .string()
         .min(1)
-        .describe('Glob pattern: *.md matches names in any folder, src/**/*.{ts,js} matches paths below the folder.'),
+        .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
       path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
       offset: z
         .int()

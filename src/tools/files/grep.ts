@@ -32,7 +32,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .enum(['lines', 'files', 'count'])
         .optional()
         .describe(
-          'lines returns matching lines, files only the paths of files with a match, count the number of matching lines in each file. Default: lines.',
+          'What to return: lines for matching lines, files for the paths of files with a match, count for the number of matching lines in each file. Default: lines.',
         ),
       context: z
         .int()

@@ -66,7 +66,7 @@ function foreignTool(
   return defineTool({
     ...common(parts, annotations['readOnlyHint'] === true),
     name: shown.name,
-    description: shown.description,
+    description: shown.description.trim() === '' ? undescribed(tool.name, parts.name) : shown.description,
     jsonSchema: shown.parameters ?? {},
     get parameters() {
       validator ??= validatorOf(inputSchema);
@@ -79,6 +79,11 @@ function foreignTool(
         return await callResult(result, resultParts(tool.name, parts, context));
       }),
   });
+}
+
+/** For a tool that its server says nothing of. */
+function undescribed(tool: string, server: string): string {
+  return `Call the tool ${JSON.stringify(tool)} of the MCP server ${server}, which does not describe it. Use it only when its name and parameters show that it fits.`;
 }
 
 /** Throws `mcp-tool` when the server does not offer this any more as it was agreed to. */
@@ -117,7 +122,7 @@ function readResourceTool(name: string, parts: ToolParts): Tool {
   return defineTool({
     ...common(parts, true),
     name,
-    description: `Read a resource, such as a file or a record, of the MCP server ${parts.name}; without a URI, list its resources.`,
+    description: `Read a resource, such as a file or a record, of the MCP server ${parts.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: ({ uri }, context) =>
@@ -145,7 +150,7 @@ function getPromptTool(name: string, parts: ToolParts): Tool {
   return defineTool({
     ...common(parts, true),
     name,
-    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${parts.name}; without a name, list its prompts.`,
+    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${parts.name}; without a name, list its prompts. Use it when the person wants one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: (params, context) =>
