@@ -29,9 +29,11 @@ interface ChannelKind {
   open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
 }
 
+const MARKDOWN = 'Write Markdown, which this chat shows; a table appears as monospaced text.';
+
 const kinds = {
   telegram: kind({
-    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    shows: MARKDOWN,
     options: telegramOptions,
     open: async (name, options, ports) => {
       const { TelegramChannel } = await import('./telegram/channel.ts');
@@ -39,7 +41,7 @@ const kinds = {
     },
   }),
   discord: kind({
-    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    shows: MARKDOWN,
     options: discordOptions,
     open: async (name, options, ports) => {
       const { DiscordChannel } = await import('./discord/channel.ts');
@@ -47,7 +49,7 @@ const kinds = {
     },
   }),
   slack: kind({
-    shows: 'This chat shows Markdown; tables appear as monospaced text.',
+    shows: MARKDOWN,
     options: slackOptions,
     open: async (name, options, ports) => {
       const { SlackChannel } = await import('./slack/channel.ts');
@@ -72,7 +74,7 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
 
 /** How a channel shows an answer, one sentence for the model; null for a kind that nobody knows. */
 export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
-  if (kindName === 'terminal') return 'Your answer is shown in a terminal as plain text.';
+  if (kindName === 'terminal') return 'Write plain text without Markdown marks: a terminal shows them as they are.';
   return kindNamed(kindName, plugged)?.shows ?? null;
 }
 

@@ -4,7 +4,7 @@ import { buildSystemPrompt, type PromptParts } from '../../src/agent/prompt.ts';
 function parts(changes: Partial<PromptParts> = {}): PromptParts {
   return {
     host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace' },
-    shows: 'This chat shows Markdown.',
+    shows: 'Write Markdown.',
     files: [{ name: 'SOUL.md', text: 'be kind' }],
     memory: '- The owner is called Ming.',
     activeSkills: '## tidy\n\nKeep things tidy.',
@@ -28,7 +28,7 @@ describe('the system prompt', () => {
       'skills',
     ]);
     expect(textOf()).toMatch(
-      /^# Assistant[\s\S]*\n\n---\n\n## SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
+      /^# Assistant[\s\S]*\n\n---\n\n# Files of the workspace\n\n.*\n\n## SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
     );
   });
 
@@ -45,8 +45,20 @@ describe('the system prompt', () => {
   test('says where it runs and how the channel shows text, unless that differs from message to message', () => {
     expect(textOf()).toContain('(Linux 6, Node 24)');
     expect(textOf()).toContain('Your workspace is /home/a/workspace');
-    expect(textOf()).toContain('- This chat shows Markdown.');
-    expect(textOf({ shows: null })).not.toContain('This chat');
+    expect(textOf()).toContain('in the language of the person. Write Markdown.\n');
+    expect(textOf({ shows: null })).toContain('Write simple Markdown, which also reads well as plain text.\n');
+  });
+
+  test('asks for one form of text alone: what the channel shows', () => {
+    const shows = 'Write plain text.';
+    expect(textOf({ shows })).toContain(shows);
+    expect(textOf({ shows })).not.toContain('Markdown');
+  });
+
+  test('promises no chat to work whose result goes elsewhere', () => {
+    const light = textOf({ light: true, shows: null });
+    expect(light).toContain('The message that gives you a task says what becomes of your last text.');
+    expect(light).not.toMatch(/sent to the chat|Markdown/u);
   });
 
   test('skips empty files and cuts long ones with a notice', () => {
@@ -57,16 +69,18 @@ describe('the system prompt', () => {
       ],
     });
     expect(text).not.toContain('## AGENTS.md');
-    expect(text).toContain('[SOUL.md is cut here: 30000 characters, 20000 shown]');
+    expect(text).toContain(
+      '[SOUL.md is cut here: it has 30000 characters, 20000 of them are shown; read_file shows the rest.]',
+    );
   });
 
   test('holds 60,000 characters of files and names each that did not fit', () => {
     const names = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'];
     const text = textOf({ files: names.map((name) => ({ name, text: 'x'.repeat(19_000) })) });
     expect(text.match(/x/gu)?.length).toBeLessThan(60_100);
-    expect(text).toContain('[TOOLS.md is cut here: 19000 characters, 3000 shown]');
+    expect(text).toContain('[TOOLS.md is cut here: it has 19000 characters, 3000 of them are shown;');
     const full = textOf({ files: names.map((name) => ({ name, text: 'x'.repeat(30_000) })) });
-    expect(full).toContain('[TOOLS.md is cut here: 30000 characters, 0 shown]');
+    expect(full).toContain('[TOOLS.md is cut here: it has 30000 characters, 0 of them are shown;');
   });
 
   test('never cuts a character in two', () => {

@@ -37,14 +37,14 @@ describe.each(['openai', 'anthropic'] as const)('the system prompt that a model 
     const layers = systemOf(world).split('\n\n---\n\n');
     expect(layers.map((layer) => layer.split('\n')[0])).toEqual([
       '# Assistant',
-      '## AGENTS.md',
+      '# Files of the workspace',
       '# Memory',
       '# Active Skills',
       '# Skills',
     ]);
     expect(layers[0]).toContain(`Your workspace is ${world.workspace}`);
-    expect(layers[1]).toMatch(/^## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
-    expect(layers[2]).toBe('# Memory\n\n## Long-term Memory\n\n- The owner is called Ming.');
+    expect(layers[1]).toMatch(/help\.\n\n## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
+    expect(layers[2]).toMatch(/^# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.$/u);
     expect(layers[3]).toContain('Keep things tidy.');
     expect(layers[4]).toContain('Plays &lt;chess&gt;.');
     expect(layers[4]).toContain(join(world.workspace, 'skills/chess/SKILL.md'));
