@@ -40,16 +40,16 @@ const ANSWER_TOKENS = 400;
 const RESULT_CHARS = 6_000;
 
 const lookSchema = z.object({
-  action: z.enum(['skip', 'run']).describe('run only if something is due at this time'),
-  tasks: z.string().max(4_000).default('').describe('with run: what is to be done now, in full'),
+  action: z.enum(['skip', 'run']).describe('Your decision: run if something is due at this time, skip if nothing is.'),
+  tasks: z.string().max(4_000).default('').describe('Required for run: the text of what is to be done now, in full.'),
 });
 const LOOK_SYSTEM = `You look after the list of open tasks of a personal assistant's owner. Decide whether something on it is to be done right now.
 Run what is due at this time and was not done in this period yet; skip what is for another time or waits for a condition that can not be looked at. When in doubt about a task that says no time, run it.
 You do nothing yourself: answer by calling heartbeat.`;
 
 const judgeSchema = z.object({
-  should_notify: z.boolean().describe('true: the owner is sent the result'),
-  reason: z.string().max(400).default('').describe('one short clause'),
+  should_notify: z.boolean().describe('True if the owner is to be sent the result now, false if not.'),
+  reason: z.string().max(400).default('').describe('The reason for it in one short clause. Default: no reason.'),
 });
 const JUDGE_SYSTEM = `A personal assistant did something from its owner's list by itself. Decide whether the owner should be sent the result now.
 Notify: something new, changed, wrong, urgent or asked for, something that needs a decision, a failure. Do not notify: all as usual, nothing new, "checked, nothing to report".
@@ -83,7 +83,7 @@ export function heartbeatQuestions(ports: HeartbeatQuestionPorts): HeartbeatQues
         text: `It is ${now}.\nLast done: ${before ?? 'nothing yet'}\n\nHEARTBEAT.md:\n${tasks}`,
         schema: lookSchema,
         name: 'heartbeat',
-        description: 'What is to be done now.',
+        description: 'Report your decision: whether any task on the list is to be done now, and what exactly.',
         fallback: readLook,
       });
       if (!answer.ok) {
@@ -102,7 +102,7 @@ export function heartbeatQuestions(ports: HeartbeatQuestionPorts): HeartbeatQues
         text: `To be done: ${cut(tasks, 1_000)}\n\nThe result:\n${cut(result, RESULT_CHARS)}`,
         schema: judgeSchema,
         name: 'evaluate_notification',
-        description: 'Whether the owner is told.',
+        description: 'Report your decision: whether the owner is sent the result now.',
         fallback: readVerdict,
       }).catch((error: unknown) => {
         if (ports.signal.aborted) throw error;

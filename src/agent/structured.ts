@@ -154,7 +154,7 @@ function readAnswer<Schema extends z.ZodObject>(
   }
   const text = visibleText(textIn(content)).trim();
   const value = text === '' ? undefined : fallback(text);
-  return value === undefined ? { problem: `${name} was not called` } : { value };
+  return value === undefined ? { problem: `the tool ${name} was not called` } : { value };
 }
 
 function textIn(content: ModelResponse['content']): string {
@@ -189,7 +189,7 @@ function complaint<Schema extends z.ZodObject>(
   { name }: StructuredQuestion<Schema>,
   tries: number,
 ): ModelMessage {
-  const text = `That did not fit: ${problem}. Answer once more, so that it does: call ${name} if you can.`;
+  const text = `Your answer cannot be used: ${problem.replace(/\.$/u, '')}. Answer once more by calling the tool ${name}; where you have no such tool, write the answer as plain text.`;
   const call = content.find((part) => part.type === 'tool-call');
   if (call?.type !== 'tool-call') return { role: 'user', content: [{ type: 'text', text }] };
   return { role: 'tool', callId: `${name}.${tries}`, name: call.name, output: text, isError: true };

@@ -94,7 +94,7 @@ async function search(
   ports: TapeActionPorts,
 ): Promise<TapeAnswer> {
   const wanted = query.trim().toLowerCase();
-  if (wanted === '') return refused('Say what to search for.');
+  if (wanted === '') return refused('Nothing was done: search needs text, the words to search for.');
   const session = await ports.openSession(sessionKey);
   const found: TapeEntry[] = [];
   const lines: string[] = [];
@@ -142,7 +142,8 @@ async function handoff(
   ports: TapeActionPorts,
 ): Promise<TapeAnswer> {
   const text = summary.trim();
-  if (text === '') return refused('Give the summary that is to stand for what was said.');
+  if (text === '')
+    return refused('Nothing was done: handoff needs text, the summary that is to stand for what was said.');
   if (text.length > LONGEST_SUMMARY) {
     return refused(
       `The summary has ${count(text.length)} characters; at most ${count(LONGEST_SUMMARY)} are taken. Shorten it.`,

@@ -139,7 +139,7 @@ function resultLines({ label, status, merge }: SubagentResult): readonly string[
   const where = merge ? ' Its steps and its result are the turn before this.' : '';
   return [
     `subagent: "${inline(label, 60)}" ${status}.${where}`,
-    'note: work what came of it into a reply to the person who asked',
+    'note: this is the result of the task that you gave to a subagent; work it into a reply to the person who asked',
   ];
 }
 

@@ -97,7 +97,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact, pl
         session: sessionKey,
         model: `${chosen.providerName}/${chosen.model}`,
         layers,
-        toolCount: shown.length,
+        tools: shown,
         messageCount: session.history().messages.length,
         tokens: await context.report({
           session,

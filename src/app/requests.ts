@@ -50,12 +50,12 @@ export function createRequests({
     });
   return {
     prompt: async ({ session }) => {
-      const { layers, tokens, toolCount, messageCount, model } = await prompt(session);
+      const { layers, tokens, tools, messageCount, model } = await prompt(session);
       return {
         session,
         model,
         layers: layers.map(({ name, text }, index) => ({ name, text, tokens: tokens.layers[index] ?? 0 })),
-        tools: { count: toolCount, tokens: tokens.tools },
+        tools: { count: tools.length, tokens: tokens.tools, specs: tools },
         conversation: { messages: messageCount, tokens: tokens.history },
         used: tokens.used,
         window: tokens.window,

@@ -14,10 +14,19 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
     return 0;
   }
   if (flags['full'] === true) {
-    context.stdout.write(`${printable(prompt.layers.map(({ text }) => text).join('\n\n---\n\n'))}\n\n`);
+    const texts = [
+      ...prompt.layers.map(({ text }) => text),
+      ['# Tools', ...prompt.tools.specs.map(toolText)].join('\n\n'),
+    ];
+    context.stdout.write(`${printable(texts.join('\n\n---\n\n'))}\n\n`);
   }
   context.stdout.write(`${table(prompt).join('\n')}\n`);
   return 0;
+}
+
+/** What the model reads of a tool: its description, then its parameters as they are sent. */
+function toolText({ name, description, parameters }: PromptInfo['tools']['specs'][number]): string {
+  return `## ${name}\n\n${description}\n\n${JSON.stringify(parameters, null, 2)}`;
 }
 
 function table({ session, model, layers, tools, conversation, used, window }: PromptInfo): readonly string[] {

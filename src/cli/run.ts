@@ -109,7 +109,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .command('prompt')
     .description('show what its model is sent before the conversation, and how large each part is')
     .option('--session <key>', 'the session, e.g. telegram:123456789', 'terminal:main')
-    .option('--full', 'with the whole text of the system prompt')
+    .option('--full', 'with the whole text of the system prompt and of every tool')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./prompt.ts')).promptCommand));
   const tools = program.command('tools').description('what it can do');

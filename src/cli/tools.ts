@@ -12,7 +12,7 @@ export async function toolsListCommand(flags: Readonly<Record<string, unknown>>,
   }
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, description, role } of tools) {
-    const [first = ''] = description.split('\n');
+    const [first = ''] = description.split(/(?<=\.)\s|\n/u);
     context.stdout.write(`${name.padEnd(width)}  ${first}${role === 'owner' ? ' (owner only)' : ''}\n`);
   }
   return 0;

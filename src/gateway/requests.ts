@@ -105,7 +105,16 @@ export interface PromptInfo {
   readonly model: string;
   /** Of the system prompt, in order; tokens are estimates. */
   readonly layers: readonly { readonly name: string; readonly text: string; readonly tokens: number }[];
-  readonly tools: { readonly count: number; readonly tokens: number };
+  readonly tools: {
+    readonly count: number;
+    readonly tokens: number;
+    /** As the model is shown them; `parameters` is a JSON Schema. */
+    readonly specs: readonly {
+      readonly name: string;
+      readonly description: string;
+      readonly parameters: Readonly<Record<string, unknown>>;
+    }[];
+  };
   readonly conversation: { readonly messages: number; readonly tokens: number };
   /** Tokens in all, and what the model can read. */
   readonly used: number;

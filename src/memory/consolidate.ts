@@ -9,11 +9,15 @@ const historyEntry = z
   .string()
   .trim()
   .min(1)
-  .describe('What happened, for the log: 2 to 10 sentences with every name, number, date, decision and open end');
+  .describe(
+    'Text for the log: what happened, in 2 to 10 sentences with every name, number, date, decision and open question.',
+  );
 const memoryUpdate = z
   .string()
   .optional()
-  .describe('The whole new MEMORY.md; leave it out when nothing lasting was learnt');
+  .describe(
+    'The whole new text of MEMORY.md. Default: it stays as it is, which is right when nothing lasting was learnt.',
+  );
 
 const withMemory = z.object({ history_entry: historyEntry, memory_update: memoryUpdate });
 const logOnly = z.object({ history_entry: historyEntry });
@@ -60,7 +64,7 @@ export function consolidationQuestion(input: ConsolidationInput): ConsolidationQ
     messages: [{ role: 'user', content: [{ type: 'text', text: parts.join('\n\n') }] }],
     schema: memory === null ? logOnly : withMemory,
     name: 'save_memory',
-    description: 'Saves what a part of a conversation leaves behind',
+    description: 'Save what is to be kept of this part of the conversation.',
     fallback: (text) => ({ history_entry: text }),
   };
 }

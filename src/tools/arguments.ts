@@ -15,11 +15,15 @@ export function parseArguments(schema: z.ZodObject, text: string): ParsedArgumen
   } catch {
     return {
       ok: false,
-      problem: 'The arguments are not valid JSON, so nothing was done. Call again with a JSON object.',
+      problem:
+        'Nothing was done: the arguments are not valid JSON. Call the tool again with one JSON object as its arguments.',
     };
   }
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    return { ok: false, problem: 'The arguments must be a JSON object, so nothing was done.' };
+    return {
+      ok: false,
+      problem: 'Nothing was done: the arguments must be a JSON object. Call the tool again with one.',
+    };
   }
   const first = schema.safeParse(given);
   if (first.success) return { ok: true, params: first.data };
@@ -62,9 +66,9 @@ function describe({ issues }: z.ZodError, root: unknown): string {
     if (issue.code === 'unrecognized_keys') return `unknown field ${issue.keys.join(', ')}`;
     const given = valueAt(root, issue.path);
     const got = given === undefined ? 'it is missing' : `${JSON.stringify(given)?.slice(0, 80)} was given`;
-    return `${field === '' ? 'the arguments' : field}: ${issue.message.replace(/, received .*$/u, '')}, ${got}`;
+    return `${field === '' ? 'the arguments' : field}: ${issue.message.replace(/^Invalid (?:input|option): |, received .*$/gu, '')}, but ${got}`;
   });
-  return `Nothing was done, because the arguments do not fit: ${sentences.join('; ')}.`;
+  return `Nothing was done, because the arguments do not fit the tool: ${sentences.join('; ')}. Correct them and call it again.`;
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

@@ -9,9 +9,10 @@ interface CheckedCall {
 }
 
 /** What the model reads when the yes it got was for something else. */
-export const CHANGED = 'Not done: it, or a file that it names, changed since it was allowed. Ask again.';
+export const CHANGED =
+  'Not done: the action, or a file that it names, changed after it was approved. Call the tool again to have it approved as it is now.';
 
-const UNKNOWN: ApprovalAnswer = { approved: false, reason: 'it can not be told what a yes would allow' };
+const UNKNOWN: ApprovalAnswer = { approved: false, reason: 'it cannot be determined what an approval would allow' };
 
 /**
  * Asks a person about a call. With a yes comes the context that it runs in: what was allowed, and a look at whether it is

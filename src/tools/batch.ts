@@ -92,7 +92,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
-    description: `Run up to ${MOST_CALLS} tool calls in one step and get all results together. Use it when several calls do not need the results of one another. Calls that only read run at the same time, others in order; a call that fails does not stop the rest. Long results are cut, since all share the size limit of one.`,
+    description: `Run up to ${MOST_CALLS} tool calls in one step. Use it when the calls do not need the results of one another. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share the size limit of one.`,
     parameters,
     effect: 'idempotent',
     waits: true,

@@ -80,12 +80,22 @@ export function cronTool(desk: CronToolDesk): Tool {
     effect: 'effect',
     decide: ({ action, job, kind, chat }, { origin, role }) => {
       if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
-        return { decision: 'deny', reason: 'what runs by itself can not change what is scheduled.' };
+        return {
+          decision: 'deny',
+          reason: 'a turn that the program started by itself cannot change what is scheduled.',
+        };
       }
       if (role !== 'owner' && (kind === 'command' || chat !== undefined)) {
-        return { decision: 'deny', reason: 'only the owner may schedule commands, or something for another chat.' };
+        return {
+          decision: 'deny',
+          reason: 'only the owner may schedule commands or schedule something for another chat.',
+        };
       }
-      if (action === 'enable' && job === undefined) return { decision: 'deny', reason: 'job is missing.' };
+      if (action === 'enable' && job === undefined)
+        return {
+          decision: 'deny',
+          reason: 'the action enable needs job, the id of a job; the action list shows them.',
+        };
       return { decision: 'allow' };
     },
     action: ({ action, when, text, kind, chat }) =>
@@ -103,7 +113,10 @@ export function cronTool(desk: CronToolDesk): Tool {
       if (action === 'silent') return await silent(desk, text ?? 'nothing to tell', context);
       const answer = await answerTo(desk, params, context);
       if (answer === null) {
-        const missing = action === 'add' ? 'add needs when and text.' : `${action} needs job, the id of one.`;
+        const missing =
+          action === 'add'
+            ? 'Nothing was done: the action add needs when and text.'
+            : `Nothing was done: the action ${action} needs job, the id of a job; the action list shows them.`;
         return errorResult('cron', missing);
       }
       const title = `cron ${action}${params.job === undefined ? '' : ` ${oneLine(params.job, 64)}`}`;
@@ -132,7 +145,7 @@ async function answerTo(
 
 async function silent(desk: CronToolDesk, reason: string, { turnId }: ToolContext): ReturnType<Tool['execute']> {
   if (!(await desk.silence(turnId, oneLine(reason, 400)))) {
-    return errorResult('cron silent', 'This turn answers a person, so it can not be silent: just answer.');
+    return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }
-  return { title: 'silent', output: 'Nothing will be sent. End now, without another word.', metadata: {} };
+  return { title: 'silent', output: 'Nothing will be sent. End your turn now without writing anything.', metadata: {} };
 }

@@ -21,7 +21,7 @@ export function editFileTool(files: FileAccess): Tool {
       oldText: z
         .string()
         .describe(
-          'The exact text to replace, with its white space but without line numbers. It must occur exactly once in the file unless replaceAll is true. An empty string creates a new file that holds newText.',
+          'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a new file.',
         ),
       newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
       replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),

@@ -30,11 +30,13 @@ export function isFailure({ exitCode, timedOut, exceeded }: CommandOutcome): boo
 export function notesOf(outcome: CommandOutcome, bounds: Bounds): readonly string[] {
   const { timedOut, exceeded, signal } = outcome;
   return [
-    ...(timedOut ? [`It was ended after ${bounds.seconds} s, its time limit, with all it had started.`] : []),
+    ...(timedOut
+      ? [`The command was ended after ${bounds.seconds} s, its time limit, with all processes that it had started.`]
+      : []),
     ...(exceeded === null ? [] : [whyEnded(exceeded, bounds)]),
-    ...(!timedOut && exceeded === null && signal !== null ? [`It was ended by the signal ${signal}.`] : []),
+    ...(!timedOut && exceeded === null && signal !== null ? [`The command was ended by the signal ${signal}.`] : []),
     ...(outcome.background ? [LEFTOVER_NOTE] : []),
-    ...(outcome.clean ? [] : ['Something it started could not be stopped and may still run.']),
+    ...(outcome.clean ? [] : ['A process that it started could not be stopped and may still run.']),
   ];
 }
 
@@ -47,10 +49,10 @@ export function withNotes(output: string, notes: readonly string[]): string {
 function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits): string {
   switch (exceeded) {
     case 'processes':
-      return `It was ended, with all it had started, because more than ${processes} processes ran.`;
+      return `The command was ended, with all processes that it had started, because more than ${processes} processes ran.`;
     case 'outputBytes':
-      return `It was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
+      return `The command was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
     case 'freeBytes':
-      return 'It was ended because the disk was almost full. What it wrote is still there.';
+      return 'The command was ended because the disk was almost full. What it wrote is still there.';
   }
 }

@@ -37,7 +37,7 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
       const title = `listed ${path}`;
       const bits = await bitsOfFolders(origins, { folders, names });
       if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 }, ...bits };
-      const rest = more ? `\n(more than ${MOST_ENTRIES} entries; list a folder inside)` : '';
+      const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
       return {
         title,
         output: lines.join('\n') + rest,

@@ -111,7 +111,8 @@ function refusal(found: {
   readonly candidates: readonly string[];
 }): string {
   const list = found.candidates.map((candidate) => `\n- ${candidate}`).join('');
-  if (found.outcome === 'ambiguous') return `Nothing was done: more than one line has these words. Name one of:${list}`;
+  if (found.outcome === 'ambiguous')
+    return `Nothing was done: more than one line has these words. Give replaces more words, so that it names one of:${list}`;
   const close = list === '' ? '' : ` These come close:${list}`;
   return `Nothing was done: no line has these words.${close}`;
 }

@@ -63,7 +63,10 @@ export function messageTool(options: MessageOptions): Tool {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
       }
       if (context.origin === 'heartbeat' && !isElsewhere(chat, context)) {
-        return { decision: 'deny', reason: 'Your last text is judged and sent by itself.' };
+        return {
+          decision: 'deny',
+          reason: 'your last text is sent to the owner without this tool if it is worth telling.',
+        };
       }
       for (const path of media) {
         const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };
@@ -97,7 +100,11 @@ export function messageTool(options: MessageOptions): Tool {
       for (const [n, file] of files.entries()) {
         await options.publish({ ...common, id: `${context.callId}:file:${n}`, text: '', media: [file], expiresAt });
       }
-      return { title: `message to ${nameOf(target)}`, output: 'It is on its way.', metadata: { files: files.length } };
+      return {
+        title: `message to ${nameOf(target)}`,
+        output: 'The message is on its way.',
+        metadata: { files: files.length },
+      };
     },
   });
 }
@@ -128,6 +135,7 @@ function nameOf({ channel, chatId, threadId }: ChatAddress): string {
 }
 
 function nowhere(chat: string | undefined): string {
-  if (chat === undefined) return 'There is no chat here: name one as channel:chat.';
+  if (chat === undefined)
+    return 'Nothing was sent: this turn has no chat. Name one in chat as channel:chat, e.g. telegram:12345.';
   return `A chat is named as channel:chat or channel:chat:thread, but ${JSON.stringify(chat.slice(0, 80))} was given.`;
 }

@@ -130,25 +130,29 @@ async function poll(
 
 async function write(process: BackgroundProcess, { text }: Params, { taint }: ToolContext): Promise<ToolResult> {
   const title = `write to ${name(process)}`;
-  if (text === undefined) return errorResult(title, 'Nothing was written: there is no text.');
-  if (process.end !== null) return errorResult(title, 'Nothing was written: it is over. Poll it to see how it ended.');
+  if (text === undefined) return errorResult(title, 'Nothing was written: the action write needs text.');
+  if (process.end !== null)
+    return errorResult(title, 'Nothing was written: the command has ended. Use the action poll to see how.');
   if (taint.untrusted) process.taint();
   if (text === '') {
     process.closeInput();
-    return { title, output: 'Its input is closed.', metadata: { process: process.id } };
+    return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };
   }
   const line = text.endsWith('\n') ? text : `${text}\n`;
   switch (await process.write(line)) {
     case 'written':
       return {
         title,
-        output: 'Written. Poll it to see what it makes of that.',
+        output: 'The line was written. Use the action poll to see what the command makes of it.',
         metadata: { process: process.id, bytes: Buffer.byteLength(line) },
       };
     case 'busy':
-      return errorResult(title, 'Nothing was written: it has not read what was written before.');
+      return errorResult(
+        title,
+        'Nothing was written: the command has not read yet what was written before. Try again later.',
+      );
     case 'closed':
-      return errorResult(title, 'Nothing was written: its input is closed.');
+      return errorResult(title, 'Nothing was written: the input of the command is closed.');
   }
 }
 
@@ -157,9 +161,9 @@ function shown(process: BackgroundProcess, page: OutputPage, title: string, isOv
   const { from, next, more, dropped, newest } = page;
   const code = process.end?.type === 'exited' ? process.end.outcome.exitCode : null;
   const notes = [
-    ...(more > 0 ? [`${more} more bytes can be read: poll again.`] : []),
+    ...(more > 0 ? [`${more} more bytes of output follow: use the action poll again.`] : []),
     ...(newest === '' ? [] : [`${dropped} more bytes were not kept; the newest of them: ${newest}`]),
-    ...(isOver ? process.endNotes : ['It still runs.']),
+    ...(isOver ? process.endNotes : ['The command is still running.']),
   ];
   return {
     title,
@@ -234,7 +238,7 @@ function unknown({ id }: Params, all: readonly BackgroundProcess[]): string {
     all.length === 0 ? 'There are none here.' : `There are: ${all.map((process) => process.id).join(', ')}.`;
   const what =
     id === undefined
-      ? 'It takes an id.'
+      ? 'This action needs the id of a command.'
       : `There is no command ${JSON.stringify(id.slice(0, 40))} in the background here.`;
   return `${what} ${there}`;
 }

@@ -127,7 +127,7 @@ async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Docum
   const bits = await bitsOfFile(origins, { path: read.path, stat: read.stat, hash: found.hash });
   const facts = { document: kind, documentTitle: found.title, size };
   if (found.text.trim() === '') {
-    const output = '(there is no text in it; its pages may be pictures)';
+    const output = '(there is no text in this document; its pages may be pictures)';
     return { title: `read ${path}`, output, metadata: facts, ...bits };
   }
   const result = paged(path, linePage(found.text, wish), { wish, facts });

@@ -176,7 +176,7 @@ export class ToolRegistry {
       return this.#execute(ready, asked.allowed, options);
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
-    return errorResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
+    return errorResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -212,7 +212,10 @@ export class ToolRegistry {
       return await this.#cleanedUp(running, signal, context.signal);
     } catch (error) {
       if (!limit.signal.aborted || context.signal.aborted) throw error;
-      return errorResult(tool.name, `Gave up after ${Math.round(limitMs / 1000)} s.${doubt(tool)}`);
+      return errorResult(
+        tool.name,
+        `The call was stopped after ${Math.round(limitMs / 1000)} s, the longest that this tool may take.${doubt(tool)}`,
+      );
     }
   }
 

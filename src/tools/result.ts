@@ -36,7 +36,7 @@ export function capOutput(output: string, limit: number, kept?: string): string 
   const how =
     kept === undefined
       ? 'ask for a smaller part to see them'
-      : `the whole is kept: read_file with this path, offset and limit shows it in pages: ${kept}`;
+      : `the whole text is kept in a file that read_file shows in pages: ${kept}`;
   const room = limit - NOTICE - (kept?.length ?? 0);
   const tail = Math.min(TAIL, Math.floor(room / 3));
   const head = Math.min(HEAD, room - tail);

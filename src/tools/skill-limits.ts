@@ -32,5 +32,5 @@ export function refusedBySkills(
     rule.commandPrefix === undefined ? rule.tool : `${rule.tool} (only ${rule.commandPrefix} …)`,
   );
   const all = [...new Set(limits)].join(', ') || 'nothing';
-  return `${tool} is not among what the active skill (${skills.limitedBy.join(', ')}) allows until this turn ends: ${all}.`;
+  return `${tool} cannot be called: until this turn ends the active skill (${skills.limitedBy.join(', ')}) allows only ${all}.`;
 }

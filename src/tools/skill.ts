@@ -94,7 +94,7 @@ function footOf(skill: ShelvedSkill, { paths, more }: { paths: readonly string[]
   return [
     `Folder of this skill, where its relative paths start: ${folder}`,
     ...(paths.length === 0 ? [] : [`Its other files: ${paths.join(', ')}${more ? ', and more' : ''}`]),
-    ...(missing.length === 0 ? [] : [`It can not be used yet; missing: ${missing.join(', ')}.${ways}`]),
+    ...(missing.length === 0 ? [] : [`It cannot be used yet, because this is missing: ${missing.join(', ')}.${ways}`]),
   ].join('\n');
 }
 

@@ -23,7 +23,7 @@ export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string)
     role: 'guest',
     execute: async (_, { turnId }) =>
       isMeant(turnId)
-        ? errorResult('silent', 'Somebody spoke to you, so answer.')
+        ? errorResult('silent', 'This message was addressed to you, so you cannot stay silent: answer it.')
         : { title: 'silent', output: 'Nothing is sent.', metadata: {} },
   });
 }

@@ -191,7 +191,7 @@ describe('handoff', () => {
   });
 
   test.each([
-    ['', /Give the summary/u],
+    ['', /handoff needs text, the summary/u],
     ['x'.repeat(8_001), /8,001 characters; at most 8,000/u],
   ])('refuses a summary of no or too many characters', async (summary, sentence) => {
     await using world = await sessionsWorld();

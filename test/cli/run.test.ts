@@ -139,7 +139,7 @@ describe('status', () => {
 });
 
 describe('tools', () => {
-  test('list shows names and first lines', async () => {
+  test('list shows names and first sentences', async () => {
     const line = new CommandLine();
     expect(await line.run('tools', 'list')).toBe(0);
     expect(line.out).toBe('exec       Runs a command. (owner only)\nread_file  Reads a file.\n');
@@ -159,6 +159,37 @@ describe('tools', () => {
     expect(await line.run('tools', 'run', ...argv)).toBe(code);
     expect(JSON.parse(line.out)).toMatchObject(report);
     expect(line.assistant.disposed).toBe(1);
+  });
+});
+
+describe('prompt', () => {
+  test('shows, with --full, the whole of what the model reads: the system prompt and every tool with its fields', async () => {
+    const line = new CommandLine();
+    const fields = { path: { type: 'string', description: 'Path of the file, e.g. a.md.' } };
+    line.assistant.answers = {
+      prompt: async () => ({
+        session: 'terminal:main',
+        model: 'demo/scripted',
+        layers: [{ name: 'identity', text: '# Assistant', tokens: 4 }],
+        tools: {
+          count: 1,
+          tokens: 30,
+          specs: [
+            { name: 'read_file', description: 'Read a file.', parameters: { type: 'object', properties: fields } },
+          ],
+        },
+        conversation: { messages: 0, tokens: 0 },
+        used: 34,
+        window: 1_000,
+      }),
+    };
+    expect(await line.run('prompt')).toBe(0);
+    expect(line.out).not.toContain('Read a file.');
+    line.out = '';
+    expect(await line.run('prompt', '--full')).toBe(0);
+    expect(line.out).toContain('# Assistant\n\n---\n\n# Tools\n\n## read_file\n\nRead a file.\n\n');
+    expect(line.out).toContain('"description": "Path of the file, e.g. a.md."');
+    expect(line.out).toMatch(/tools +30 tokens +1\n/u);
   });
 });
 

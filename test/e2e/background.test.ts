@@ -76,11 +76,11 @@ describe('a command in the background', () => {
     const [context = '', text = ''] = userTexts(world).at(-1)?.split('</context>\n') ?? [];
     expect(context).toContain('origin: system');
     expect(text).toMatch(
-      /^\s*The command that you started in the background as \w{8} is over, after \d+ s: `echo begun/u,
+      /^\s*The command that you started in the background as \w{8} has ended, after \d+ s: `echo begun/u,
     );
-    expect(text).toContain('It has ended with the exit code 3.');
+    expect(text).toContain('The command ended with exit code 3.');
     expect(resultsOf(world)[0]).toMatch(
-      /^\[polled [^\n]* · error [^\n]*state=over · exitCode=3[^\n]*\nfinished\n\[It has ended/u,
+      /^\[polled [^\n]* · error [^\n]*state=over · exitCode=3[^\n]*\nfinished\n\[The command ended/u,
     );
     await waitFor(async () => (await records(world)).length === 0);
     await world.restart();
@@ -102,7 +102,7 @@ describe('a command in the background', () => {
     world.model.setHandler(() => steps.shift()?.() ?? 'All done.');
     world.telegram.userSays(OWNER, 'do it');
     await said(world, 1);
-    expect(resultsOf(world)[0]).toContain('It has ended with the exit code 0.');
+    expect(resultsOf(world)[0]).toContain('The command ended with exit code 0.');
     await expectNothingMore(world);
     expect(chatOf(world)).toEqual(['All done.', 'Here.']);
     expect(wakes(world)).toBe(0);

@@ -109,7 +109,9 @@ describe('a skill', () => {
       'done again',
     );
     expect(await say(world, '/careful look around')).toBe('done');
-    const refusals = lastBody(world).match(/is not among what the active skill \(careful\) allows/gu);
+    const refusals = lastBody(world).match(
+      /cannot be called: until this turn ends the active skill \(careful\) allows only/gu,
+    );
     expect(refusals).toHaveLength(3);
     expect(await say(world, 'now write')).toBe('done again');
     expect(lastBody(world)).toContain('created c.txt');

@@ -100,7 +100,7 @@ describe('what it may do', () => {
     const refusals = second?.view.toolResults.map(({ text }) => text) ?? [];
     expect(refusals).toHaveLength(4);
     expect(refusals.every((text) => /a subagent has no|is missing|expected|There is no/u.test(text))).toBe(true);
-    expect(third?.view.toolResults[0]?.text).toContain('a subagent has no message');
+    expect(third?.view.toolResults[0]?.text).toContain('a subagent cannot use message');
     expect(chatOf(world)).toEqual(['Done.']);
     const tape = await subagentsTape(world);
     expect(tape.find(({ kind }) => kind === 'turn-start')).toMatchObject({ role: 'owner', origin: 'subagent' });
@@ -114,7 +114,9 @@ describe('what it may do', () => {
     });
     await say(world, 'go', 'owner');
     expect(subs(world)[0]?.view.tools).toEqual(['list_dir', 'read_file']);
-    expect(subs(world)[1]?.view.toolResults[0]?.text).toContain('this task was given without write_file');
+    expect(subs(world)[1]?.view.toolResults[0]?.text).toContain(
+      'this task was given to you without the tool write_file',
+    );
   });
 
   test('is with a model of its own, if there is one of that name', async () => {

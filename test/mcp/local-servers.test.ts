@@ -40,7 +40,7 @@ describe('a local server', () => {
     expect(await world.call('mcp_fix_echo', { text: 5 })).toMatchObject({ output: 'echo {"text":"5"}' });
     expect(await world.call('mcp_fix_echo', { text: {} })).toMatchObject({
       isError: true,
-      output: expect.stringContaining('the arguments do not fit: text'),
+      output: expect.stringContaining('the arguments do not fit the tool: text'),
     });
   });
 

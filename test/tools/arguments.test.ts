@@ -55,14 +55,15 @@ describe('text that is not a JSON object', () => {
     expect(given).toBe('not called');
     expect(answer).toMatchObject({
       isError: true,
-      output: 'The arguments are not valid JSON, so nothing was done. Call again with a JSON object.',
+      output:
+        'Nothing was done: the arguments are not valid JSON. Call the tool again with one JSON object as its arguments.',
     });
   });
 
   test.each(['null', '[]', '"a"', '5', 'true'])('%s is JSON but not an object, and never run', async (raw) => {
     const { given, answer } = await send(raw);
     expect(given).toBe('not called');
-    expect(answer.output).toBe('The arguments must be a JSON object, so nothing was done.');
+    expect(answer.output).toBe('Nothing was done: the arguments must be a JSON object. Call the tool again with one.');
   });
 
   test.each(['', '  \n'])('empty arguments %j are an empty object', async (raw) => {
@@ -125,14 +126,16 @@ describe('what does not fit is refused, naming the field, what was expected and 
     const { given, answer } = await send(raw);
     expect(given).toBe('not called');
     expect(answer.isError).toBe(true);
-    expect(answer.output).toMatch(/^Nothing was done, because the arguments do not fit: /u);
+    expect(answer.output).toMatch(
+      /^Nothing was done, because the arguments do not fit the tool: .* Correct them and call it again\.$/u,
+    );
     for (const part of parts) expect(answer.output).toContain(part);
     expect(answer.output).not.toMatch(/received|\n/u);
   });
 
   test('a missing field', async () => {
     const { answer } = await send('{}', z.object({ path: z.string() }));
-    expect(answer.output).toContain('path: Invalid input: expected string, it is missing');
+    expect(answer.output).toContain('path: expected string, but it is missing');
   });
 
   test('null for a field that must be there', async () => {

@@ -40,7 +40,7 @@ describe('a yes', () => {
       () => void (script = 'something else'),
     );
     expect(played).toMatchObject({ asked: 1, ran: 0 });
-    expect(played.output).toContain('changed since it was allowed');
+    expect(played.output).toContain('changed after it was approved');
   });
 
   test('does not let run what can not be compared any more', async () => {
@@ -55,13 +55,13 @@ describe('a yes', () => {
   test('is not asked for where it can not be told what it would allow', async () => {
     const played = await play(() => Promise.reject(new Error('the folder is gone')));
     expect(played).toMatchObject({ asked: 0, ran: 0 });
-    expect(played.output).toContain('Not done: it can not be told what a yes would allow');
+    expect(played.output).toContain('Not done: it cannot be determined what an approval would allow');
   });
 });
 
 test('a no is a no', async () => {
   const played = await play(undefined, undefined, false);
-  expect(played).toEqual({ output: 'Not done: Ann said no. (it matters)', asked: 1, ran: 0 });
+  expect(played).toEqual({ output: 'Not done: Ann said no. (Approval was needed: it matters)', asked: 1, ran: 0 });
 });
 
 test('nothing is offered for good while strangers have a say', async () => {

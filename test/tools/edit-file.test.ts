@@ -43,7 +43,7 @@ describe('one exact piece', () => {
     const { after, answer } = await edit('x\ny\nx\n', { oldText: 'x', newText: 'z' });
     expect(answer).toMatchObject({
       isError: true,
-      output: 'oldText occurs 2 times, at lines 1, 3. Add context to it, or set replaceAll.',
+      output: 'oldText occurs 2 times, at lines 1, 3. Add the lines around it to oldText, or set replaceAll to true.',
     });
     expect(after.toString()).toBe('x\ny\nx\n');
   });

@@ -47,7 +47,7 @@ describe.each(['auto', 'full'] as const)('with the limits that everybody has, mo
     process.stdout.write(
       `${mode}: ${String(result.metadata['bytes'])} bytes in ${Math.round(performance.now() - begun)} ms, ${grown} MiB more\n`,
     );
-    expect(result.output).toContain('It was ended because it wrote more than 1024 MiB of output.');
+    expect(result.output).toContain('The command was ended because it wrote more than 1024 MiB of output.');
     expect(grown).toBeLessThan(100);
   });
 
@@ -59,7 +59,7 @@ describe.each(['auto', 'full'] as const)('with the limits that everybody has, mo
     const least = free() - 2 * 1024 ** 3;
     await using world = await execWorld(mode, { limits: { freeBytes: least } });
     const result = await world.run('i=0; while [ $i -lt 100 ]; do head -c 1G /dev/zero > f$i; i=$((i+1)); done');
-    expect(result.output).toContain('It was ended because the disk was almost full.');
+    expect(result.output).toContain('The command was ended because the disk was almost full.');
     expect(free()).toBeGreaterThan(least - 2 * 1024 ** 3);
   });
 });

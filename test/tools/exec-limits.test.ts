@@ -64,7 +64,7 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
     await using world = await worldOf({ limits: { outputBytes: 64 * MEBIBYTE } });
     const result = await world.run('yes');
     expect(result).toMatchObject({ isError: true, metadata: { truncated: true } });
-    expect(result.output).toMatch(/\[It was ended because it wrote more than 64 MiB of output\.\]/u);
+    expect(result.output).toMatch(/\[The command was ended because it wrote more than 64 MiB of output\.\]/u);
     expect(result.output.length).toBeLessThan(16_500);
   });
 
@@ -73,7 +73,9 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
     const mark = uniqueSleep();
     const result = await world.run(`i=0; while [ $i -lt 400 ]; do sleep ${mark} & i=$((i+1)); done; wait`);
     expect(result.isError).toBe(true);
-    expect(result.output).toContain('[It was ended, with all it had started, because more than 100 processes ran.]');
+    expect(result.output).toContain(
+      '[The command was ended, with all processes that it had started, because more than 100 processes ran.]',
+    );
     await gone(mark);
   });
 
@@ -83,7 +85,9 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
     await using world = await worldOf({ limits: { freeBytes: bavail * bsize - 4 * MEBIBYTE } });
     const result = await world.run('for i in $(seq 100); do head -c 8M /dev/zero > f$i; sleep 0.05; done; echo all');
     expect(result.isError).toBe(true);
-    expect(result.output).toBe('[It was ended because the disk was almost full. What it wrote is still there.]');
+    expect(result.output).toBe(
+      '[The command was ended because the disk was almost full. What it wrote is still there.]',
+    );
     expect((await readdir(world.workspace)).filter((name) => name.startsWith('f')).length).toBeLessThan(100);
   });
 
@@ -121,7 +125,9 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
     const mark = uniqueSleep();
     const command = `trap '' TERM HUP; setsid sleep ${mark} & sleep ${mark} & echo begun; sleep ${mark}`;
     const result = await world.run(command, { timeoutSeconds: 1 });
-    expect(result.output).toMatch(/^begun\n.*\[It was ended after 1 s, its time limit, with all it had started\.\]$/su);
+    expect(result.output).toMatch(
+      /^begun\n.*\[The command was ended after 1 s, its time limit, with all processes that it had started\.\]$/su,
+    );
     await gone(mark);
   });
 

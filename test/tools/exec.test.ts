@@ -259,7 +259,7 @@ describe('how a command ends', () => {
     const mark = uniqueSleep();
     const result = await run(`echo begun; ${command(mark)}`, { timeoutSeconds: 1 });
     expect(result.isError).toBe(true);
-    expect(result.output).toMatch(/^begun\n\[It was ended after 1 s/u);
+    expect(result.output).toMatch(/^begun\n\[The command was ended after 1 s/u);
     expect(runs(mark)).toBe(false);
   });
 
@@ -275,7 +275,7 @@ describe('how a command ends', () => {
     const { output } = await run(`trap 'echo bye; exit 0' TERM; sleep ${uniqueSleep()} & wait`, {
       timeoutSeconds: 1,
     });
-    expect(output).toMatch(/^bye\n\[It was ended/u);
+    expect(output).toMatch(/^bye\n\[The command was ended/u);
   });
 
   test('an abort ends everything before it rejects', async () => {
@@ -338,7 +338,7 @@ describe('how a command ends', () => {
     const first = exec.execute({ command: 'until test -e go; do sleep 0.02; done # exec-test-loop' }, context());
     let changed = false;
     const second = exec.execute({ command: 'touch changed' }, context({ changed: async () => changed }));
-    const refused = expect(second).rejects.toThrow('changed since it was allowed');
+    const refused = expect(second).rejects.toThrow('changed after it was approved');
     changed = true;
     await run('touch go');
     await first;

@@ -64,7 +64,7 @@ describe('a listing', () => {
     }
     const { output, metadata } = await files.call('list_dir', { depth: 2 });
     expect(output.split('\n')).toHaveLength(501);
-    expect(output).toMatch(/\(more than 500 entries; list a folder inside\)$/u);
+    expect(output).toMatch(/\(there are more than 500 entries; list one of the folders in it\)$/u);
     expect(metadata).toEqual({ entries: 500, truncated: true });
     expect((await files.call('list_dir', { path: 'a' })).metadata).toEqual({ entries: 300, truncated: false });
   });

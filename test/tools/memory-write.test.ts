@@ -68,7 +68,7 @@ describe('memory_write', () => {
     const several = await call(world, { fact: '', replaces: 'likes' });
     expect(several).toMatchObject({ isError: true, private: true });
     expect(several.output).toBe(
-      'Nothing was done: more than one line has these words. Name one of:\n- likes tea\n- likes milk',
+      'Nothing was done: more than one line has these words. Give replaces more words, so that it names one of:\n- likes tea\n- likes milk',
     );
     const none = await call(world, { fact: '', replaces: 'green tea' });
     expect(none.output).toBe('Nothing was done: no line has these words. These come close:\n- likes tea');

@@ -64,7 +64,7 @@ describe('starting in the background', () => {
     await using patient = await patientWorld(20);
     const result = await patient.start('echo oh; nosuchprogram-here', {}, session());
     expect(result).toMatchObject({ isError: true, metadata: { exitCode: 127 } });
-    expect(result.output).toMatch(/^oh\n.*not found\n\[It has ended with the exit code 127\.\]$/su);
+    expect(result.output).toMatch(/^oh\n.*not found\n\[The command ended with exit code 127\.\]$/su);
     await waitFor(async () => !(await readdir(patient.records)).includes(`${idOf(result)}.json`));
     expect(patient.news).toEqual([]);
   });
@@ -147,36 +147,45 @@ describe('polling', () => {
     expect(text.length).toBeGreaterThan(15_000);
     expect(text.endsWith('\n')).toBe(true);
     expect(first).toMatchObject({ metadata: { state: 'running', from: 0, next: text.length, truncated: true } });
-    expect(first.output).toContain(`[${120_000 - text.length} more bytes can be read: poll again.]\n[It still runs.]`);
+    expect(first.output).toContain(
+      `[${120_000 - text.length} more bytes of output follow: use the action poll again.]\n[The command is still running.]`,
+    );
     const second = await world.call({ action: 'poll', id }, here);
     expect(second.metadata['from']).toBe(text.length);
     expect(second.output.startsWith(all.slice(text.length, text.length + 1_000))).toBe(true);
     const last = await world.call({ action: 'poll', id, offset: -12 }, here);
-    expect(last.output).toBe('19999\n20000\n[It still runs.]');
+    expect(last.output).toBe('19999\n20000\n[The command is still running.]');
     await writeFile(join(world.workspace, 'more'), '');
-    expect((await ended(id, here)).output).toBe('more\n[It has ended with the exit code 0.]');
-    expect((await world.call({ action: 'poll', id }, here)).output).toBe('[It has ended with the exit code 0.]');
+    expect((await ended(id, here)).output).toBe('more\n[The command ended with exit code 0.]');
+    expect((await world.call({ action: 'poll', id }, here)).output).toBe('[The command ended with exit code 0.]');
     expect((await world.call({ action: 'poll', id, offset: 119_994 }, here)).output).toMatch(/^20000\nmore\n/u);
   });
 
   test('no character is torn between two answers', async () => {
     const here = session();
     const id = idOf(await world.start(`printf '\\xe2\\x82'; sleep 0.6; printf '\\xac\\xff!'; sleep 30`, {}, here));
-    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe('[It still runs.]');
+    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe('[The command is still running.]');
     await waitFor(
-      async () => (await world.call({ action: 'poll', id, offset: 0 }, here)).output !== '[It still runs.]',
+      async () =>
+        (await world.call({ action: 'poll', id, offset: 0 }, here)).output !== '[The command is still running.]',
     );
-    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe('€\uFFFD!\n[It still runs.]');
-    expect((await world.call({ action: 'poll', id, offset: 1 }, here)).output).toBe('\uFFFD!\n[It still runs.]');
+    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe(
+      '€\uFFFD!\n[The command is still running.]',
+    );
+    expect((await world.call({ action: 'poll', id, offset: 1 }, here)).output).toBe(
+      '\uFFFD!\n[The command is still running.]',
+    );
     await world.call({ action: 'kill', id }, here);
   });
 
   test('a line that is not whole yet is shown: somebody may be asked something', async () => {
     const here = session();
     const id = idOf(await world.start('echo Well; printf "Name? "; read -r name; echo "Hello $name"', {}, here));
-    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe('Well\nName? \n[It still runs.]');
+    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe(
+      'Well\nName? \n[The command is still running.]',
+    );
     await world.call({ action: 'write', id, text: 'Ann' }, here);
-    expect((await ended(id, here)).output).toBe('Hello Ann\n[It has ended with the exit code 0.]');
+    expect((await ended(id, here)).output).toBe('Hello Ann\n[The command ended with exit code 0.]');
   });
 
   test('binary output is readable, and a page of it is no longer than another', async () => {
@@ -219,7 +228,7 @@ describe('polling', () => {
       expect((await readFile(path)).length).toBe(20 * 1024 ** 2);
       const last = await world.call({ action: 'poll', id, offset: -10 }, here);
       expect(last.output).toMatch(
-        /\[79028488 more bytes were not kept; the newest of them: [line\n]+the end\n\]\n\[It has ended/u,
+        /\[79028488 more bytes were not kept; the newest of them: [line\n]+the end\n\]\n\[The command ended/u,
       );
       expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
     },
@@ -241,10 +250,13 @@ describe('writing', () => {
     const write = (text: string): Promise<ToolResult> => world.call({ action: 'write', id, text }, here);
     expect(await write('a b')).toMatchObject({ metadata: { bytes: 4 } });
     await write('c\nd\n');
-    expect((await write('')).output).toBe('Its input is closed.');
+    expect((await write('')).output).toBe('The input of the command is closed now.');
     const { output } = await ended(id, here);
-    expect(output).toBe('<a b>\n<c>\n<d>\nover\n[It has ended with the exit code 0.]');
-    expect(await write('late')).toMatchObject({ isError: true, output: expect.stringContaining('it is over') });
+    expect(output).toBe('<a b>\n<c>\n<d>\nover\n[The command ended with exit code 0.]');
+    expect(await write('late')).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('the command has ended'),
+    });
   });
 
   test('reaches programs that open /dev/stdin', async () => {
@@ -260,7 +272,7 @@ describe('writing', () => {
     const closed = idOf(await world.start('exec 0<&-; sleep 30', {}, here));
     const says = async (id: string, text: string): Promise<string> =>
       (await world.call({ action: 'write', id, text }, here)).output;
-    await waitFor(async () => (await says(closed, 'x')).includes('its input is closed'));
+    await waitFor(async () => (await says(closed, 'x')).includes('the input of the command is closed'));
     const deaf = idOf(await world.start('sleep 30', {}, here));
     const long = 'x'.repeat(32_000);
     await waitFor(async () => (await says(deaf, long)).includes('has not read what was written before'), {
@@ -303,7 +315,7 @@ describe('writing', () => {
       'Run a command in the background\ncat',
       `Write to a command in the background\n# to ${id}: cat\na\\u{202e}b`,
     ]);
-    expect((await asking.call({ action: 'poll', id }, { approve })).output).toBe('[It still runs.]');
+    expect((await asking.call({ action: 'poll', id }, { approve })).output).toBe('[The command is still running.]');
   });
 
   test('while strangers have a say makes what it prints theirs, and asks where it has the network', async () => {
@@ -335,7 +347,7 @@ describe('the end', () => {
     await waitFor(() => runs(`sleep\0${mark}`));
     const result = await world.call({ action: 'kill', id }, here);
     expect(result).toMatchObject({
-      output: 'begun\n[It was ended, with all it had started.]',
+      output: 'begun\n[The command was ended, with all processes that it had started.]',
       metadata: { state: 'over' },
     });
     expect(runs(mark)).toBe(false);
@@ -359,7 +371,7 @@ describe('the end', () => {
     const told = world.news.find((one) => one.id === id);
     expect(told).toMatchObject({ untrusted: false, addressee: { sessionKey: here.sessionKey, chatId: '42' } });
     expect(told?.text).toContain('`sleep 0.5; echo private words; true [redacted]`');
-    expect(told?.text).toContain('It has ended with the exit code 0.\nIt wrote 14 bytes;');
+    expect(told?.text).toContain('The command ended with exit code 0.\nIt wrote 14 bytes;');
     await waitFor(async () => !(await readdir(world.records)).includes(`${id}.json`));
     expect(await world.call({ action: 'poll', id }, here)).toMatchObject({ metadata: { exitCode: 0 } });
     expect(world.withdrawn).toContain(id);

@@ -80,7 +80,7 @@ describe('a document', () => {
     await using files = await fileTools();
     await files.put('a.docx', docxOf('<w:p/>'));
     expect((await files.call('read_file', { path: 'a.docx' })).output).toBe(
-      '(there is no text in it; its pages may be pictures)',
+      '(there is no text in this document; its pages may be pictures)',
     );
   });
 

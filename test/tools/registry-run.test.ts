@@ -15,7 +15,7 @@ describe('ends that a tool does not choose', () => {
     await clock.advance(5_000);
     expect(await running).toMatchObject({
       isError: true,
-      output: 'Gave up after 5 s. It may have taken effect.',
+      output: 'The call was stopped after 5 s, the longest that this tool may take. It may have taken effect.',
     });
     expect(clock.waiting).toBe(0);
   });
@@ -24,7 +24,7 @@ describe('ends that a tool does not choose', () => {
     const clock = new VirtualClock();
     const running = makeRegistry([deaf('none')], { clock }).run(call('deaf'), testToolContext());
     await clock.advance(5_000);
-    expect((await running).output).toBe('Gave up after 5 s.');
+    expect((await running).output).toBe('The call was stopped after 5 s, the longest that this tool may take.');
   });
 
   test('without a limit of its own a tool has two minutes', async () => {
@@ -35,7 +35,7 @@ describe('ends that a tool does not choose', () => {
     await clock.advance(119_999);
     expect(over).toBe(false);
     await clock.advance(1);
-    expect((await running).output).toContain('Gave up after 120 s.');
+    expect((await running).output).toContain('The call was stopped after 120 s,');
   });
 
   test('a tool that listens sees its signal fire at the limit', async () => {
@@ -53,7 +53,7 @@ describe('ends that a tool does not choose', () => {
       testToolContext(),
     );
     await clock.advance(10);
-    expect((await running).output).toContain('Gave up');
+    expect((await running).output).toContain('The call was stopped after 0 s');
     expect(seen).toHaveLength(1);
   });
 

@@ -51,7 +51,7 @@ Its other files: docs/more.md, run.sh`,
     expect(isError).toBeUndefined();
     expect(output).toMatch(/^Do it\.\n/u);
     expect(output).toMatch(
-      /It can not be used yet; missing: program gone\. It can be installed, if the owner agrees: brew: gone\.$/u,
+      /It cannot be used yet, because this is missing: program gone\. It can be installed, if the owner agrees: brew: gone\.$/u,
     );
   });
 

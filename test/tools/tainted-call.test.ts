@@ -70,7 +70,7 @@ describe('a tool that says what its call does', () => {
     approved = undefined;
     const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
     const { output } = await play(exec, { taint: BOTH, approve });
-    expect(output).toMatch(/^Not done: the owner said no\. \(this conversation holds/u);
+    expect(output).toMatch(/^Not done: the owner said no\. \(Approval was needed: this conversation holds/u);
     expect(approved).toBeUndefined();
   });
 

@@ -136,7 +136,7 @@ describe('files that shape the assistant', () => {
     };
     const edit = { path: 'SOUL.md', oldText: 'old', newText: 'new' };
     const answer = await files.call('edit_file', edit, { ...tainted, approve });
-    expect(answer.output).toContain('changed since it was allowed');
+    expect(answer.output).toContain('changed after it was approved');
     expect(await readFile(path, 'utf8')).toBe('cruel old');
   });
 

@@ -1,3 +1,4 @@
+import type { ToolSpec } from '../../providers/provider.ts';
 import type { ContextReport } from '../context-window.ts';
 import type { Command } from './command.ts';
 
@@ -8,7 +9,8 @@ export interface PromptReport {
   readonly model: string;
   /** The layers of the system prompt, in order. */
   readonly layers: readonly { readonly name: string; readonly text: string }[];
-  readonly toolCount: number;
+  /** In the order in which they are sent. */
+  readonly tools: readonly ToolSpec[];
   readonly messageCount: number;
   /** Estimates; `layers` in the order of the layers. */
   readonly tokens: ContextReport;
@@ -34,7 +36,7 @@ function contextLines(report: PromptReport): readonly string[] {
     ...report.layers.map(({ name, text }, index) =>
       row(name, tokens.layers[index] ?? 0, `${count(text.length)} characters`),
     ),
-    row('tools', tokens.tools, `${report.toolCount}`),
+    row('tools', tokens.tools, `${report.tools.length}`),
     row('conversation', tokens.history, `${report.messageCount} messages`),
   ];
   const percent = Math.round(100 * tokens.share);

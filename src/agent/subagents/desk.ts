@@ -61,7 +61,8 @@ export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
       }
       bus.inboundWritten();
       if (task.wait) return await waited(message, task, { ports, context });
-      const output = 'It works in the background. Its result comes as a message; go on, or end your turn.';
+      const output =
+        'The subagent works in the background. Its result comes to you as a message; go on with other work, or end your turn.';
       return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
     },
   };
@@ -116,7 +117,7 @@ async function waited(
   }
   const outcome = standing === undefined ? null : await read(standing, ports);
   const title = `subagent "${task.label}"`;
-  if (outcome === null) return errorResult(title, 'failed: it was given up, or got no turn.');
+  if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or was never begun.');
   return {
     title: `${title} ${outcome.status}`,
     output: outcome.text,

@@ -61,8 +61,8 @@ const WITHHELD: ReadonlySet<string> = new Set(['message', 'spawn', 'cron', 'ask_
 
 /** Why a subagent may not call a tool; null: its role decides. */
 export function withheldFrom(task: SubagentTask, tool: string): string | null {
-  if (WITHHELD.has(tool)) return `a subagent has no ${tool}; say in your result what is to be done`;
-  if (task.tools !== null && !matches(task.tools, tool)) return `this task was given without ${tool}`;
+  if (WITHHELD.has(tool)) return `a subagent cannot use ${tool}; say in your result what is to be done`;
+  if (task.tools !== null && !matches(task.tools, tool)) return `this task was given to you without the tool ${tool}`;
   return null;
 }
 
@@ -95,7 +95,7 @@ export function taskMessage(
     text: [
       `Task "${task.label}":`,
       text,
-      'You are a subagent: you work on this alone and nobody can be asked. Your last text is the result; it goes to the assistant who gave you the task, not to a person.',
+      'You are a subagent: you work on this task alone, and you can ask nobody. Your last text is the result of the task; it goes to the assistant who gave you the task, not to a person, so put into it everything that was found out.',
     ].join('\n\n'),
     media: [],
     mentioned: true,

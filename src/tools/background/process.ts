@@ -135,10 +135,10 @@ export class BackgroundProcess {
   get endNotes(): readonly string[] {
     const end = this.#end;
     if (end === null) return [];
-    if (end.type === 'failed') return [`It could not be run: ${end.reason}`];
-    if (end.type === 'stopped') return ['It was ended, with all it had started.'];
+    if (end.type === 'failed') return [`The command could not be run: ${end.reason}`];
+    if (end.type === 'stopped') return ['The command was ended, with all processes that it had started.'];
     const { exitCode } = end.outcome;
-    const code = exitCode === null ? [] : [`It has ended with the exit code ${exitCode}.`];
+    const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
     return [...code, ...notesOf(end.outcome, this.command.bounds)];
   }
 

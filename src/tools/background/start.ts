@@ -30,9 +30,12 @@ export async function startInBackground(
   if (isOver) await desk.seen(process);
   const { id, path, durationMs, bits } = process;
   const notes = isOver
-    ? [...process.endNotes, ...(more > 0 ? [`process with the action poll and the id ${id} shows the rest.`] : [])]
+    ? [
+        ...process.endNotes,
+        ...(more > 0 ? [`The tool process with the action poll and the id ${id} shows the rest.`] : []),
+      ]
     : [
-        `It runs in the background as ${id}. You are told when it ends, so do not wait for it: process polls it, writes to it and ends it. What it writes is also in ${path}.`,
+        `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${path}.`,
       ];
   const code = process.end?.type === 'exited' ? process.end.outcome.exitCode : null;
   return {

@@ -5,11 +5,11 @@ import type { ProcessRecord } from './records.ts';
 export function endedText({ id, command, output }: ProcessRecord, process: BackgroundProcess): string {
   const { durationMs, bytes, endNotes } = process;
   return [
-    `The command that you started in the background as ${id} is over, after ${Math.round(durationMs / 1000)} s: ${quoted(command)}`,
+    `The command that you started in the background as ${id} has ended, after ${Math.round(durationMs / 1000)} s: ${quoted(command)}`,
     endNotes.join(' '),
     bytes === 0
       ? 'It wrote nothing.'
-      : `It wrote ${bytes} bytes; process with the action poll shows them, and read_file ${output}.`,
+      : `It wrote ${bytes} bytes; the tool process with the action poll shows them, and so does read_file with the path ${output}.`,
     'Tell the person what came of it, or go on with what waited for it.',
   ].join('\n');
 }

@@ -18,7 +18,7 @@ export function applyPatchTool(files: FileAccess): Tool {
   return defineTool({
     name: 'apply_patch',
     description:
-      'Make several exact text replacements, in one or more files, as one step: either all are made, or no file changes and the result says which could not be made and why. Read the files first. For a single replacement use edit_file.',
+      'Make several exact text replacements, in one or more files, as one step: if one cannot be made, no file changes and the result says why. Read the files first. For a single replacement use edit_file.',
     parameters: z.object({
       edits: z
         .array(
@@ -30,7 +30,7 @@ export function applyPatchTool(files: FileAccess): Tool {
             oldText: z
               .string()
               .describe(
-                'The exact text to replace, with its white space but without line numbers. It must occur exactly once in the file unless replaceAll is true. An empty string creates a new file that holds newText.',
+                'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a new file.',
               ),
             newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
             replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),

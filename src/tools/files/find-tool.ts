@@ -59,7 +59,7 @@ function notesOn({ next, closed, ended }: FoundFiles, what: string): string[] {
     ...(closed === 0
       ? []
       : [
-          `(${plural(closed, 'file or folder', 'files or folders')} left out: it needs a yes from the owner, or can not be opened)`,
+          `(${plural(closed, 'file or folder', 'files or folders')} left out: the owner would have to approve them, or they cannot be opened)`,
         ]),
     ...(ended === 'time' ? [`(there was no time to look at everything; a smaller path finds every ${what})`] : []),
     ...(ended === 'entries' ? [`(there are too many files to look at all; a smaller path finds every ${what})`] : []),

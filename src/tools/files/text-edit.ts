@@ -28,7 +28,7 @@ export function editText(text: string, { oldText, newText, replaceAll = false }:
   if (places.length === 0) return { problem: notFound(text, oldText), shows: true };
   const where = linesOf(text, places);
   if (places.length > 1 && !replaceAll) {
-    const problem = `oldText occurs ${places.length} times, at ${where}. Add context to it, or set replaceAll.`;
+    const problem = `oldText occurs ${places.length} times, at ${where}. Add the lines around it to oldText, or set replaceAll to true.`;
     return { problem, shows: false };
   }
   return { text: text.split(wanted).join(crlf ? toCrlf(newText) : newText), count: places.length, where };

@@ -64,7 +64,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-asked-runs',
         holds: 'A call that needs a yes does not run without one.',
-        find: 'return errorResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);',
+        find: 'return errorResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
         replace: 'return this.#execute(ready, context, options);',
       },
       {

@@ -83,7 +83,7 @@ describe('none of the edits', () => {
     expect(answer.isError).toBe(true);
     expect(answer.output.split('\n')).toEqual([
       'Nothing was changed.',
-      'Edit 2 (a.txt): oldText occurs 2 times, at lines 1, 2. Add context to it, or set replaceAll.',
+      'Edit 2 (a.txt): oldText occurs 2 times, at lines 1, 2. Add the lines around it to oldText, or set replaceAll to true.',
       'Edit 3 (b.txt): oldText does not occur in the file. Read the file again and copy the text exactly.',
       'Edit 4 (no.txt): no.txt does not exist.',
       'Edit 5 (bin): this is a binary file, so it is not edited.',
@@ -201,7 +201,7 @@ describe('what is closed', () => {
       return { approved: true } as const;
     };
     const answer = await files.call('apply_patch', { edits: [edit('SOUL.md', 'old', 'new')] }, { ...tainted, approve });
-    expect(answer.output).toContain('changed since it was allowed');
+    expect(answer.output).toContain('changed after it was approved');
     expect(await readFile(path, 'utf8')).toBe('old and more');
   });
 });
