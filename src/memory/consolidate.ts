@@ -57,14 +57,14 @@ export function consolidationQuestion(input: ConsolidationInput): ConsolidationQ
   const parts = [
     ...(memory === null ? [] : [`<memory>\n${fenced(memory.trim())}\n</memory>`]),
     `<conversation>\n${copies.join('\n\n')}\n</conversation>`,
-    'Archive this part of the conversation now: call save_memory.',
+    'Archive this part of the conversation now: call the tool save_memory.',
   ];
   return {
     system: [memory === null ? instructions(LOG_RULES) : instructions(`${LOG_RULES}\n${MEMORY_RULES}`)],
     messages: [{ role: 'user', content: [{ type: 'text', text: parts.join('\n\n') }] }],
     schema: memory === null ? logOnly : withMemory,
     name: 'save_memory',
-    description: 'Save what is to be kept of this part of the conversation.',
+    description: 'Save what is to be kept of this part of the conversation. Use it once, as your whole answer.',
     fallback: (text) => ({ history_entry: text }),
   };
 }

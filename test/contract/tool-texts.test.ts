@@ -1,4 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { heartbeatQuestions } from '../../src/agent/heartbeat-questions.ts';
+import { OwnCalls } from '../../src/agent/own-calls.ts';
+import { ToolChoices } from '../../src/agent/structured.ts';
+import { consolidationQuestion } from '../../src/memory/consolidate.ts';
+import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
+import { toJsonSchema } from '../../src/tools/schema.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { textFaults } from '../support/text-faults.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld } from '../support/world.ts';
@@ -41,6 +48,44 @@ describe('every tool that the registry of a whole assistant lists', () => {
     const foreign = ['mcp_birds_song', 'mcp_birds_mute', 'mcp_birds_read_resource', 'mcp_birds_get_prompt'];
     expect(names).toEqual(expect.arrayContaining([...optional, ...foreign]));
     expect(textFaults(await world.assistant.tools())).toEqual([]);
+  });
+});
+
+describe('every tool that a model answers a question of the program with', () => {
+  test('is described in the same way: those of the memory and of the heartbeat', async () => {
+    const memory = ['- a fact', null].map((text) =>
+      consolidationQuestion({ memory: text, turns: [], note: null, mostPerTurn: 1_000 }),
+    );
+    const ofMemory = memory.map(({ name, description, schema }) => ({
+      name,
+      description,
+      parameters: toJsonSchema(schema),
+    }));
+    const ofHeartbeat: ToolSpec[] = [];
+    const provider: Provider = {
+      name: 'test',
+      async *chat({ tools }): AsyncIterable<ModelEvent> {
+        ofHeartbeat.push(...tools);
+        yield { type: 'error', kind: 'auth', retryable: false, message: 'not here' };
+      },
+    };
+    const budget = { refusal: async () => null, record: async () => {} };
+    const questions = heartbeatQuestions({
+      calls: new OwnCalls({ budget, prepare: async () => {}, source: 'heartbeat' }),
+      choices: new ToolChoices(),
+      clock: systemClock,
+      model: () => ({ provider, providerName: 'test', model: 'test' }),
+      signal: new AbortController().signal,
+    });
+    await questions.look({ at: 0, tasks: '- [ ] water the plants', now: 'noon', before: null });
+    await questions.judge({ at: 0, tasks: 'water the plants', result: 'done' });
+    expect([...ofMemory, ...ofHeartbeat].map(({ name }) => name)).toEqual([
+      'save_memory',
+      'save_memory',
+      'heartbeat',
+      'evaluate_notification',
+    ]);
+    expect(textFaults([...ofMemory, ...ofHeartbeat])).toEqual([]);
   });
 });
 

@@ -79,7 +79,9 @@ describe('tasks', () => {
     );
     world.telegram.userSays(OWNER, 'look at the news in a second');
     await said(world, 'No news.');
-    expect(results(world).at(-1)).toContain('what runs by itself can not change what is scheduled');
+    expect(results(world).at(-1)).toContain(
+      'a turn that the program started by itself cannot change what is scheduled',
+    );
     expect(world.model.requests[2]?.view.lastUserText).toContain('Scheduled task "look-at-the-news"');
     const tape = await world.tape('cron:look-at-the-news');
     expect(tape.find(({ kind }) => kind === 'turn-start')).toMatchObject({ role: 'owner', origin: 'cron' });

@@ -220,7 +220,9 @@ describe('whether the owner is told', () => {
     await waitFor(() => b.look()?.['told'] === 0);
     await settle();
     expect(b.outbound()).toBe(1);
-    expect(turns(b.asked())[1]?.view.toolResults[0]?.text).toContain('judged and sent by itself');
+    expect(turns(b.asked())[1]?.view.toolResults[0]?.text).toContain(
+      'your last text is sent to the owner without this tool',
+    );
   });
 
   test('is kept, and shown by `why`', async () => {
