@@ -78,7 +78,8 @@ function namesIn(message: InboundMessage): readonly string[] {
 function block({ name, folder, file }: { name: string; folder: string; file: string }, text: string): string {
   const rest = `\n[Cut here: ${text.length} characters, ${MOST_TEXT} shown; read the rest in ${file}.]`;
   const shown = text.length <= MOST_TEXT ? text : text.slice(0, MOST_TEXT).toWellFormed() + rest;
-  return `<skill name="${name}" folder="${folder}">\n${shown.trim()}\n</skill>`;
+  const note = 'The message above calls this skill: follow it. Its relative paths start in its folder.';
+  return `<skill name="${name}" folder="${folder}" note="${note}">\n${shown.trim()}\n</skill>`;
 }
 
 function skillsOf(entry: TapeEntry): readonly string[] {

@@ -16,7 +16,7 @@ export interface BootstrapFile {
 
 export interface PromptParts {
   readonly host: HostFacts;
-  /** How the channel shows text, one sentence; null where that differs from message to message. */
+  /** What to write for the channel, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
   readonly files: readonly BootstrapFile[];
   /** Each file in brief. @default false */

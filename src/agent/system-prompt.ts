@@ -10,7 +10,7 @@ import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type BootstrapFile,
 export interface Audience {
   /** The owner, and nobody else, reads the answer: the long-term memory and USER.md may be seen. */
   readonly ownersDirectChat: boolean;
-  /** How the channel shows text, one sentence; null where that differs from message to message. */
+  /** What to write for the channel, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
   /** For work that nobody waits for: files in brief, without memory and skills. @default false */
   readonly light?: boolean;

@@ -24,7 +24,7 @@ interface ChannelPorts {
 
 /** A kind of channel; its SDK is loaded by `open`, so only when such a channel is enabled. */
 interface ChannelKind {
-  /** How it shows an answer, one sentence for the model. */
+  /** Which form of text it shows, one sentence that tells the model what to write. */
   readonly shows: string;
   open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
 }
@@ -72,7 +72,7 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
   };
 }
 
-/** How a channel shows an answer, one sentence for the model; null for a kind that nobody knows. */
+/** What a model is to write for a channel, one sentence; null for a kind that nobody knows. */
 export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
   if (kindName === 'terminal') return 'Write plain text without Markdown marks: a terminal shows them as they are.';
   return kindNamed(kindName, plugged)?.shows ?? null;

@@ -33,7 +33,7 @@ export interface ChannelKit {
 export interface PluginChannel {
   /** What stands as `kind` in `config.channels`; the kinds of the assistant itself can not be replaced. */
   readonly kind: string;
-  /** How it shows an answer, one sentence for the model. */
+  /** Which form of text it shows, one sentence that tells the model what to write. */
   readonly shows: string;
   /** The channel of one entry; `settings` is the entry. Throws with one sentence when it can not work like that. */
   readonly open: (

@@ -65,7 +65,7 @@ describe('a channel of a plugin', () => {
     await waitFor(async () => (await received(world)).length === 1, { what: 'an answer' });
     expect(await received(world)).toEqual(['To ann\n\nIt is sunny.\n']);
     const asked = world.model.requests.at(-1)?.view;
-    expect(asked?.system).toContain('Your answer is printed as plain text.');
+    expect(asked?.system).toContain('Write plain text: your answer is printed.');
     expect(asked?.lastUserText).toContain('(owner)');
 
     await write(world, '2', 'bob', 'let me in');
