@@ -149,7 +149,7 @@ async function write(process: BackgroundProcess, { text }: Params, { taint }: To
     case 'busy':
       return errorResult(
         title,
-        'Nothing was written: the command has not read yet what was written before. Try again later.',
+        'Nothing was written: the command has not read what was written before. Try again later.',
       );
     case 'closed':
       return errorResult(title, 'Nothing was written: the input of the command is closed.');
