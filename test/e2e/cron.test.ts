@@ -98,7 +98,11 @@ describe('tasks', () => {
     );
     world.telegram.userSays(OWNER, 'look');
     await waitFor(() => world.model.requests.length === 4);
-    await waitFor(async () => (await world.tape('cron:look')).some(({ kind }) => kind === 'turn-end'));
+    const ended = async (): Promise<boolean> => {
+      const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
+      return runs.some(({ execution }) => execution !== 'running');
+    };
+    await waitFor(ended);
     world.telegram.userSays(OWNER, '/cron show look');
     await said(world, 'silent (nothing new)');
     expect(chatOf(world)).toHaveLength(2);
