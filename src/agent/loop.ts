@@ -59,7 +59,6 @@ export class AgentLoop {
     this.#holds = new Holds(ports.clock);
     ports.journal.inbox.onAnswer(({ message, answered, reply }) => {
       if (answered !== null) ports.approvals.answered(answered);
-      ports.bus.outboundWritten();
       this.#commands.tell(message.id, message, 'command', reply);
     });
     ports.journal.inbox.onAsked((taken) => {
@@ -71,7 +70,6 @@ export class AgentLoop {
       this.#commands.stop(stop.sessionKey);
       ports.approvals.cancelled(stop.sessionKey);
       ports.asking.cancelled(stop.sessionKey);
-      ports.bus.outboundWritten();
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });

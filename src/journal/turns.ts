@@ -65,10 +65,22 @@ export class Turns {
     /** The turn that asked for it; the end of that one is the end of this. */
     parent?: string;
   }): Promise<readonly InboundMessage[]> {
+    // A turn that a power loss took out of the journal is found by its tape (`adopt`); a command has no tape.
+    const durability = turn.command === true ? 'durable' : 'lazy';
     return this.#ports.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id));
       if (claimed.length > 0) this.#begin(turn);
       return claimed;
+    }, durability);
+  }
+
+  /** Takes up a turn that is on its tape and not here, with those of its messages that wait. False: none of them does. */
+  adopt(turn: { id: string; session: string; role: Role; sources: readonly string[] }): Promise<boolean> {
+    return this.#ports.db.write(() => {
+      if (this.#ports.db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
+      const taken = turn.sources.filter((id) => this.#take(turn.id, id));
+      if (taken.length > 0) this.#begin(turn);
+      return taken.length > 0;
     });
   }
 

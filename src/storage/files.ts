@@ -2,6 +2,12 @@ import { mkdir, open, readFile, rename, rm, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 
+/**
+ * What a write waits for. `durable`: it survives a power loss. `lazy`: it survives the end of the process, and the next
+ * durable write to the same store covers it.
+ */
+export type Durability = 'durable' | 'lazy';
+
 /** Makes the names in a folder durable: a created, renamed or removed file survives power loss afterwards. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');

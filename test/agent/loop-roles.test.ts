@@ -55,7 +55,6 @@ async function roleOf(
       clock: systemClock,
       random: systemRandom,
       redact: (text) => text,
-      written: () => {},
       closed: () => {},
       reaches: () => true,
     }),
