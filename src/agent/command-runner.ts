@@ -10,7 +10,9 @@ import type { FoundCommand } from './commands/table.ts';
 import { createLive } from './live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
 import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
-import type { UntilWritten } from './until-written.ts';
+
+/** Writes to the journal until it takes it, see `StorageHealth.untilWritten`. */
+export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
 
 const LONGEST_COMMAND = 500;
 

@@ -186,6 +186,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const ports: LoopPorts = {
     bus,
     journal,
+    storage: base.storage,
     sessions,
     registry,
     media,

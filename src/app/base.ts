@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { Plugins } from './plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
@@ -19,6 +20,7 @@ export interface Base {
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: Random;
+  readonly storage: StorageHealth;
   readonly newId: IdFactory;
   readonly log: Logger;
   /** Takes secrets out of a text. */

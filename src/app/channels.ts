@@ -41,6 +41,7 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
     outbox: journal.outbox,
     outlets: manager,
     mayHaveLost: journal.mayHaveLost,
+    storage: base.storage,
     clock,
     random,
     log,

@@ -1,6 +1,7 @@
 import type { OutboundState, Outbox, Part } from '../journal/outbox.ts';
 import type { Durability } from '../storage/files.ts';
-import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
+import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
@@ -13,7 +14,6 @@ const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
 const UNCERTAIN_WAIT_MS = 2_000;
 const MAX_RESENDS = 5;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-const JOURNAL_RETRY = { firstMs: 1_000, maxMs: 30_000 };
 /** In front of what was sent again although the platform may have the first copy. */
 const RESEND_MARK = '↻ ';
 
@@ -40,6 +40,7 @@ export interface LaneState {
 export interface PartPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
+  readonly storage: Pick<StorageHealth, 'untilWritten'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -234,14 +235,7 @@ function toSendError(thrown: unknown): SendError {
   return thrown instanceof SendError ? thrown : new SendError('uncertain', errorMessage(thrown));
 }
 
-/** A journal that can not be written (full disk) is tried again until it can: what it says must stay true. */
-async function persist<T>(work: () => Promise<T>, { clock, random, log, stopping }: PartPorts): Promise<T> {
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (failures === 1) log.error('delivery can not write to the journal', { reason: errorMessage(error) });
-      await sleep(clock, backoffMs(failures, JOURNAL_RETRY, random), stopping);
-    }
-  }
+/** A journal that cannot be written is waited for: what it says must stay true. */
+function persist<T>(work: () => Promise<T>, { storage, stopping }: PartPorts): Promise<T> {
+  return storage.untilWritten(work, { signal: stopping, what: 'delivery: journal' });
 }

@@ -35,6 +35,7 @@ export interface DeliveryPorts {
   readonly bus: Pick<MessageBus, 'consumeOutbound'>;
   readonly outbox: Outbox;
   readonly outlets: Outlets;
+  readonly storage: PartPorts['storage'];
   /** An earlier process may have lost marks with the power. @default false */
   readonly mayHaveLost?: boolean;
   readonly clock: Clock;

@@ -64,7 +64,11 @@ export interface JournalOptions {
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { path, backupPath, onSyncFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
-  const db = new Database(opened, { path, ...(onSyncFailure === undefined ? {} : { onSyncFailure }) });
+  const db = new Database(opened, {
+    path,
+    clock: options.clock,
+    ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
+  });
   const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import type { Clock } from '../util/clock.ts';
 
 /** Commits between two checkpoints: the log grows to about 8 MB. */
 const EVERY_COMMITS = 400;
@@ -15,6 +16,7 @@ export interface CheckpointTask {
 }
 
 export interface CheckpointPorts {
+  readonly clock: Clock;
   /** From here on no transaction may begin. */
   readonly pause: () => void;
   readonly resume: () => void;
@@ -31,8 +33,8 @@ export class Checkpoints {
   #worker: Worker | undefined;
   #since = 0;
   #isRunning = false;
-  #pause: NodeJS.Timeout | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  #pause: Disposable | undefined;
+  #idle: Disposable | undefined;
   #closed = false;
 
   constructor(path: string, ports: CheckpointPorts) {
@@ -46,14 +48,14 @@ export class Checkpoints {
     if (this.#since < EVERY_COMMITS || this.#isRunning || this.#closed) return;
     this.#since = 0;
     this.#isRunning = true;
-    clearTimeout(this.#idle);
+    this.#idle?.[Symbol.dispose]();
     this.#ask({ restart: false });
   }
 
   close(): void {
     this.#closed = true;
     this.#resume();
-    clearTimeout(this.#idle);
+    this.#idle?.[Symbol.dispose]();
     void this.#worker?.terminate();
     this.#worker = undefined;
   }
@@ -85,7 +87,7 @@ export class Checkpoints {
       return;
     }
     this.#ports.pause();
-    this.#pause = setTimeout(() => this.#resume(), MOST_PAUSE_MS);
+    this.#pause = this.#ports.clock.timer(MOST_PAUSE_MS, () => this.#resume(), { keepAlive: true });
     this.#ask({ restart: true });
   }
 
@@ -93,15 +95,15 @@ export class Checkpoints {
     this.#resume();
     this.#isRunning = false;
     if (this.#closed || this.#worker === undefined) return;
-    this.#idle = setTimeout(() => {
+    this.#idle = this.#ports.clock.timer(IDLE_MS, () => {
       void this.#worker?.terminate();
       this.#worker = undefined;
-    }, IDLE_MS).unref();
+    });
   }
 
   #resume(): void {
     if (this.#pause === undefined) return;
-    clearTimeout(this.#pause);
+    this.#pause[Symbol.dispose]();
     this.#pause = undefined;
     this.#ports.resume();
   }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fdatasyncSync, openSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { syncDirectory } from './files.ts';
 
@@ -8,6 +9,7 @@ import { syncDirectory } from './files.ts';
 const LAZY_SYNC_MS = 200;
 
 export interface CommitSyncOptions {
+  readonly clock: Clock;
   /** Called once, after which nothing becomes durable any more. */
   readonly onFailure: (error: AppError) => void;
   /** All commits up to and including this one are durable. */
@@ -35,7 +37,7 @@ export class CommitSync {
   #durable = 0;
   #isSyncing = false;
   #closed = false;
-  #later: NodeJS.Timeout | undefined;
+  #later: Disposable | undefined;
   #failure: AppError | undefined;
 
   /** `path`: of the write-ahead log. It has no locks, so opening and closing it beside SQLite is safe. */
@@ -52,7 +54,7 @@ export class CommitSync {
   /** A transaction was committed; returns its number. It is synced within `LAZY_SYNC_MS`, also when nobody waits. */
   committed(): number {
     this.#committed += 1;
-    this.#later ??= setTimeout(() => void this.#sync(), LAZY_SYNC_MS).unref();
+    this.#syncLater();
     return this.#committed;
   }
 
@@ -78,7 +80,7 @@ export class CommitSync {
   /** Syncs on the calling thread what is not durable yet. No commit may follow. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#later);
+    this.#later?.[Symbol.dispose]();
     this.#handle?.close().catch(() => {});
     if (this.#durable === this.#committed || this.#failure !== undefined || !existsSync(this.#path)) return;
     try {
@@ -94,12 +96,16 @@ export class CommitSync {
     }
   }
 
+  #syncLater(): void {
+    this.#later ??= this.#options.clock.timer(LAZY_SYNC_MS, () => void this.#sync());
+  }
+
   async #sync(): Promise<void> {
     if (this.#isSyncing || this.#closed || this.#failure !== undefined) return;
     this.#isSyncing = true;
     try {
       while (this.#durable < this.#committed && !this.#closed) {
-        clearTimeout(this.#later);
+        this.#later?.[Symbol.dispose]();
         this.#later = undefined;
         this.#handle ??= await this.#open();
         const upTo = this.#committed;
@@ -108,9 +114,7 @@ export class CommitSync {
         // What came meanwhile and nobody is in a hurry for shares a later sync.
         if (!this.#waiting.some(({ hurries }) => hurries)) break;
       }
-      if (this.#durable < this.#committed) {
-        this.#later ??= setTimeout(() => void this.#sync(), LAZY_SYNC_MS).unref();
-      }
+      if (this.#durable < this.#committed) this.#syncLater();
     } catch (error) {
       if (!this.#closed) this.#fail(error);
     } finally {

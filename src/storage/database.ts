@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { CommitSync } from './commit-sync.ts';
@@ -24,6 +25,7 @@ const MOST_MS = 3;
 const MOST_TOLD = 16;
 
 export interface DatabaseOptions {
+  readonly clock: Clock;
   /** File of `db`; the log beside it is what gets synced. */
   readonly path: string;
   /** Called once when a sync failed: nothing that waits resolves any more, and the process has to start anew. */
@@ -49,13 +51,15 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, onSyncFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure }: DatabaseOptions) {
     this.#db = db;
     this.#sync = new CommitSync(`${path}-wal`, {
+      clock,
       onFailure: (error) => onSyncFailure?.(error),
       onDurable: (commit) => this.#tellQueues(commit),
     });
     this.#checkpoints = new Checkpoints(path, {
+      clock,
       pause: () => (this.#isPaused = true),
       resume: () => {
         this.#isPaused = false;

@@ -65,6 +65,15 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
   }
 }
 
+/** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that. */
+export async function probeDisk(path: string): Promise<void> {
+  try {
+    await replaceDurable(path, new Uint8Array(64 * 1024));
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
 /** Cuts a file to `size` bytes; durable when it resolves. */
 export async function truncateDurable(path: string, size: number): Promise<void> {
   await truncate(path, size);
