@@ -136,6 +136,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
     ...journal,
     outbox: cleanOutbox(journal.outbox, redact),
     newId: base.newId,
+    onListenerFailure: (error) =>
+      log.warn('live events: a listener failed and gets no more of them', { reason: errorMessage(error) }),
     sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
   });
   stack.defer(() => bus.close());
@@ -166,6 +168,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
   archiving.start();
+  const { approvals, registry, requests } = agent;
+  const model = fullName(standard);
+  const parting = { port: parts.port, closing: closing.signal };
+  // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
+  const local = await serve(base, { bus, channels, approvals, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
@@ -177,9 +184,6 @@ async function assemble(parts: Parts): Promise<Assistant> {
     await looping;
   });
 
-  const { approvals, registry, requests } = agent;
-  const model = fullName(standard);
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   stack.use(automation);

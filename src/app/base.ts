@@ -8,7 +8,7 @@ import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
-import type { IdFactory } from '../util/ids.ts';
+import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 
@@ -21,7 +21,7 @@ export interface Base {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: StorageHealth;
-  readonly newId: IdFactory;
+  readonly newId: Ids;
   readonly log: Logger;
   /** Takes secrets out of a text. */
   readonly redact: Redact;

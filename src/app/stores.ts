@@ -40,6 +40,8 @@ export async function openStores(
   const { paths, clock, newId, log, config, startedAt, redact } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
+  // A clock that was put back must not make new turns look older than those before.
+  newId.after(journal.newestId);
   const media = new MediaStore(paths.media);
   const sessions = new Sessions({
     directory: paths.sessions,

@@ -53,6 +53,7 @@ export class MessageBus {
   readonly #outbound = new Wake();
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(event: OutboundEvent) => void>();
+  readonly #onListenerFailure: (error: unknown) => void;
 
   /** `sessionKey` may name the session of a message; without an answer it is the chat's own. */
   constructor(ports: {
@@ -60,7 +61,10 @@ export class MessageBus {
     outbox: OutboxPort;
     newId: IdFactory;
     sessionKey?: (draft: InboundDraft) => string | undefined;
+    /** Told why a live listener was dropped. @default nobody is told */
+    onListenerFailure?: (error: unknown) => void;
   }) {
+    this.#onListenerFailure = ports.onListenerFailure ?? (() => {});
     this.#inbox = ports.inbox;
     this.#outbox = ports.outbox;
     const heard = [
@@ -107,9 +111,16 @@ export class MessageBus {
     return this.#consume(this.#outbound, (after) => this.#outbox.page(after, PAGE));
   }
 
-  /** Tells live listeners; a listener must not throw or wait. */
+  /** Tells live listeners. One that throws hears nothing more: no turn may end because somebody watches it. */
   emit(event: OutboundEvent): void {
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#listeners.delete(listener);
+        this.#onListenerFailure(error);
+      }
+    }
   }
 
   listen(listener: (event: OutboundEvent) => void): Disposable {

@@ -44,6 +44,8 @@ export interface Journal extends Disposable {
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
+  /** The greatest id of a turn or message; empty when there is none. */
+  readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
   readonly mayHaveLost: boolean;
 }
@@ -92,7 +94,15 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
+    newestId: newestId(db),
     mayHaveLost,
     [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
   };
+}
+
+function newestId(db: Database): string {
+  const newest = (sql: string): string => db.get(sql)?.textOrNull('id') ?? '';
+  const turn = newest('SELECT max(id) AS id FROM turns');
+  const message = newest('SELECT id FROM inbound ORDER BY seq DESC LIMIT 1');
+  return turn > message ? turn : message;
 }
