@@ -205,10 +205,13 @@ async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
   const messages = turn.steer();
   if (messages.length === 0) return;
   await session.append(await userEntries(turn, messages, ports));
-  await ports.journal.turns.absorb(
+  const taken = await ports.journal.turns.absorb(
     facts.turnId,
     messages.map((message) => message.id),
   );
+  // Edited between being read and being taken: the newer words follow, since the model has read neither.
+  const edited = taken.filter((message) => messages.some(({ id, text }) => id === message.id && text !== message.text));
+  if (edited.length > 0) await session.append(await userEntries(turn, edited, ports));
 }
 
 async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCall[]): Promise<void> {

@@ -161,8 +161,10 @@ export class Inbox implements InboxPort {
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
     if (!stop && this.#isKnown(message)) return 'duplicate';
-    const answer = stop ? null : answerQuestion(this.#ports, message);
-    const ask = stop || answer !== null ? null : answerAsk(this.#ports, message);
+    // A corrected message was written for what came before the question.
+    const mayAnswer = !stop && message.edits === undefined;
+    const answer = mayAnswer ? answerQuestion(this.#ports, message) : null;
+    const ask = mayAnswer && answer === null ? answerAsk(this.#ports, message) : null;
     const isEdit = !stop && answer === null && ask === null && this.#replaceEdited(message);
     const state = stop || answer !== null || ask !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
     const reason = stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full;
