@@ -4,6 +4,7 @@ import { build, type Metafile } from 'esbuild';
 
 /** Threads of their own. */
 const WORKERS = [
+  'src/storage/checkpoint-worker.ts',
   'src/memory/search-worker.ts',
   'src/tools/documents/document-worker.ts',
   'src/tools/files/find-worker.ts',

@@ -19,7 +19,9 @@ import { readVersion } from './config/version.ts';
 import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
 import { streamOf } from './gateway/local-assistant.ts';
 import { createRedactor } from './security/redact.ts';
+import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
+import { StorageHealth } from './storage/storage-health.ts';
 import { sleep, systemClock, type Clock } from './util/clock.ts';
 import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
@@ -99,6 +101,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
   const plugins = await openPlugins(paths.plugins, config);
+  const startedAt = clock.now();
+  const storage = new StorageHealth({ clock, log, startedAt, probe: () => probeDisk(paths.probe) });
   const base: Base = {
     paths,
     loaded,
@@ -110,15 +114,20 @@ async function assemble(parts: Parts): Promise<Assistant> {
     random: systemRandom,
     newId: createIds(clock, systemRandom),
     version: readVersion(),
-    startedAt: clock.now(),
+    startedAt,
+    storage,
     serving: parts.serve === 'gateway',
     plugins,
     warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };
   await using stack = new AsyncDisposableStack();
+  stack.use(storage);
   await ensureHome(paths);
   stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: base.startedAt }));
-  const stores = await openStores(base, stack);
+  const stores = await openStores(base, stack, (error) => {
+    storage.failed(error);
+    parts.onRestart?.();
+  });
   const { journal } = stores;
   const hooks = new HookRunner(log);
   for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
@@ -127,6 +136,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
     ...journal,
     outbox: cleanOutbox(journal.outbox, redact),
     newId: base.newId,
+    onListenerFailure: (error) =>
+      log.warn('live events: a listener failed and gets no more of them', { reason: errorMessage(error) }),
     sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
   });
   stack.defer(() => bus.close());
@@ -157,6 +168,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
   archiving.start();
+  const { approvals, registry, requests } = agent;
+  const model = fullName(standard);
+  const parting = { port: parts.port, closing: closing.signal };
+  // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
+  const local = await serve(base, { bus, channels, approvals, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
@@ -168,9 +184,6 @@ async function assemble(parts: Parts): Promise<Assistant> {
     await looping;
   });
 
-  const { approvals, registry, requests } = agent;
-  const model = fullName(standard);
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   stack.use(automation);

@@ -39,8 +39,6 @@ export interface ApprovalsPorts {
   readonly random: Random;
   /** Takes secrets out of what is shown. */
   readonly redact: (text: string) => string;
-  /** Something was put into the outbox. */
-  readonly written: () => void;
   /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
   readonly closed: (callId: string, words: string) => void;
   /** Where this is not a channel that is open, nobody reads questions there. */
@@ -127,14 +125,13 @@ export class Approvals {
     call: AskedCall,
     { request, hash }: { readonly request: AskedRequest; readonly hash: string },
   ): Promise<ApprovalAnswer> {
-    const { ledger, clock, random, written } = this.#ports;
+    const { ledger, clock, random } = this.#ports;
     const { callId, sessionKey, target, turnId } = call;
     const code = questionCode(random);
     const until = clock.now() + WAIT_MS;
     const question = questionTo(chat, { callId, sessionKey, target, request, code, until });
     const turn = turnId ?? null;
     await ledger.ask({ callId, code, session: sessionKey, turn, deadline: until, hash, request, question });
-    written();
     const row = ledger.get(callId);
     return row === undefined ? NOBODY : await this.#wait(call, row);
   }

@@ -25,8 +25,6 @@ export interface AskingPorts {
   readonly random: Random;
   /** Takes secrets out of what is shown. */
   readonly redact: (text: string) => string;
-  /** Something was put into the outbox. */
-  readonly written: () => void;
   /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
   readonly closed: (callId: string, words: string) => void;
   /** Whether somebody reads what is said in a chat, and can answer. */
@@ -65,7 +63,7 @@ export class Asking {
   }
 
   async ask(call: AskingCall, asked: AskedQuestion): Promise<AskAnswer> {
-    const { ledger, clock, random, written, reaches } = this.#ports;
+    const { ledger, clock, random, reaches } = this.#ports;
     const { callId, sessionKey: session, turnId: turn, target } = call;
     if (ledger.get(callId) === undefined) {
       if (target === undefined || target.origin !== 'user' || !reaches(target)) return NOBODY;
@@ -75,7 +73,6 @@ export class Asking {
       const { choices } = asked;
       const person = target.sender.id;
       await ledger.ask({ callId, code, session, turn, person, choices, deadline: until, question });
-      written();
     }
     const row = ledger.get(callId);
     return row === undefined ? NOBODY : await this.#wait(call, row);

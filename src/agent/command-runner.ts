@@ -10,7 +10,9 @@ import type { FoundCommand } from './commands/table.ts';
 import { createLive } from './live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
 import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
-import type { UntilWritten } from './until-written.ts';
+
+/** Writes to the journal until it takes it, see `StorageHealth.untilWritten`. */
+export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
 
 const LONGEST_COMMAND = 500;
 
@@ -54,12 +56,11 @@ export class CommandRunner {
 
   /** Closes a turn with a sentence of the program's own. */
   async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
-    const { clock, journal, bus } = this.#ports;
+    const { clock, journal } = this.#ports;
     const saying = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
     const draft = withParts(outboundTo(message, saying, clock.now()), this.#ports);
     const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
     if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
-    bus.outboundWritten();
     this.tell(turnId, message, closed ? 'command' : 'stopped', text);
   }
 

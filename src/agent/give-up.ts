@@ -1,4 +1,3 @@
-import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
 import { deadNotice } from './outgoing.ts';
@@ -7,7 +6,6 @@ import { givesUp, type SubagentTurnPorts } from './subagents/turns.ts';
 
 type GiveUpPorts = Parameters<typeof deadNotice>[3] & {
   readonly journal: Pick<Journal, 'turns'>;
-  readonly bus: Pick<MessageBus, 'inboundWritten' | 'outboundWritten'>;
   readonly subagents: SubagentTurnPorts;
 };
 
@@ -18,12 +16,10 @@ export async function giveUpTurn(
   text: string,
   ports: GiveUpPorts,
 ): Promise<void> {
-  const { journal, bus, subagents } = ports;
+  const { journal, subagents } = ports;
   if (subagentOf(target) === null) {
     await journal.turns.dead(turnId, [deadNotice(turnId, target, text, ports)]);
-    bus.outboundWritten();
   } else {
     await journal.turns.dead(turnId, [], givesUp(target, { turnId, text }, subagents));
-    bus.inboundWritten();
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 
 /** The same call with the same result so often gets a warning. */
@@ -32,12 +33,22 @@ export function endlessLoop(entries: readonly TapeEntry[]): string | null {
 
 /** In how many steps of the turn the same call gave the same result. */
 function countOf(draft: ToolEntry, entries: readonly TapeEntry[]): number {
-  const calls = argumentsByCall(entries);
-  const given = calls.get(draft.callId);
-  const output = comparable(draft.output);
-  const isSame = (other: ToolEntry): boolean =>
-    other.name === draft.name && calls.get(other.callId) === given && comparable(other.output) === output;
-  return steps(entries).filter((results) => results.some(isSame)).length;
+  const calls = callsOf(entries);
+  const same = identityOf(draft, calls);
+  return steps(entries).filter((results) => results.some((other) => identityOf(other, calls) === same)).length;
+}
+
+/** Of each result, made once: looking at a turn costs nothing for what was looked at before. */
+const identities = new WeakMap<ToolEntry, string>();
+
+/** The same text for the same tool with the same arguments and the same output. */
+function identityOf(result: ToolEntry, calls: ReadonlyMap<string, string>): string {
+  const known = identities.get(result);
+  if (known !== undefined) return known;
+  const parts = [result.name, canonical(calls.get(result.callId) ?? ''), comparable(result.output)];
+  const identity = createHash('sha256').update(parts.join('\0')).digest('base64');
+  identities.set(result, identity);
+  return identity;
 }
 
 /** The results on the tape, those of one assistant message together. */
@@ -51,11 +62,12 @@ function steps(entries: readonly TapeEntry[]): readonly (readonly ToolEntry[])[]
   return all;
 }
 
-function argumentsByCall(entries: readonly TapeEntry[]): ReadonlyMap<string, string> {
+/** The arguments of each call as the model wrote them. */
+function callsOf(entries: readonly TapeEntry[]): ReadonlyMap<string, string> {
   const calls = new Map<string, string>();
   for (const entry of entries) {
     if (entry.kind !== 'message' || entry.role !== 'assistant') continue;
-    for (const part of entry.content) if (part.type === 'tool-call') calls.set(part.callId, canonical(part.arguments));
+    for (const part of entry.content) if (part.type === 'tool-call') calls.set(part.callId, part.arguments);
   }
   return calls;
 }

@@ -7,12 +7,11 @@ import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
-import { CommandRunner, type CommandRunnerPorts } from './command-runner.ts';
+import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
 import { giveUpTurn } from './give-up.ts';
 import { subagentOf } from './subagents/task.ts';
 import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
-import { untilWritten, type UntilWritten } from './until-written.ts';
 
 export interface LoopPorts extends CommandRunnerPorts {
   readonly bursts: Omit<BurstSettings, 'whenBusy'>;
@@ -25,7 +24,7 @@ const TURNS_AT_ONCE = 64;
 /** A turn of the event loop that takes longer has enough to do: the next turn waits, but not for ever. */
 const BUSY_MS = 12;
 const MOST_WAITS = 50;
-/** A turn that can not be written down is tried so often before it is given up with a notice. */
+/** A turn that fails for another reason than the disk is tried this often before it is given up with a notice. */
 const TRIES = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /** How long aborted turns may take to notice. */
@@ -54,12 +53,12 @@ export class AgentLoop {
     this.#ports = ports;
     this.#seats = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
     this.#runner = new TurnRunner(ports);
-    this.#written = untilWritten(ports, this.#shutdown.signal);
+    const { signal } = this.#shutdown;
+    this.#written = (write) => ports.storage.untilWritten(write, { signal, what: 'agent: journal' });
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
     this.#holds = new Holds(ports.clock);
     ports.journal.inbox.onAnswer(({ message, answered, reply }) => {
       if (answered !== null) ports.approvals.answered(answered);
-      ports.bus.outboundWritten();
       this.#commands.tell(message.id, message, 'command', reply);
     });
     ports.journal.inbox.onAsked((taken) => {
@@ -71,7 +70,6 @@ export class AgentLoop {
       this.#commands.stop(stop.sessionKey);
       ports.approvals.cancelled(stop.sessionKey);
       ports.asking.cancelled(stop.sessionKey);
-      ports.bus.outboundWritten();
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });
@@ -273,18 +271,27 @@ export class AgentLoop {
     if (turn !== undefined) await this.#persist(turn);
   }
 
-  /** Runs a turn; when it can not be written down (a full disk) waits and continues it from its tape. */
+  /**
+   * Runs a turn to its end. While the disk does not take writes it waits, as long as that lasts, and continues the turn
+   * from its tape; any other failure is tried a few times, then the turn is given up with a notice.
+   */
   async #persist(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
-    const { clock, log, journal } = this.#ports;
-    for (let tries = 1; ; tries += 1) {
+    const { clock, log, journal, storage } = this.#ports;
+    const { signal } = this.#shutdown;
+    for (let tries = 1; ;) {
       try {
         await this.#runner.run(turn, this.#shutdown.signal, () => seat?.[Symbol.dispose]());
         return;
       } catch (error) {
-        if (this.#shutdown.signal.aborted) return;
-        log.error('a turn could not go on', { turn: turn.id, tries, reason: errorMessage(error) });
+        if (signal.aborted) return;
+        log.error('turn: failed', { turn: turn.id, tries, reason: errorMessage(error) });
+        if (storage.failed(error)) {
+          await storage.healed(signal).catch(() => {});
+          continue;
+        }
         if (tries === TRIES) break;
-        await sleep(clock, backoffMs(tries, BACKOFF), this.#shutdown.signal).catch(() => {});
+        await sleep(clock, backoffMs(tries, BACKOFF), signal).catch(() => {});
+        tries += 1;
       }
     }
     const target = turn.messages.at(-1);

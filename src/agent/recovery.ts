@@ -17,10 +17,27 @@ const MOST_ATTEMPTS = 3;
  * any channel opens. Each continues from the last step on its tape.
  */
 export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<number> {
+  if (ports.journal.mayHaveLost) await adoptLostTurns(ports);
   const open = ports.journal.turns.open();
   for (const turn of open) await recover(turn, loop, ports);
-  if (open.length > 0) ports.bus.outboundWritten();
   return open.length;
+}
+
+/**
+ * After a power loss a turn may be on its tape and not in the journal, where its messages still wait: it is taken up as
+ * it is, so that no message gets a second turn. The close of a turn is durable before the session's next one begins, so
+ * only the newest of a session can be lost.
+ */
+async function adoptLostTurns({ journal, sessions, log }: LoopPorts): Promise<void> {
+  for (const key of journal.inbox.waitingSessions()) {
+    const session = await sessions.open(key);
+    const start = session.newestStart();
+    if (start === undefined || start.turn === null) continue;
+    const { turn: id, role, sources } = start;
+    const adopted = await journal.turns.adopt({ id, session: key, role: asRole(role), sources });
+    if (adopted)
+      log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
+  }
 }
 
 async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promise<void> {

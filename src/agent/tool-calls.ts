@@ -1,6 +1,7 @@
 import type { ToolCallPart } from '../providers/provider.ts';
 import { boundaryFor, fence, harmless } from '../security/untrusted.ts';
 import type { EntryDraft } from '../session/entry.ts';
+import type { Durability } from '../storage/files.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { callTitle, errorResult, renderResult } from '../tools/result.ts';
 import type { ToolContext, ToolResult } from '../tools/tool.ts';
@@ -18,7 +19,7 @@ export interface ToolCalls {
   /** Keeps the images that tools show. */
   readonly media: ImageStore;
   readonly context: (callId: string) => ToolContext;
-  readonly append: (...drafts: EntryDraft[]) => Promise<void>;
+  readonly append: (drafts: readonly EntryDraft[], durability: Durability) => Promise<void>;
   /** Holds a slot of the concurrency cap while a tool runs. */
   readonly slot: <T>(task: () => Promise<T>) => Promise<T>;
   /** Told once for each call whose outcome nobody knows. */
@@ -40,7 +41,8 @@ const CUT_OFF =
 export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): Promise<void> {
   for (const group of groups(calls, turn.registry)) {
     const drafts = await Promise.all(group.map((pending) => resultOf(pending, turn)));
-    await turn.append(...drafts);
+    // The next effect, or the end of the turn, makes it durable: what a power loss undoes is asked or run again.
+    await turn.append(drafts, 'lazy');
   }
 }
 
@@ -125,16 +127,17 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   );
   if ('denied' in before) return { title: call.name, output: before.denied, metadata: {}, isError: true };
   const hooked = before.value;
+  const intent = (name: string): EntryDraft => ({
+    kind: 'intent',
+    turn: turn.facts.turnId,
+    callId: call.callId,
+    name,
+    class: 'effect',
+  });
   const result = await turn.registry.run(hooked, turn.context(call.callId), {
-    // The intent is on the tape before anything with effects starts: after a crash its outcome counts as unknown.
-    beforeEffect: () =>
-      turn.append({
-        kind: 'intent',
-        turn: turn.facts.turnId,
-        callId: call.callId,
-        name: hooked.name,
-        class: 'effect',
-      }),
+    // The call, and for effects the intent, survive a power loss before it starts: after a crash the outcome of an
+    // effect counts as unknown, and no other call has this id.
+    beforeEffect: (effect) => turn.append(effect === 'effect' ? [intent(hooked.name)] : [], 'durable'),
     slot: turn.slot,
   });
   const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>

@@ -6,6 +6,7 @@ import type { Redact } from '../security/redact.ts';
 import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
 import type { SpillStore } from '../storage/spill.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Slots } from '../util/slots.ts';
@@ -73,6 +74,7 @@ export interface TurnPorts {
   readonly attachments: GetAttachments;
   /** Where long results of a session are kept. */
   readonly spill: Pick<SpillStore, 'folder'>;
+  readonly storage: Pick<StorageHealth, 'failed' | 'healed' | 'untilWritten'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Takes secrets out of a text. */

@@ -184,7 +184,7 @@ export class TurnRunner {
     turn: Turn,
     { live, asked, durationMs }: { live: Live; asked: InboundMessage | undefined; durationMs: number },
   ): Promise<void> {
-    const { journal, hooks, bus } = this.#ports;
+    const { journal, hooks } = this.#ports;
     const { facts, session } = turn;
     const target = facts.messages.at(-1);
     const entries = session.turn(facts.turnId);
@@ -211,8 +211,6 @@ export class TurnRunner {
           )
         : false;
     if (!closed) await journal.turns.closeStopped(facts.turnId);
-    bus.outboundWritten();
-    if (hears.length > 0) bus.inboundWritten();
     const summary = summaryOf(end, closed, durationMs);
     const answers = [...facts.messages, ...(asked === undefined ? [] : [asked])].map((message) => message.externalId);
     live({ type: 'turn-end', result: summary, answers });

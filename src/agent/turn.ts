@@ -58,17 +58,21 @@ async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, role, holdsMemory } = turn;
   const { turnId, messages } = facts;
   const users = await userEntries(turn, messages, ports);
-  await session.append([
-    {
-      kind: 'turn-start',
-      turn: turnId,
-      sources: messages.map((message) => message.id),
-      role,
-      origin: messages[0]?.origin ?? 'system',
-      ...(holdsMemory ? { private: true } : {}),
-    },
-    ...users,
-  ]);
+  // Not durable before the first effect: until then the journal has the words.
+  await session.append(
+    [
+      {
+        kind: 'turn-start',
+        turn: turnId,
+        sources: messages.map((message) => message.id),
+        role,
+        origin: messages[0]?.origin ?? 'system',
+        ...(holdsMemory ? { private: true } : {}),
+      },
+      ...users,
+    ],
+    'lazy',
+  );
 }
 
 function userEntries(turn: Turn, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
@@ -160,7 +164,7 @@ async function record(
   const all = [...entries, ...asEntries(said)];
   const next = nextStep(all, maxIterations);
   if (next.type !== 'finish') {
-    await session.append([said]);
+    await session.append([said], 'lazy');
     return;
   }
   const { note } = outcome.response;
@@ -201,10 +205,13 @@ async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
   const messages = turn.steer();
   if (messages.length === 0) return;
   await session.append(await userEntries(turn, messages, ports));
-  await ports.journal.turns.absorb(
+  const taken = await ports.journal.turns.absorb(
     facts.turnId,
     messages.map((message) => message.id),
   );
+  // Edited between being read and being taken: the newer words follow, since the model has read neither.
+  const edited = taken.filter((message) => messages.some(({ id, text }) => id === message.id && text !== message.text));
+  if (edited.length > 0) await session.append(await userEntries(turn, edited, ports));
 }
 
 async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCall[]): Promise<void> {
@@ -244,11 +251,14 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     approve: async (request) => {
       using _paused = turn.pauseDeadline();
       const { turnId } = facts;
+      // A question is found again by its call's id, so the call has to outlive it.
+      await session.append([], 'durable');
       return await ports.approvals.ask({ sessionKey: asking, turnId, callId, signal: turn.signal, target }, request);
     },
     ask: async (question) => {
       using _paused = turn.pauseDeadline();
       const { sessionKey, turnId } = facts;
+      await session.append([], 'durable');
       return await ports.asking.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, question);
     },
     progress: (text) => live({ type: 'status', text }),
@@ -260,11 +270,14 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     live,
     media: ports.media,
     context,
-    append: async (...drafts) => {
+    append: async (drafts, durability) => {
       // A process that is being stopped leaves its calls open: their outcome is told at the next start.
       if (turn.signal.aborted && !(turn.signal.reason instanceof EndTurn)) throw turn.signal.reason;
       const entries = session.turn(facts.turnId);
-      await session.append(drafts.map((draft) => withLoopWarning(draft, entries)));
+      await session.append(
+        drafts.map((draft) => withLoopWarning(draft, entries)),
+        durability,
+      );
     },
     slot: (task) => ports.slots.run(task, turn.signal),
     interrupted: async (callId, name) => {

@@ -85,7 +85,6 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     clock,
     random,
     redact,
-    written: () => bus.outboundWritten(),
     closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
   };
   const approvals = new Approvals({
@@ -102,7 +101,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
-  const background = createBackground(base, { stores, bus });
+  const background = createBackground(base, { stores });
   const tools = createTools(base, stores, catalog, background);
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
@@ -183,10 +182,11 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     registry.register(spawnTool(desk));
   }
   for (const tool of pluginTools(base, registry)) registry.register(tool);
-  const pairing = createPairing(journal, bus, config);
+  const pairing = createPairing(journal, config);
   const ports: LoopPorts = {
     bus,
     journal,
+    storage: base.storage,
     sessions,
     registry,
     media,
@@ -269,7 +269,6 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     approvals,
     registry,
     requests: createRequests({
-      bus,
       cron: automation.request,
       prompt,
       memory: stores.memory,

@@ -183,7 +183,6 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
       },
       peopleWait: () => (journal.inbox.counts()['accepted'] ?? 0) > 0,
     },
-    written: { inbound: () => bus.inboundWritten(), outbound: () => bus.outboundWritten() },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
   });
   return { cron, book, desk: new CronDesk({ book, runs: journal.cron, cron, clock, machineZone: zone }) };

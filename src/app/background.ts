@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { ProcessDesk } from '../tools/background/desk.ts';
 import type { Addressee } from '../tools/background/records.ts';
@@ -9,11 +8,10 @@ import type { Stores } from './stores.ts';
 
 export interface BackgroundParts {
   readonly stores: Pick<Stores, 'journal' | 'spill' | 'origins'>;
-  readonly bus: Pick<MessageBus, 'inboundWritten'>;
 }
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */
-export function createBackground(base: Base, { stores, bus }: BackgroundParts): ProcessDesk {
+export function createBackground(base: Base, { stores }: BackgroundParts): ProcessDesk {
   const { paths, clock, random, log, redact, newId } = base;
   const { journal, spill, origins } = stores;
   const desk = new ProcessDesk({
@@ -46,7 +44,6 @@ export function createBackground(base: Base, { stores, bus }: BackgroundParts): 
         untrusted,
         metadata: { process: id },
       });
-      bus.inboundWritten();
     },
     withdraw: async ({ id, addressee }) => {
       await journal.inbox.withdrawOwn({ ...addressee, externalId: externalIdOf(id) });

@@ -6,8 +6,9 @@ import type { Config } from '../config/schema.ts';
 import type { Plugins } from './plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
-import type { IdFactory } from '../util/ids.ts';
+import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 
@@ -19,7 +20,8 @@ export interface Base {
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  readonly newId: IdFactory;
+  readonly storage: StorageHealth;
+  readonly newId: Ids;
   readonly log: Logger;
   /** Takes secrets out of a text. */
   readonly redact: Redact;

@@ -28,7 +28,7 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
     ],
     {
       bus,
-      people: peopleOf(bus, journal),
+      people: peopleOf(journal),
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
       cursorsOf: (name) => journal.cursors.of(name),
       clock,
@@ -36,7 +36,16 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
       log,
     },
   );
-  const delivery = new Delivery({ bus, outbox: journal.outbox, outlets: manager, clock, random, log });
+  const delivery = new Delivery({
+    bus,
+    outbox: journal.outbox,
+    outlets: manager,
+    mayHaveLost: journal.mayHaveLost,
+    storage: base.storage,
+    clock,
+    random,
+    log,
+  });
   const previews = new Previews({
     bus,
     ledger: journal.previews,
@@ -48,11 +57,11 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
   return { terminal, manager, delivery, previews };
 }
 
-function peopleOf(bus: MessageBus, { people, pairing }: Journal): ChannelPeople {
+function peopleOf({ people, pairing }: Journal): ChannelPeople {
   return {
     isPaired: (channel, id) => people.isPaired(channel, id),
     knock: async (knock) => {
-      if (await pairing.knock(knock)) bus.outboundWritten();
+      await pairing.knock(knock);
     },
   };
 }

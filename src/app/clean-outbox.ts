@@ -5,5 +5,6 @@ export function cleanOutbox(outbox: OutboxPort, redact: (text: string) => string
   return {
     enqueue: (messages) => outbox.enqueue(messages.map((message) => ({ ...message, text: redact(message.text) }))),
     page: (after, limit) => outbox.page(after, limit),
+    onQueued: (listener) => outbox.onQueued(listener),
   };
 }

@@ -110,7 +110,6 @@ async function openHeart(
       },
     },
     ask: look,
-    written: () => bus.inboundWritten(),
     tellOwner: async (id, text) => {
       const chat = journal.approvals.ownersChat(parts.channels()) ?? journal.approvals.ownersChat();
       if (chat === undefined) return;

@@ -1,18 +1,13 @@
 import type { PairingDesk } from '../agent/commands/pair.ts';
-import type { MessageBus } from '../bus/bus.ts';
 import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
 import { AppError } from '../util/errors.ts';
 
 /** Who is let in, for /pair and the command line. */
-export function createPairing({ people, pairing }: Journal, bus: MessageBus, config: Config): PairingDesk {
+export function createPairing({ people, pairing }: Journal, config: Config): PairingDesk {
   return {
     list: () => ({ people: people.list(), pending: pairing.pending(), lockedUntil: pairing.lockedUntil() }),
-    approve: async (code, by) => {
-      const person = await pairing.approve(code, by);
-      bus.outboundWritten();
-      return person;
-    },
+    approve: (code, by) => pairing.approve(code, by),
     remove: async (text) => {
       const [channel = '', ...rest] = text.split(':');
       const id = rest.join(':');

@@ -1,6 +1,5 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingDesk } from '../agent/commands/pair.ts';
-import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/store.ts';
@@ -17,7 +16,6 @@ export interface RequestParts {
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
   readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk' | 'heartbeats' | 'cron'>;
-  readonly bus: Pick<MessageBus, 'inboundWritten' | 'outboundWritten'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
@@ -26,7 +24,6 @@ export interface RequestParts {
 
 /** What the command line may ask, answered by the rooms. */
 export function createRequests({
-  bus,
   cron,
   prompt,
   memory,
@@ -113,7 +110,6 @@ export function createRequests({
     outboxRetry: async ({ id }) => {
       await done(`outbox retry ${id}`);
       if (!(await journal.desk.retry(id))) throw unknownMail(id, 'outbox');
-      bus.outboundWritten();
       return null;
     },
     outboxDrop: async ({ id }) => {
@@ -125,7 +121,6 @@ export function createRequests({
     inboxRetry: async ({ id }) => {
       await done(`inbox retry ${id}`);
       if (!(await journal.desk.readmit(id))) throw unknownMail(id, 'inbox');
-      bus.inboundWritten();
       return null;
     },
     inboxDrop: async ({ id }) => {

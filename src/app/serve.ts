@@ -21,6 +21,8 @@ export interface ServeParts {
   readonly model: string;
   /** HTTP port instead of the configured one. */
   readonly port: number | undefined;
+  /** Aborts when the process stops. */
+  readonly closing: AbortSignal;
 }
 
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
@@ -54,6 +56,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       },
     },
     requests: parts.requests,
+    closing: parts.closing,
   });
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact }));
   if (base.serving) http = await serveHttp(base, parts, stack);

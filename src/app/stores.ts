@@ -9,6 +9,7 @@ import { ChangeLog } from '../storage/change-log.ts';
 import { MediaStore } from '../storage/media.ts';
 import { SpillStore } from '../storage/spill.ts';
 import { UntrustedFiles } from '../storage/untrusted-files.ts';
+import type { AppError } from '../util/errors.ts';
 import type { Base } from './base.ts';
 
 /** Everything that lasts. */
@@ -27,11 +28,20 @@ export interface Stores {
   readonly search: MemorySearch;
 }
 
-/** Opens what lies in the home; the stack closes it. The home's lock must be held. */
-export async function openStores(base: Base, stack: AsyncDisposableStack): Promise<Stores> {
+/**
+ * Opens what lies in the home; the stack closes it. The home's lock must be held. `onSyncFailure`: the disk did not
+ * confirm a write, so the process has to start anew.
+ */
+export async function openStores(
+  base: Base,
+  stack: AsyncDisposableStack,
+  onSyncFailure: (error: AppError) => void,
+): Promise<Stores> {
   const { paths, clock, newId, log, config, startedAt, redact } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
-  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId }));
+  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
+  // A clock that was put back must not make new turns look older than those before.
+  newId.after(journal.newestId);
   const media = new MediaStore(paths.media);
   const sessions = new Sessions({
     directory: paths.sessions,

@@ -43,8 +43,6 @@ export interface CronPorts {
   readonly newId: () => string;
   readonly settings: CronSettings;
   readonly gates: CronGates;
-  /** Rows were written that others wait for. */
-  readonly written: { readonly inbound: () => void; readonly outbound: () => void };
   /** The longest that it sleeps. @default 60_000 */
   readonly longestSleepMs?: number;
   /** Tells the owner once for each id. */
@@ -222,7 +220,7 @@ export class Cron {
   }
 
   async #miss({ job, schedule }: BookEntry, missed: readonly MissedTimes[]): Promise<void> {
-    const { runs, clock, book, written, settings, log } = this.#ports;
+    const { runs, clock, book, settings, log } = this.#ports;
     const once = schedule.type === 'at';
     const tooLate = settings.catchUp === 'skip' ? 'I was not running then' : 'I was not running until it was too late';
     const rows = missed.map(({ why, first, last, count }): Misses => ({
@@ -237,7 +235,6 @@ export class Cron {
     await runs.miss(job.id, rows, { last: once, says: once ? missedNotice(facts(at), tooLate) : undefined });
     log.info('scheduled runs did not happen', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
     if (!once) return;
-    written.outbound();
     await book.refresh();
   }
 
@@ -281,7 +278,7 @@ export class Cron {
 
   /** Takes the due time and queues what it does; false when it was taken before or may not run. */
   async #fire({ entry, dueAt }: Candidate, { last }: { readonly last: boolean }): Promise<boolean> {
-    const { runs, gates, clock, book, written, newId } = this.#ports;
+    const { runs, gates, clock, book, newId } = this.#ports;
     const { job, agreed } = entry;
     if (agreed === null) return false;
     const { creator, role: then } = standingOf(agreed);
@@ -294,14 +291,12 @@ export class Cron {
     const claim = { job: job.id, dueAt, lateMs: facts.now - dueAt, last };
     if (job.kind === 'message') {
       const taken = await runs.claim({ ...claim, outbound: reminder(facts) });
-      if (taken) written.outbound();
       if (last) await book.refresh();
       return taken;
     }
     const own = runRequest(facts, { id: newId(), creator, role, sessionKey: jobSession(job.id), isLast: last });
     const inbound = job.session === 'main' ? { ...own, sessionKey: gates.mainSession(own) } : own;
     const taken = await runs.claim({ ...claim, inbound });
-    if (taken) written.inbound();
     if (last) await book.refresh();
     return taken;
   }

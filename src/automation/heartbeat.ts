@@ -57,8 +57,6 @@ export interface HeartbeatPorts {
   readonly gates: HeartbeatGates;
   /** Asks a model, cheaply, whether something is to be done now. Never throws. */
   readonly ask: (facts: LookFacts) => Promise<LookAnswer>;
-  /** A row was written that the agent waits for. */
-  readonly written: () => void;
   /** Tells the owner once for each id. */
   readonly tellOwner: (id: string, text: string) => Promise<void>;
 }
@@ -191,7 +189,7 @@ export class Heartbeat {
     target: HeartbeatTarget,
     { text, tasks }: { readonly text: string; readonly tasks: string },
   ): Promise<void> {
-    const { looks, ask, settings, gates, newId, written, zone } = this.#ports;
+    const { looks, ask, settings, gates, newId, zone } = this.#ports;
     const before = this.#before();
     await looks.begin(at);
     this.#closed = null;
@@ -208,7 +206,6 @@ export class Heartbeat {
     const request = { id: newId(), at, tasks: answer.tasks, model: settings.model, untrusted };
     const reason = oneLine(answer.tasks, LONGEST_REASON);
     await looks.end(at, { action: 'run', reason }, heartbeatRequest(target, request));
-    written();
   }
 
   #before(): string | null {

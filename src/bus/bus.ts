@@ -22,6 +22,8 @@ export interface InboxPort {
   accept(messages: readonly InboundMessage[], cursors?: readonly Cursor[]): Promise<readonly AcceptResult[]>;
   /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<InboundMessage>[];
+  /** Calls back whenever `page` may have more, whoever wrote it. */
+  onQueued(listener: () => void): Disposable;
 }
 
 /** The durable half of the outbound queue; the journal implements it. */
@@ -30,13 +32,16 @@ export interface OutboxPort {
   enqueue(messages: readonly OutboundMessage[]): Promise<void>;
   /** Messages that wait to be sent, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<OutboundMessage>[];
+  /** Calls back whenever `page` may have more, whoever wrote it. */
+  onQueued(listener: () => void): Disposable;
 }
 
 const PAGE = 128;
 
 /**
  * A pair of async queues between those who hear and speak (channels, cron, HTTP) and those who think (the agent).
- * The queues are rows on disk: publishing is a commit and a wake-up, consuming reads pages, memory holds one page.
+ * The queues are rows on disk: publishing is a commit, after which the queue wakes its consumer; consuming reads pages,
+ * memory holds one page.
  * Live events are not queued: a listener that is slow misses the older ones of a turn and loses nothing.
  */
 export class MessageBus {
@@ -48,6 +53,7 @@ export class MessageBus {
   readonly #outbound = new Wake();
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(event: OutboundEvent) => void>();
+  readonly #onListenerFailure: (error: unknown) => void;
 
   /** `sessionKey` may name the session of a message; without an answer it is the chat's own. */
   constructor(ports: {
@@ -55,9 +61,17 @@ export class MessageBus {
     outbox: OutboxPort;
     newId: IdFactory;
     sessionKey?: (draft: InboundDraft) => string | undefined;
+    /** Told why a live listener was dropped. @default nobody is told */
+    onListenerFailure?: (error: unknown) => void;
   }) {
+    this.#onListenerFailure = ports.onListenerFailure ?? (() => {});
     this.#inbox = ports.inbox;
     this.#outbox = ports.outbox;
+    const heard = [
+      ports.inbox.onQueued(() => this.#inbound.wake()),
+      ports.outbox.onQueued(() => this.#outbound.wake()),
+    ];
+    this.#closed.signal.addEventListener('abort', () => heard.forEach((one) => one[Symbol.dispose]()), { once: true });
     this.#newId = ports.newId;
     this.#sessionKey = ports.sessionKey ?? (() => undefined);
   }
@@ -79,9 +93,7 @@ export class MessageBus {
       id: this.#newId(),
       sessionKey: this.sessionOf(draft),
     }));
-    const results = await this.#inbox.accept(messages, cursors);
-    this.#inbound.wake();
-    return results;
+    return await this.#inbox.accept(messages, cursors);
   }
 
   /** Every accepted message once, in order of acceptance, until the bus closes. One consumer. */
@@ -92,7 +104,6 @@ export class MessageBus {
   /** Resolves after the commit. */
   async publishOutbound(...messages: readonly OutboundMessage[]): Promise<void> {
     await this.#outbox.enqueue(messages);
-    this.#outbound.wake();
   }
 
   /** Every waiting outbound message once, in order, until the bus closes. One consumer. */
@@ -100,19 +111,16 @@ export class MessageBus {
     return this.#consume(this.#outbound, (after) => this.#outbox.page(after, PAGE));
   }
 
-  /** Somebody wrote inbound rows in a transaction of their own (a scheduled run): look again. */
-  inboundWritten(): void {
-    this.#inbound.wake();
-  }
-
-  /** Somebody wrote outbound rows in a transaction of their own (closing a turn): look again. */
-  outboundWritten(): void {
-    this.#outbound.wake();
-  }
-
-  /** Tells live listeners; a listener must not throw or wait. */
+  /** Tells live listeners. One that throws hears nothing more: no turn may end because somebody watches it. */
   emit(event: OutboundEvent): void {
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#listeners.delete(listener);
+        this.#onListenerFailure(error);
+      }
+    }
   }
 
   listen(listener: (event: OutboundEvent) => void): Disposable {

@@ -1,5 +1,7 @@
 import type { OutboundState, Outbox, Part } from '../journal/outbox.ts';
-import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import type { Durability } from '../storage/files.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
+import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
@@ -12,7 +14,6 @@ const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
 const UNCERTAIN_WAIT_MS = 2_000;
 const MAX_RESENDS = 5;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-const JOURNAL_RETRY = { firstMs: 1_000, maxMs: 30_000 };
 /** In front of what was sent again although the platform may have the first copy. */
 const RESEND_MARK = '↻ ';
 
@@ -26,12 +27,25 @@ export interface Outlets {
   onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable;
 }
 
+/** What a chat's lane went through before a step. */
+export interface LaneState {
+  /** Failed attempts in a row. */
+  readonly failures: number;
+  /** A power loss could undo the mark of a part that left: until then the next mark has to be durable. */
+  readonly hasUnsyncedMark: boolean;
+  /** A part is marked as leaving. */
+  marked(durability: Durability): void;
+}
+
 export interface PartPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
+  readonly storage: Pick<StorageHealth, 'untilWritten'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Rows that an earlier process may have sent although their marks do not say so; see `Outbox.waitingInDoubt`. */
+  readonly inDoubt: Map<string, { readonly first: boolean }>;
   /** Aborted when nothing new may start. */
   readonly stopping: AbortSignal;
   /** Aborted when what is in flight has to end too. */
@@ -50,10 +64,10 @@ const again: Step = { type: 'again' };
 const finished: Step = { type: 'finished' };
 
 /**
- * Does the next thing for an outbound message: expires it, renders it, or sends one part. `failures` counts the
- * failed attempts in a row before this one. Throws only when `stopping` or `aborted` cut it short.
+ * Does the next thing for an outbound message: expires it, renders it, or sends one part. `lane` is what its chat
+ * went through before. Throws only when `stopping` or `aborted` cut it short.
  */
-export async function deliverNext(id: string, failures: number, ports: PartPorts): Promise<Step> {
+export async function deliverNext(id: string, lane: LaneState, ports: PartPorts): Promise<Step> {
   const { outbox, outlets, clock, log } = ports;
   await shortRound();
   const row = outbox.open(id);
@@ -75,7 +89,7 @@ export async function deliverNext(id: string, failures: number, ports: PartPorts
     await persist(() => outbox.finish(id, 'delivered', 'all parts were delivered'), ports);
     return finished;
   }
-  return sendPart(row, part, channel, failures, ports);
+  return sendPart({ row, part, channel, lane }, ports);
 }
 
 async function renderParts(id: string, row: OutboundState, channel: Channel, ports: PartPorts): Promise<Step> {
@@ -86,23 +100,29 @@ async function renderParts(id: string, row: OutboundState, channel: Channel, por
   return again;
 }
 
-async function sendPart(
-  row: OutboundState,
-  part: Part,
-  channel: Channel,
-  failures: number,
-  ports: PartPorts,
-): Promise<Step> {
+interface Sending {
+  readonly row: OutboundState;
+  readonly part: Part;
+  readonly channel: Channel;
+  readonly lane: LaneState;
+}
+
+async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
+  const { row, part, channel, lane } = sending;
   const { id, chatId } = row.message;
   const { outbox, log } = ports;
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
-  const resend = place === null && (part.state === 'sending' || part.state === 'uncertain');
+  const mayBeThere = part.state === 'sending' || part.state === 'uncertain' || isInDoubt(id, channel, ports);
+  const resend = place === null && mayBeThere;
   if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
     return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
   }
-  const open = await persist(() => outbox.sending(id, part.n, { resend }), ports);
+  const durability = channel.settlesResends === true || !lane.hasUnsyncedMark ? 'lazy' : 'durable';
+  const open = await persist(() => outbox.sending(id, part.n, { resend, durability }), ports);
   if (!open) return finished;
+  ports.inDoubt.delete(id);
+  lane.marked(durability);
   let platformId: string;
   try {
     ({ platformId } = await sendInTime(
@@ -118,7 +138,7 @@ async function sendPart(
       await persist(() => outbox.forgetPlace(id, part.n), ports);
       return again;
     }
-    return recordFailure({ row, part, channel, failure: toSendError(thrown), failures }, ports);
+    return recordFailure(sending, toSendError(thrown), ports);
   }
   await persist(() => outbox.delivered(id, part.n, platformId), ports);
   const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
@@ -126,18 +146,18 @@ async function sendPart(
   return last ? finished : again;
 }
 
-interface FailedPart {
-  readonly row: OutboundState;
-  readonly part: Part;
-  readonly channel: Channel;
-  readonly failure: SendError;
-  readonly failures: number;
+/** After a power loss: the marks of this message may be the ones that are gone. */
+function isInDoubt(id: string, channel: Channel, { inDoubt }: PartPorts): boolean {
+  const doubt = inDoubt.get(id);
+  return doubt !== undefined && (doubt.first || channel.settlesResends === true);
 }
 
 async function recordFailure(
-  { row, part, channel: outlet, failure, failures }: FailedPart,
+  { row, part, channel: outlet, lane }: Sending,
+  failure: SendError,
   ports: PartPorts,
 ): Promise<Step> {
+  const { failures } = lane;
   const { id, channel, chatId } = row.message;
   const { outbox, clock, log, random } = ports;
   const reason = failure.message;
@@ -215,14 +235,7 @@ function toSendError(thrown: unknown): SendError {
   return thrown instanceof SendError ? thrown : new SendError('uncertain', errorMessage(thrown));
 }
 
-/** A journal that can not be written (full disk) is tried again until it can: what it says must stay true. */
-async function persist<T>(work: () => Promise<T>, { clock, random, log, stopping }: PartPorts): Promise<T> {
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (failures === 1) log.error('delivery can not write to the journal', { reason: errorMessage(error) });
-      await sleep(clock, backoffMs(failures, JOURNAL_RETRY, random), stopping);
-    }
-  }
+/** A journal that cannot be written is waited for: what it says must stay true. */
+function persist<T>(work: () => Promise<T>, { storage, stopping }: PartPorts): Promise<T> {
+  return storage.untilWritten(work, { signal: stopping, what: 'delivery: journal' });
 }

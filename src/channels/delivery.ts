@@ -1,6 +1,7 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Outbox } from '../journal/outbox.ts';
+import type { Durability } from '../storage/files.ts';
 import { Wake } from '../util/wake.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -21,6 +22,9 @@ interface Lane {
   readonly wake: Wake;
   /** Failed attempts in a row. */
   failures: number;
+  /** A power loss could undo the mark of the part that left last. */
+  hasUnsyncedMark: boolean;
+  marked(durability: Durability): void;
   /** Nothing leaves before: the platform said so. */
   pausedUntil: number;
   /** Something changed while a step was under way: what it says about waiting is out of date. */
@@ -31,6 +35,9 @@ export interface DeliveryPorts {
   readonly bus: Pick<MessageBus, 'consumeOutbound'>;
   readonly outbox: Outbox;
   readonly outlets: Outlets;
+  readonly storage: PartPorts['storage'];
+  /** An earlier process may have lost marks with the power. @default false */
+  readonly mayHaveLost?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -38,7 +45,8 @@ export interface DeliveryPorts {
 
 /**
  * Carries the outbox to the channels: each chat in order, chats independent of each other. What was sent, and what may
- * have been, is in the journal before the next step, so a new process goes on where this one ended.
+ * have been, is in the journal before the next step, so a new process goes on where this one ended. Of each chat at most
+ * one mark is not durable, so after a power loss only its oldest waiting message can have left unmarked.
  */
 export class Delivery {
   readonly #ports: PartPorts;
@@ -51,9 +59,10 @@ export class Delivery {
   readonly #aborted = new AbortController();
   readonly #reachable: Disposable;
 
-  constructor({ bus, ...ports }: DeliveryPorts) {
+  constructor({ bus, mayHaveLost = false, ...ports }: DeliveryPorts) {
     this.#bus = bus;
-    this.#ports = { ...ports, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    const inDoubt = new Map(mayHaveLost ? ports.outbox.waitingInDoubt() : []);
+    this.#ports = { ...ports, inDoubt, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
     this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
@@ -108,6 +117,8 @@ export class Delivery {
       ordinary: [],
       wake: new Wake(),
       failures: 0,
+      hasUnsyncedMark: false,
+      marked: (durability) => this.#marked(key, durability),
       pausedUntil: 0,
       changed: false,
     };
@@ -150,7 +161,7 @@ export class Delivery {
   async #step(lane: Lane, id: string): Promise<boolean> {
     lane.changed = false;
     try {
-      const step = await deliverNext(id, lane.failures, this.#ports);
+      const step = await deliverNext(id, lane, this.#ports);
       if (step.type !== 'wait') {
         lane.failures = 0;
         return step.type === 'finished';
@@ -172,6 +183,17 @@ export class Delivery {
     const { clock } = this.#ports;
     using _ = clock.timer(until - clock.now(), () => lane.wake.wake());
     await lane.wake.wait(this.#stopping.signal);
+  }
+
+  #marked(key: string, durability: Durability): void {
+    const lane = this.#lanes.get(key);
+    if (lane === undefined) return;
+    lane.hasUnsyncedMark = durability === 'lazy';
+    if (lane.hasUnsyncedMark)
+      this.#ports.outbox.settled().then(
+        () => (lane.hasUnsyncedMark = false),
+        () => {},
+      );
   }
 
   #onReachable(channel: string, chatId: string | undefined): void {

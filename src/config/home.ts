@@ -26,6 +26,8 @@ export interface HomePaths {
   readonly spill: string;
   readonly versions: string;
   readonly quarantine: string;
+  /** Written and removed again to see whether the disk takes writes. */
+  readonly probe: string;
   readonly backups: string;
   readonly logs: string;
   readonly plugins: string;
@@ -53,6 +55,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     spill: at('spill'),
     versions: at('versions'),
     quarantine: at('quarantine'),
+    probe: at('.probe'),
     backups: at('backups'),
     logs: at('logs'),
     plugins: at('plugins'),

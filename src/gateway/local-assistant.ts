@@ -34,6 +34,8 @@ export interface LocalAssistantPorts {
   readonly info: () => AssistantInfo;
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
   readonly requests: RequestHandlers;
+  /** Aborts when the process stops: turns that have not ended continue at the next start. */
+  readonly closing: AbortSignal;
 }
 
 interface TerminalText {
@@ -46,6 +48,7 @@ interface TerminalText {
 /** How long a reply may take to be marked delivered after its turn ended. */
 const DELIVERY_WAIT_MS = 2_000;
 const STOP_WAIT_MS = 3_000;
+const CONTINUES = 'The assistant is stopping. It continues with this when it runs again.';
 
 /** The assistant of this process, for the terminal, the control socket and programs that embed it. */
 export class LocalAssistant implements AssistantPort {
@@ -76,7 +79,10 @@ export class LocalAssistant implements AssistantPort {
     return this.#ports.terminal.attach(session, listener);
   }
 
-  /** Resolves when the turn that answers this message has ended; aborting the signal stops it. */
+  /**
+   * Resolves when the turn that answers this message has ended. Aborting the signal stops the turn. When the process
+   * stops, the turn is left as it is and the result says that it continues.
+   */
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
     const draft = this.#draft(input, newId());
@@ -86,8 +92,8 @@ export class LocalAssistant implements AssistantPort {
     const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
     using _live = bus.listen((event) => {
       if (event.sessionKey !== sessionKey) return;
-      options.onEvent?.(event);
       if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
+      options.onEvent?.(event);
     });
     using _sink = terminal.attach(input.session, (message) => {
       if (message.turnId === undefined || message.kind === 'part') return;
@@ -116,10 +122,11 @@ export class LocalAssistant implements AssistantPort {
     input: SendInput,
     signal: AbortSignal | undefined,
   ): Promise<{ turnId: string; result: TurnSummary }> {
-    if (signal === undefined) return await ended;
+    const { closing } = this.#ports;
     try {
-      return await raceAbort(ended, signal);
+      return await raceAbort(ended, signal === undefined ? closing : AbortSignal.any([signal, closing]));
     } catch {
+      if (closing.aborted) return { turnId: '', result: { ...refusedSummary(), outcome: 'stopped', text: CONTINUES } };
       await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
       const stopped = { turnId: '', result: { ...refusedSummary(), outcome: 'stopped' as const, text: 'Stopped.' } };
       return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);

@@ -1,6 +1,6 @@
 import type { Row } from '../storage/database.ts';
 import { oneLine } from '../util/text.ts';
-import { parseInbound, parseOutbound, type LedgerPorts } from './rows.ts';
+import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type LedgerPorts } from './rows.ts';
 
 /** A message on its way out, or one that did not get there. */
 export interface OutboxItem {
@@ -67,10 +67,10 @@ export class MailDesk {
         id,
       );
       // What a person asks for again is no doubtful repetition.
-      if (changed > 0) {
-        db.run("UPDATE parts SET state = 'pending', resends = 0 WHERE outbound_id = ? AND state <> 'delivered'", id);
-      }
-      return changed > 0;
+      if (changed === 0) return false;
+      db.run("UPDATE parts SET state = 'pending', resends = 0 WHERE outbound_id = ? AND state <> 'delivered'", id);
+      db.queued(OUTBOUND, db.get('SELECT seq FROM outbound WHERE id = ?', id)?.number('seq') ?? 0);
+      return true;
     });
   }
 
@@ -105,16 +105,18 @@ export class MailDesk {
   /** A message that was given up or refused gets a turn after all. False: there is no such message. */
   readmit(id: string): Promise<boolean> {
     const { db, clock } = this.#ports;
-    return db.write(
-      () =>
-        db.run(
-          `UPDATE inbound SET state = 'accepted', reason = NULL, turn_id = NULL, updated_at = ?,
-             seq = (SELECT max(seq) + 1 FROM inbound)
-           WHERE id = ? AND state IN ('dead', 'refused') AND payload IS NOT NULL`,
-          clock.now(),
-          id,
-        ) > 0,
-    );
+    return db.write(() => {
+      const changed = db.run(
+        `UPDATE inbound SET state = 'accepted', reason = NULL, turn_id = NULL, updated_at = ?,
+           seq = (SELECT max(seq) + 1 FROM inbound)
+         WHERE id = ? AND state IN ('dead', 'refused') AND payload IS NOT NULL`,
+        clock.now(),
+        id,
+      );
+      if (changed === 0) return false;
+      db.queued(INBOUND, db.get('SELECT seq FROM inbound WHERE id = ?', id)?.number('seq') ?? 0);
+      return true;
+    });
   }
 
   /** A message that waits gets no turn. False: there is no such message. */

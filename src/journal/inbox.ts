@@ -4,7 +4,7 @@ import { answerQuestion, type AnswerTaken } from './approval-answers.ts';
 import { answerAsk, type AskTaken } from './asks.ts';
 import { moveCursors } from './cursors.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
+import { INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** Waiting messages of one chat; more are refused with one notice. */
@@ -92,16 +92,39 @@ export class Inbox implements InboxPort {
   }
 
   page(after: number, limit: number): readonly Queued<InboundMessage>[] {
-    return this.#ports.db
-      .all("SELECT seq, payload FROM inbound WHERE state = 'accepted' AND seq > ? ORDER BY seq LIMIT ?", after, limit)
+    const { db } = this.#ports;
+    return db
+      .all(
+        "SELECT seq, payload FROM inbound WHERE state = 'accepted' AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        after,
+        db.durableUpTo(INBOUND),
+        limit,
+      )
       .map((row) => ({ seq: row.number('seq'), message: parseInbound(row.text('payload')) }));
+  }
+
+  onQueued(listener: () => void): Disposable {
+    return this.#ports.db.onQueued(INBOUND, listener);
   }
 
   /** The oldest messages of a session that no turn has taken. */
   waiting(session: string, limit: number): readonly InboundMessage[] {
-    return this.#ports.db
-      .all("SELECT payload FROM inbound WHERE session = ? AND state = 'accepted' ORDER BY seq LIMIT ?", session, limit)
+    const { db } = this.#ports;
+    return db
+      .all(
+        "SELECT payload FROM inbound WHERE session = ? AND state = 'accepted' AND seq <= ? ORDER BY seq LIMIT ?",
+        session,
+        db.durableUpTo(INBOUND),
+        limit,
+      )
       .map((row) => parseInbound(row.text('payload')));
+  }
+
+  /** Sessions in which messages wait that no turn has taken. */
+  waitingSessions(): readonly string[] {
+    return this.#ports.db
+      .all("SELECT DISTINCT session FROM inbound WHERE state = 'accepted'")
+      .map((row) => row.text('session'));
   }
 
   /** The messages with these ids, in order of arrival. */
@@ -138,8 +161,10 @@ export class Inbox implements InboxPort {
     const full = this.#overCap(message, waiting);
     const stop = isStopRequest(message);
     if (!stop && this.#isKnown(message)) return 'duplicate';
-    const answer = stop ? null : answerQuestion(this.#ports, message);
-    const ask = stop || answer !== null ? null : answerAsk(this.#ports, message);
+    // A corrected message was written for what came before the question.
+    const mayAnswer = !stop && message.edits === undefined;
+    const answer = mayAnswer ? answerQuestion(this.#ports, message) : null;
+    const ask = mayAnswer && answer === null ? answerAsk(this.#ports, message) : null;
     const isEdit = !stop && answer === null && ask === null && this.#replaceEdited(message);
     const state = stop || answer !== null || ask !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
     const reason = stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full;
@@ -186,7 +211,8 @@ export class Inbox implements InboxPort {
   }
 
   #insert(message: InboundMessage, state: string, reason: string | null): boolean {
-    const inserted = this.#ports.db.run(
+    const { db, clock } = this.#ports;
+    const seq = db.insert(
       `INSERT OR IGNORE INTO inbound
          (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -202,9 +228,10 @@ export class Inbox implements InboxPort {
       state,
       reason,
       message.receivedAt,
-      this.#ports.clock.now(),
+      clock.now(),
     );
-    return inserted === 1;
+    if (seq !== null && state === 'accepted') db.queued(INBOUND, seq);
+    return seq !== null;
   }
 
   #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {

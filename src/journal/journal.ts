@@ -1,4 +1,6 @@
-import { Database, openDatabase } from '../storage/database.ts';
+import { Database } from '../storage/database.ts';
+import { openDatabase } from '../storage/open-database.ts';
+import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
@@ -14,6 +16,7 @@ import { Outbox } from './outbox.ts';
 import { PreviewLedger } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
+import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
 import { Subagents } from './subagents.ts';
@@ -41,6 +44,10 @@ export interface Journal extends Disposable {
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
+  /** The greatest id of a turn or message; empty when there is none. */
+  readonly newestId: string;
+  /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
+  readonly mayHaveLost: boolean;
 }
 
 export interface JournalOptions {
@@ -48,14 +55,23 @@ export interface JournalOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
+  readonly onSyncFailure?: (error: AppError) => void;
+  /** The machine's run, null: not known. @default what the system says */
+  readonly boot?: string | null;
   /** For pairing codes. @default the system's */
   readonly random?: Random;
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const db = new Database(
-    await openDatabase({ path: options.path, migrations: journalMigrations, backupPath: options.backupPath }),
-  );
+  const { path, backupPath, onSyncFailure } = options;
+  const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
+  const db = new Database(opened, {
+    path,
+    clock: options.clock,
+    ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
+  });
+  const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
@@ -78,6 +94,15 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
-    [Symbol.dispose]: () => db.close(),
+    newestId: newestId(db),
+    mayHaveLost,
+    [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
   };
+}
+
+function newestId(db: Database): string {
+  const newest = (sql: string): string => db.get(sql)?.textOrNull('id') ?? '';
+  const turn = newest('SELECT max(id) AS id FROM turns');
+  const message = newest('SELECT id FROM inbound ORDER BY seq DESC LIMIT 1');
+  return turn > message ? turn : message;
 }

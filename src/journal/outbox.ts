@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { OutboxPort, Queued } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseOutbound, type LedgerPorts } from './rows.ts';
+import type { Durability } from '../storage/files.ts';
+import { OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
 
@@ -57,7 +58,7 @@ export class Outbox implements OutboxPort {
   insert({ message, parts }: OutboundDraft): boolean {
     const { db, clock } = this.#ports;
     const now = clock.now();
-    const inserted = db.run(
+    const seq = db.insert(
       `INSERT OR IGNORE INTO outbound
          (id, turn_id, channel, chat, kind, payload, state, expires_at, created_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
@@ -71,14 +72,26 @@ export class Outbox implements OutboxPort {
       now,
       now,
     );
-    if (inserted === 1) this.#insertParts(message.id, parts);
-    return inserted === 1;
+    if (seq === null) return false;
+    this.#insertParts(message.id, parts);
+    db.queued(OUTBOUND, seq);
+    return true;
   }
 
   page(after: number, limit: number): readonly Queued<OutboundMessage>[] {
-    return this.#ports.db
-      .all(`SELECT seq, payload FROM outbound WHERE ${OPEN} AND seq > ? ORDER BY seq LIMIT ?`, after, limit)
+    const { db } = this.#ports;
+    return db
+      .all(
+        `SELECT seq, payload FROM outbound WHERE ${OPEN} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+        after,
+        db.durableUpTo(OUTBOUND),
+        limit,
+      )
       .map((row) => ({ seq: row.number('seq'), message: parseOutbound(row.text('payload')) }));
+  }
+
+  onQueued(listener: () => void): Disposable {
+    return this.#ports.db.onQueued(OUTBOUND, listener);
   }
 
   /** Undefined when there is no such row or it is finished. */
@@ -125,11 +138,30 @@ export class Outbox implements OutboxPort {
 
   /** Writes the rendered parts down before the first is sent; parts that exist stay as they are. */
   render(id: string, texts: readonly string[]): Promise<void> {
-    return this.#ports.db.write(() => this.#insertParts(id, texts));
+    return this.#ports.db.write(() => this.#insertParts(id, texts), 'lazy');
+  }
+
+  /**
+   * What waits and may have been sent all the same, when the machine lost power while an earlier process had the journal
+   * open: marks that were not durable yet are gone. `first`: the oldest of its chat and urgency, the only one that can
+   * have left where each mark is durable before the next (see `Delivery`).
+   */
+  waitingInDoubt(): ReadonlyMap<string, { readonly first: boolean }> {
+    const rows = this.#ports.db.all(
+      `SELECT id, row_number() OVER (
+         PARTITION BY channel, chat, json_extract(payload, '$.threadId'), kind IN ('notice', 'approval') ORDER BY seq
+       ) AS place FROM outbound WHERE ${OPEN} AND state = 'pending'`,
+    );
+    return new Map(rows.map((row) => [row.text('id'), { first: row.number('place') === 1 }]));
+  }
+
+  /** Resolves when all marks so far survive a power loss. */
+  settled(): Promise<void> {
+    return this.#ports.db.settled();
   }
 
   /** Commits that this part's bytes are about to leave. `resend`: the platform may have it already. False: finished meanwhile. */
-  sending(id: string, n: number, options: { resend: boolean }): Promise<boolean> {
+  sending(id: string, n: number, options: { resend: boolean; durability?: Durability }): Promise<boolean> {
     const { db } = this.#ports;
     return db.write(() => {
       const open = this.#touch(id, "state = 'sending', attempts = attempts + 1", OPEN);
@@ -141,10 +173,10 @@ export class Outbox implements OutboxPort {
         n,
       );
       return true;
-    });
+    }, options.durability);
   }
 
-  /** The platform has this part; with the last one the message is delivered. */
+  /** The platform has this part; with the last one the message is delivered. Lost with the power, it was maybe sent. */
   delivered(id: string, n: number, platformId: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -156,7 +188,7 @@ export class Outbox implements OutboxPort {
       );
       const rest = db.get("SELECT 1 AS one FROM parts WHERE outbound_id = ? AND state <> 'delivered' LIMIT 1", id);
       if (rest === undefined) this.#touch(id, "state = 'delivered', reason = NULL");
-    });
+    }, 'lazy');
   }
 
   /** The message that this part was to take the place of is gone: it is sent as one of its own. */

@@ -2,6 +2,10 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Database } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
 
+/** Names of the journal's queues, for `Database.queued`. */
+export const INBOUND = 'inbound';
+export const OUTBOUND = 'outbound';
+
 /** What each ledger of the journal is made from. */
 export interface LedgerPorts {
   readonly db: Database;

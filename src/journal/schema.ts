@@ -1,4 +1,4 @@
-import type { Migration } from '../storage/database.ts';
+import type { Migration } from '../storage/open-database.ts';
 
 /** The ledger's tables. A migration, once released, is never edited: add the next one. */
 export const journalMigrations: readonly Migration[] = [
@@ -264,5 +264,12 @@ export const journalMigrations: readonly Migration[] = [
         PRIMARY KEY (channel, place)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX cursors_used ON cursors (channel, updated_at);
+    `),
+  (db) =>
+    db.exec(`
+      CREATE TABLE opened (
+        id   INTEGER PRIMARY KEY CHECK (id = 1),
+        boot TEXT
+      ) STRICT;
     `),
 ];

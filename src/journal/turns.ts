@@ -53,7 +53,8 @@ export class Turns {
   }
 
   /**
-   * Begins a turn for these messages; returns those that were still waiting (a /stop may have refused some). That of a
+   * Begins a turn for these messages; returns those that were still waiting as they are given (a /stop may have refused
+   * some, and one that was edited meanwhile waits on with its new words). That of a
    * command has its outcome from the start: it is written down as begun before it runs, and no /stop ends it.
    */
   claim(turn: {
@@ -65,10 +66,22 @@ export class Turns {
     /** The turn that asked for it; the end of that one is the end of this. */
     parent?: string;
   }): Promise<readonly InboundMessage[]> {
+    // A turn that a power loss took out of the journal is found by its tape (`adopt`); a command has no tape.
+    const durability = turn.command === true ? 'durable' : 'lazy';
     return this.#ports.db.write(() => {
-      const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id));
+      const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id, message.text));
       if (claimed.length > 0) this.#begin(turn);
       return claimed;
+    }, durability);
+  }
+
+  /** Takes up a turn that is on its tape and not here, with those of its messages that wait. False: none of them does. */
+  adopt(turn: { id: string; session: string; role: Role; sources: readonly string[] }): Promise<boolean> {
+    return this.#ports.db.write(() => {
+      if (this.#ports.db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
+      const taken = turn.sources.filter((id) => this.#take(turn.id, id));
+      if (taken.length > 0) this.#begin(turn);
+      return taken.length > 0;
     });
   }
 
@@ -87,10 +100,11 @@ export class Turns {
     });
   }
 
-  /** The turn has these messages on its tape: they are its own now. */
-  absorb(turnId: string, inboundIds: readonly string[]): Promise<void> {
+  /** The turn has these messages on its tape: they are its own now. Returns them with the words that they have here. */
+  absorb(turnId: string, inboundIds: readonly string[]): Promise<readonly InboundMessage[]> {
     return this.#ports.db.write(() => {
-      for (const id of inboundIds) this.#take(turnId, id);
+      const taken = new Set(inboundIds.filter((id) => this.#take(turnId, id)));
+      return this.messages(turnId).filter(({ id }) => taken.has(id));
     });
   }
 
@@ -241,13 +255,16 @@ export class Turns {
       .map((row) => parseInbound(row.text('payload')));
   }
 
-  #take(turnId: string, inboundId: string): boolean {
+  /** With `text`: only while these are its words. */
+  #take(turnId: string, inboundId: string, text?: string): boolean {
     const { db, clock } = this.#ports;
     const taken = db.run(
-      "UPDATE inbound SET state = 'running', turn_id = ?, updated_at = ? WHERE id = ? AND state = 'accepted'",
+      `UPDATE inbound SET state = 'running', turn_id = ?1, updated_at = ?2
+       WHERE id = ?3 AND state = 'accepted' AND (?4 IS NULL OR json_extract(payload, '$.text') = ?4)`,
       turnId,
       clock.now(),
       inboundId,
+      text ?? null,
     );
     return taken === 1;
   }

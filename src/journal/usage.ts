@@ -45,7 +45,7 @@ export class UsageLedger {
     this.#ports = ports;
   }
 
-  /** In the day's sums at once, on disk when it resolves. */
+  /** In the day's sums at once; durable with the next durable write, such as the close of its turn. */
   record(row: UsageRow): Promise<void> {
     const { db, clock } = this.#ports;
     const at = clock.now();
@@ -68,7 +68,7 @@ export class UsageLedger {
         row.costUsd,
         at,
       );
-    });
+    }, 'lazy');
   }
 
   /** Sums since a time, ms since 1970; of one session or of all. */

@@ -1,4 +1,5 @@
-import type { EntryDraft, TapeEntry } from './entry.ts';
+import type { Durability } from '../storage/files.ts';
+import type { EntryDraft, EntryOf, TapeEntry } from './entry.ts';
 import { type FoldOptions, type History, HistoryFold, turnEntries } from './history.ts';
 import { isYounger, readTail, shrinkTail, type Tail } from './tail.ts';
 import type { Tape } from './tape.ts';
@@ -41,16 +42,16 @@ export class Session {
   }
 
   /**
-   * Appends as one, durably when it resolves. A draft whose id is on the tape already (as far as it is in memory) is
+   * Appends as one; resolves when it, and all before it, is as durable as asked for, by default through a power loss. A draft whose id is on the tape already (as far as it is in memory) is
    * not written again. When it rejects, nothing of it is in the history, and the next append works if the disk does.
    */
-  async append(drafts: readonly EntryDraft[]): Promise<readonly TapeEntry[]> {
+  async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
     this.#options.onUse();
     const repeated = drafts.map((draft) => (draft.id === undefined ? undefined : this.#known.get(draft.id)));
     const fresh = drafts.filter((_, index) => repeated[index] === undefined);
     const complete: EntryDraft[] = [];
     for (const draft of fresh) complete.push(this.#withSummary(draft, complete));
-    const written = await this.#options.tape.append(complete);
+    const written = await this.#options.tape.append(complete, durability);
     this.#remember(written);
     const rest = [...written];
     return repeated.flatMap((entry) => entry ?? rest.splice(0, 1));
@@ -66,6 +67,11 @@ export class Session {
   /** The entries of the newest turn, or of the one it was opened with; of other turns what is in memory. */
   turn(turnId: string): readonly TapeEntry[] {
     return turnEntries(this.#entries, turnId);
+  }
+
+  /** How the newest turn began; undefined when there is none in memory. */
+  newestStart(): EntryOf<'turn-start'> | undefined {
+    return this.#entries.findLast((entry) => entry.kind === 'turn-start');
   }
 
   /** All that is on the tape, newest first, read from the disk as it is asked for; `onRead` is told of bytes. */

@@ -8,9 +8,6 @@ export interface Tail {
   readonly windowFrom: number;
 }
 
-/** How much older than its turn an entry may look when a clock was set back, milliseconds. */
-const CLOCK_SLACK_MS = 86_400_000;
-
 /**
  * Reads backwards as far as the history needs and until a turn is complete: `turn`, or without one the newest turn
  * on the tape.
@@ -63,7 +60,7 @@ class TailReader {
     } else if (this.#turnSeen) {
       this.#turnComplete = entry.kind === 'turn-start' || entry.kind === 'turn-end';
     } else {
-      this.#turnComplete = entry.at < timeOf(this.#turn) - CLOCK_SLACK_MS;
+      this.#turnComplete = entry.turn !== null && isOlder(entry.turn, this.#turn);
     }
   }
 }
@@ -74,19 +71,14 @@ class TailReader {
  */
 export function isYounger(turn: string, entries: readonly TapeEntry[]): boolean {
   const newest = entries.findLast((entry) => entry.turn !== null)?.turn ?? undefined;
-  return newest === undefined || (isUlid(turn) && isUlid(newest) && turn > newest);
+  return newest === undefined || isOlder(newest, turn);
 }
 
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** Ids of turns grow, whatever the clock does (see `createIds`); those of other makers are not compared. */
+function isOlder(turn: string, than: string): boolean {
+  return isUlid(turn) && isUlid(than) && turn < than;
+}
 
 function isUlid(id: string): boolean {
   return /^[0-9A-HJKMNP-TV-Z]{26}$/u.test(id);
-}
-
-/** When a ULID was made, milliseconds since 1970; 0 for other ids. */
-function timeOf(id: string): number {
-  if (!isUlid(id)) return 0;
-  let time = 0;
-  for (let i = 0; i < 10; i += 1) time = time * 32 + CROCKFORD.indexOf(id.charAt(i));
-  return time;
 }

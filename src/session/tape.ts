@@ -5,7 +5,7 @@ import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import { AppendFile, type OpenAppend } from '../storage/append-file.ts';
-import { quarantine, truncateDurable } from '../storage/files.ts';
+import { quarantine, truncateDurable, type Durability } from '../storage/files.ts';
 import { type LineOfFile, readFirstLine, readLinesBackwards } from '../storage/read-lines.ts';
 import { type EntryDraft, entrySchema, type TapeEntry } from './entry.ts';
 
@@ -43,12 +43,13 @@ export class Tape {
   }
 
   /**
-   * Stamps the drafts and appends them as one; resolves when they survive power loss. A draft that could not be read
+   * Stamps the drafts and appends them as one; resolves when they, and all before them, are as durable as asked for. A draft that could not be read
    * back is refused before anything is written; after a failed append the tape goes on as before it.
    */
-  async append(drafts: readonly EntryDraft[]): Promise<readonly TapeEntry[]> {
+  async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
     const lines = drafts.map((draft) => this.#line(draft));
-    if (lines.length > 0) await this.#file.append(Buffer.from(lines.map((line) => line.text).join('')));
+    const text = lines.map((line) => line.text).join('');
+    if (lines.length > 0 || durability === 'durable') await this.#file.append(Buffer.from(text), durability);
     return lines.map((line) => line.entry);
   }
 

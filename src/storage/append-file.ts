@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../util/errors.ts';
-import { syncDirectory } from './files.ts';
+import { syncDirectory, type Durability } from './files.ts';
 
 /** The few operations that appending needs; tests put a faulty disk here. */
 export interface AppendHandle {
@@ -49,6 +49,7 @@ export interface AppendFileOptions {
 
 interface PendingAppend {
   readonly bytes: Uint8Array;
+  readonly durability: Durability;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,8 +57,8 @@ interface PendingAppend {
 const NEWLINE = 0x0a;
 
 /**
- * A file of lines that only grows. Appends keep their order; those issued while one is under way share one write and
- * one fdatasync. A failed append leaves no trace where the disk allows it (the file is cut back to its last good
+ * A file of lines that only grows. Appends keep their order; those issued while one is under way share one write, and one
+ * fdatasync if one of them wants to be durable, which covers all lazy appends before it. A failed append leaves no trace where the disk allows it (the file is cut back to its last good
  * length), else its remains end up on a line of their own; appends after it work again as soon as the disk does.
  * The file is opened by the first append.
  */
@@ -78,16 +79,16 @@ export class AppendFile {
     this.#open = options.open ?? openAppend;
   }
 
-  /** Bytes known to be durable; undefined before the first append. */
+  /** Bytes that were appended whole; undefined before the first append. */
   get size(): number | undefined {
     return this.#size;
   }
 
-  /** Appends whole lines; resolves once they survive power loss, rejects when they are not in the file. */
-  append(bytes: Uint8Array): Promise<void> {
+  /** Appends whole lines; resolves once they are as durable as asked for, rejects when they are not in the file. */
+  append(bytes: Uint8Array, durability: Durability = 'durable'): Promise<void> {
     if (this.#closed) return Promise.reject(new AppError('file-closed', `${this.#path} is closed.`));
     return new Promise((resolve, reject) => {
-      this.#queue.push({ bytes, resolve, reject });
+      this.#queue.push({ bytes, durability, resolve, reject });
       this.#draining ??= this.#drain();
     });
   }
@@ -112,7 +113,7 @@ export class AppendFile {
       const batch = this.#queue;
       this.#queue = [];
       try {
-        await this.#write(batch.map((item) => item.bytes));
+        await this.#write(batch);
         for (const item of batch) item.resolve();
       } catch (error) {
         for (const item of batch) item.reject(error);
@@ -121,20 +122,20 @@ export class AppendFile {
     this.#draining = undefined;
   }
 
-  async #write(lines: readonly Uint8Array[]): Promise<void> {
+  async #write(batch: readonly PendingAppend[]): Promise<void> {
     const handle = this.#handle ?? (await this.#reopen());
     const before = this.#size ?? 0;
     const head: Uint8Array[] = [];
     if (this.#endsInLine) head.push(Uint8Array.of(NEWLINE));
     if (before === 0 && this.#header !== undefined) head.push(this.#header());
-    const data = Buffer.concat([...head, ...lines]);
+    const data = Buffer.concat([...head, ...batch.map((item) => item.bytes)]);
     try {
       for (let done = 0; done < data.length;) {
         const written = await handle.write(data.subarray(done));
         if (written === 0) throw new AppError('write-stuck', `${this.#path} takes no more bytes.`);
         done += written;
       }
-      await handle.datasync();
+      if (batch.some(({ durability }) => durability === 'durable')) await handle.datasync();
     } catch (error) {
       await this.#takeBack(handle, before);
       throw error;

@@ -1,97 +1,82 @@
-import { copyFile } from 'node:fs/promises';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { AppError, errorMessage } from '../util/errors.ts';
-
-/** One step of a schema: its position in the list is the version it leads to. */
-export type Migration = (db: DatabaseSync) => void;
-
-export interface OpenDatabaseOptions {
-  readonly path: string;
-  readonly migrations: readonly Migration[];
-  /** Where a copy goes before a migration of an existing file; null for none. */
-  readonly backupPath: ((fromVersion: number) => string) | null;
-}
-
-/**
- * Opens an SQLite file in WAL mode with synchronous=FULL, so that a commit survives power loss, and brings its
- * schema up to date. A file from a newer program is refused untouched.
- */
-export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
-  const existed = existsSync(options.path);
-  let db: DatabaseSync;
-  try {
-    // SQLite gives its side files the mode of the file itself.
-    closeSync(openSync(options.path, 'a', 0o600));
-    db = new DatabaseSync(options.path, { timeout: 250 });
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
-  } catch (error) {
-    throw new AppError('database-unusable', `Could not open ${options.path}: ${errorMessage(error)}.`, {
-      cause: error,
-    });
-  }
-  const version = userVersion(db);
-  const target = options.migrations.length;
-  if (version > target) {
-    db.close();
-    throw new AppError(
-      'database-too-new',
-      `${options.path} was written by a newer version (schema ${version}, this program knows ${target}). Use that version, or restore a backup.`,
-    );
-  }
-  if (version < target) {
-    if (existed && version > 0 && options.backupPath !== null) {
-      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      await copyFile(options.path, options.backupPath(version));
-    }
-    migrate(db, version, options.migrations);
-  }
-  return db;
-}
-
-function userVersion(db: DatabaseSync): number {
-  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-}
-
-function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    for (const migration of migrations.slice(from)) migration(db);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
-    db.exec('COMMIT');
-  } catch (error) {
-    db.exec('ROLLBACK');
-    db.close();
-    throw error;
-  }
-}
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { CommitSync } from './commit-sync.ts';
+import type { Durability } from './files.ts';
 
 interface PendingWrite {
   readonly work: () => unknown;
+  readonly durability: Durability;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Work of one transaction; more than this would hold up everything else, so it shares the next. */
-const MOST_MS = 8;
-/** Who waits for a transaction and is told in one turn of the event loop. */
+/** A write whose transaction is committed, and what it put into queues. */
+interface DoneWrite {
+  readonly item: PendingWrite;
+  readonly settle: () => void;
+  readonly queued: ReadonlyMap<string, number>;
+}
+
+/** Work of one transaction, milliseconds; more would hold up everything else, so it shares the next one. */
+const MOST_MS = 3;
+/** How many waiting callers are told in one round of the event loop. */
 const MOST_TOLD = 16;
 
-/** Prepared statements by their text, and writes grouped into one transaction per tick of the event loop. */
+export interface DatabaseOptions {
+  readonly clock: Clock;
+  /** File of `db`; the log beside it is what gets synced. */
+  readonly path: string;
+  /** Called once when a sync failed: nothing that waits resolves any more, and the process has to start anew. */
+  readonly onSyncFailure?: (error: AppError) => void;
+}
+
+/**
+ * Prepared statements by their text, and writes that are grouped into one transaction per round of the event loop and
+ * made durable by a sync in the thread pool. `queued` and `durableUpTo` let a queue's reader stop before rows that a
+ * power loss could still undo.
+ */
 export class Database {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  readonly #sync: CommitSync;
+  readonly #checkpoints: Checkpoints;
+  readonly #listeners = new Map<string, Set<() => void>>();
+  /** By queue: of each commit that is not durable yet, the lowest sequence number that it put there. */
+  readonly #unsynced = new Map<string, readonly { readonly commit: number; readonly seq: number }[]>();
   #pending: PendingWrite[] = [];
+  #queuedNow = new Map<string, number>();
   #isScheduled = false;
+  #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure }: DatabaseOptions) {
     this.#db = db;
+    this.#sync = new CommitSync(`${path}-wal`, {
+      clock,
+      onFailure: (error) => onSyncFailure?.(error),
+      onDurable: (commit) => this.#tellQueues(commit),
+    });
+    this.#checkpoints = new Checkpoints(path, {
+      clock,
+      pause: () => (this.#isPaused = true),
+      resume: () => {
+        this.#isPaused = false;
+        if (this.#pending.length > 0) this.#schedule();
+      },
+    });
   }
 
   /** Runs a statement; inside `write` it is part of that transaction. Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  /** Runs an INSERT; returns the new row's id, or null when there is no new row. */
+  insert(sql: string, ...values: SQLInputValue[]): number | null {
+    const { changes, lastInsertRowid } = this.#prepare(sql).run(...values);
+    return Number(changes) === 0 ? null : Number(lastInsertRowid);
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {
@@ -106,20 +91,41 @@ export class Database {
   }
 
   /**
-   * Queues synchronous work; what is queued in one tick shares one durable transaction, as long as that takes a few
-   * milliseconds. Resolves with the work's result after the commit. Work that throws is undone alone (a savepoint); a failed commit rejects them all.
+   * Queues synchronous work. What is queued in one round of the event loop shares one transaction, as long as that takes
+   * a few milliseconds. Resolves with the work's result when it is as durable as asked for. Work that throws is undone
+   * alone (a savepoint); a failed commit rejects all that shared it.
    */
-  write<T>(work: () => T): Promise<T> {
+  write<T>(work: () => T, durability: Durability = 'durable'): Promise<T> {
     if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
+    const { failure } = this.#sync;
+    if (failure !== undefined) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#pending.push({ work, durability, resolve: resolve as (value: unknown) => void, reject });
       this.#schedule();
     });
   }
 
-  /** Commits what is queued now. */
-  flush(): void {
-    while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
+  /** Resolves when everything written so far survives a power loss, without hurrying that. */
+  settled(): Promise<void> {
+    return this.#sync.settled();
+  }
+
+  /** Part of a transaction: a queue has a new row with this sequence number. Its listeners hear of it when it is durable. */
+  queued(queue: string, seq: number): void {
+    this.#queuedNow.set(queue, Math.min(seq, this.#queuedNow.get(queue) ?? seq));
+  }
+
+  /** Rows of a queue up to this sequence number survive a power loss; what is above may not be acted upon yet. */
+  durableUpTo(queue: string): number {
+    const waiting = this.#unsynced.get(queue) ?? [];
+    return waiting.reduce((lowest, { seq }) => Math.min(lowest, seq - 1), Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Calls back whenever new rows of a queue are durable. */
+  onQueued(queue: string, listener: () => void): Disposable {
+    const listeners = this.#listeners.get(queue) ?? new Set();
+    this.#listeners.set(queue, listeners.add(listener));
+    return { [Symbol.dispose]: () => void listeners.delete(listener) };
   }
 
   #schedule(): void {
@@ -127,21 +133,22 @@ export class Database {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
+      if (this.#isPaused) return;
       if (this.#pending.length > 0) this.#commit(MOST_MS);
       if (this.#pending.length > 0) this.#schedule();
     });
   }
 
-  /** One transaction for the oldest of what is queued; where it can not be had, all that is queued fails. */
+  /** One transaction for the oldest of what is queued; when it cannot begin or commit, all that is queued is rejected. */
   #commit(mostMs: number): void {
     const queue = this.#pending;
     this.#pending = [];
-    const settled: (() => void)[] = [];
+    const done: DoneWrite[] = [];
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       const until = performance.now() + mostMs;
       for (const item of queue) {
-        settled.push(this.#attempt(item));
+        done.push(this.#attempt(item));
         if (performance.now() >= until) break;
       }
       this.#db.exec('COMMIT');
@@ -150,8 +157,38 @@ export class Database {
       for (const { reject } of queue) reject(error);
       return;
     }
-    if (settled.length < queue.length) this.#pending = [...queue.slice(settled.length), ...this.#pending];
-    this.#settle(settled);
+    if (done.length < queue.length) this.#pending = [...queue.slice(done.length), ...this.#pending];
+    this.#committed(done);
+  }
+
+  #committed(done: readonly DoneWrite[]): void {
+    const commit = this.#sync.committed();
+    for (const { queued } of done) {
+      for (const [queue, seq] of queued) {
+        this.#unsynced.set(queue, [...(this.#unsynced.get(queue) ?? []), { commit, seq }]);
+      }
+    }
+    const lazy = done.filter(({ item }) => item.durability === 'lazy');
+    const durable = done.filter(({ item }) => item.durability === 'durable');
+    this.#settle(lazy.map(({ settle }) => settle));
+    if (durable.length > 0) {
+      this.#sync.durable(commit).then(
+        () => this.#settle(durable.map(({ settle }) => settle)),
+        (error: unknown) => {
+          for (const { item } of durable) item.reject(error);
+        },
+      );
+    }
+    this.#checkpoints.committed();
+  }
+
+  #tellQueues(commit: number): void {
+    for (const [queue, waiting] of this.#unsynced) {
+      const rest = waiting.filter((entry) => entry.commit > commit);
+      if (rest.length === waiting.length) continue;
+      this.#unsynced.set(queue, rest);
+      for (const listener of this.#listeners.get(queue) ?? []) listener();
+    }
   }
 
   /** Tells a few at a time: what they go on with would otherwise hold up everything else together. */
@@ -160,24 +197,29 @@ export class Database {
     if (settled.length > MOST_TOLD) setImmediate(() => this.#settle(settled.slice(MOST_TOLD)));
   }
 
-  #attempt({ work, resolve, reject }: PendingWrite): () => void {
+  #attempt(item: PendingWrite): DoneWrite {
+    const { work, resolve, reject } = item;
+    this.#queuedNow = new Map();
     this.#db.exec('SAVEPOINT work');
     try {
       const value = work();
       this.#db.exec('RELEASE work');
-      return () => resolve(value);
+      return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
       // A full disk may have rolled back the whole transaction; then this throws and rejects the batch.
       this.#db.exec('ROLLBACK TO work; RELEASE work');
-      return () => reject(error);
+      return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }
   }
 
-  /** Commits what is queued, then closes. */
-  close(): void {
+  /** Commits what is queued and `last`, syncs it and closes. */
+  close(last?: () => void): void {
     if (this.#closed) return;
-    this.flush();
+    if (last !== undefined) this.write(last).catch(() => {});
+    while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
     this.#closed = true;
+    this.#checkpoints.close();
+    this.#sync.close();
     this.#statements.clear();
     this.#db.close();
   }

@@ -2,6 +2,12 @@ import { mkdir, open, readFile, rename, rm, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 
+/**
+ * What a write waits for. `durable`: it survives a power loss. `lazy`: it survives the end of the process, and the next
+ * durable write to the same store covers it.
+ */
+export type Durability = 'durable' | 'lazy';
+
 /** Makes the names in a folder durable: a created, renamed or removed file survives power loss afterwards. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');
@@ -56,6 +62,15 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
     await writeNew(bytes, 0o600, () => path);
     await syncDirectory(directory);
     return path;
+  }
+}
+
+/** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that. */
+export async function probeDisk(path: string): Promise<void> {
+  try {
+    await replaceDurable(path, new Uint8Array(64 * 1024));
+  } finally {
+    await rm(path, { force: true });
   }
 }
 

@@ -59,8 +59,8 @@ export interface RequestedCall {
 }
 
 export interface RunOptions {
-  /** Awaited before a tool of class `effect` starts, after everything that could refuse it. */
-  readonly beforeEffect?: () => Promise<unknown>;
+  /** Awaited before a tool starts that is not of class `none`, after everything that could refuse it. */
+  readonly beforeEffect?: (effect: 'idempotent' | 'effect') => Promise<unknown>;
   /** Runs the tool inside a slot of the caller's. */
   readonly slot?: <T>(task: () => Promise<T>) => Promise<T>;
 }
@@ -187,7 +187,7 @@ export class ToolRegistry {
       return await (slot ?? unlimited)(async () => {
         context.signal.throwIfAborted();
         if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);
-        if (tool.effect === 'effect') await options.beforeEffect?.();
+        if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);
         context.signal.throwIfAborted();
         started = true;
         return this.#within(tool, params, context);
@@ -196,7 +196,7 @@ export class ToolRegistry {
       if (context.signal.aborted) {
         return errorResult(tool.name, started ? CUT_OFF + doubt(tool) : `${CUT_OFF} It had not started.`);
       }
-      if (!started && tool.effect === 'effect') throw error;
+      if (!started && tool.effect !== 'none') throw error;
       return errorResult(tool.name, failureLine(error));
     }
   }

@@ -3,13 +3,20 @@ import type { Random } from './random.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Makes ULIDs (26 characters, https://github.com/ulid/spec), strictly increasing within one factory. */
+/** Makes ULIDs (26 characters, https://github.com/ulid/spec). */
 export type IdFactory = () => string;
 
-export function createIds(clock: Clock, random: Random): IdFactory {
+/** A factory that can be told of ids of earlier processes. */
+export interface Ids extends IdFactory {
+  /** Every further id is greater than this one; text that is no ULID is ignored. */
+  after(id: string): void;
+}
+
+/** Strictly increasing ids, also when the clock is put back: their order is that in which they were made. */
+export function createIds(clock: Clock, random: Random): Ids {
   let lastTime = 0;
   let lastRandom: number[] = [];
-  return () => {
+  const next = (): string => {
     const now = clock.now();
     if (now > lastTime) {
       lastTime = now;
@@ -19,6 +26,15 @@ export function createIds(clock: Clock, random: Random): IdFactory {
     }
     return encodeTime(lastTime) + lastRandom.map((digit) => ALPHABET[digit]).join('');
   };
+  const after = (id: string): void => {
+    const time = timeOfId(id);
+    if (time === undefined || time < lastTime) return;
+    const digits = Array.from(id.slice(10, 26), (digit) => ALPHABET.indexOf(digit));
+    if (time === lastTime && lastRandom.map((digit) => ALPHABET[digit]).join('') >= id.slice(10, 26)) return;
+    lastTime = time;
+    lastRandom = digits;
+  };
+  return Object.assign(next, { after });
 }
 
 function increment(digits: number[]): void {

@@ -45,7 +45,6 @@ class Desk implements AsyncDisposable {
       clock: this.clock,
       random: systemRandom,
       redact: (text) => text.replaceAll('sk-secret', '[redacted]'),
-      written: () => {},
       closed: () => {},
       reaches: (channel) => channel === 'telegram',
       ...ports,

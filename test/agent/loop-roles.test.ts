@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { Approvals } from '../../src/agent/approvals.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
+import { storageHealth } from '../support/healthy-storage.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
 import type { InboundDraft, Role } from '../../src/bus/messages.ts';
@@ -43,6 +44,7 @@ async function roleOf(
     journal,
     hooks,
     newId,
+    storage: storageHealth(systemClock),
     clock: systemClock,
     log: silentLog,
     whenBusy: 'steer',
@@ -55,7 +57,6 @@ async function roleOf(
       clock: systemClock,
       random: systemRandom,
       redact: (text) => text,
-      written: () => {},
       closed: () => {},
       reaches: () => true,
     }),

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
 import { Approvals } from '../../src/agent/approvals.ts';
 import { Asking } from '../../src/agent/asking.ts';
+import { storageHealth } from '../support/healthy-storage.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { newCommand } from '../../src/agent/commands/new.ts';
@@ -38,7 +39,6 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     clock: systemClock,
     random: systemRandom,
     redact: (text: string) => text,
-    written: () => {},
     closed: () => {},
   };
   const needed: Partial<LoopPorts> = {
@@ -46,6 +46,7 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     journal,
     hooks,
     newId,
+    storage: storageHealth(systemClock),
     clock: systemClock,
     log: silentLog,
     whenBusy: 'steer',

@@ -24,7 +24,7 @@ async function play(execute: Tool['execute'], hooks: Hooks = {}, guard = false):
     live: () => {},
     media: { put: async () => 'hash' },
     context: (callId) => testToolContext({ callId }),
-    append: async (...more) => void drafts.push(...more),
+    append: async (more) => void drafts.push(...more),
     slot: (task) => task(),
     interrupted: async () => {},
   });

@@ -95,12 +95,12 @@ export class CronWorld implements AsyncDisposable {
       newId: createIds(clock, systemRandom),
       settings: this.settings,
       gates,
-      written: { inbound: () => this.#wake(), outbound: () => {} },
       longestSleepMs: this.longestSleepMs,
       tellOwner: async (id, text) => {
         if (!this.told.some((one) => one.id === id)) this.told.push({ id, text });
       },
     });
+    this.journal.inbox.onQueued(() => this.#wake());
     this.#up = true;
     const { cron } = this;
     clock.settled = async () => {

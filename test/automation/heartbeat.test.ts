@@ -81,7 +81,6 @@ class HeartWorld implements AsyncDisposable {
         this.looks.push(facts);
         return this.answer(facts);
       },
-      written: () => {},
       tellOwner: async (id, text) => {
         if (!this.told.some((one) => one.id === id)) this.told.push({ id, text });
       },

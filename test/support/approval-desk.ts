@@ -48,7 +48,6 @@ export async function openApprovalDesk(): Promise<ApprovalDesk> {
         clock,
         random: systemRandom,
         redact: (text) => text,
-        written: () => {},
         closed: () => {},
         reaches: (channel) => channel === 'telegram',
         ...ports,

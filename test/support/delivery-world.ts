@@ -9,6 +9,7 @@ import type { Outlets } from '../../src/channels/delivery-part.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom, type Random } from '../../src/util/random.ts';
+import { storageHealth } from './healthy-storage.ts';
 import { recordingLog } from './recording-log.ts';
 import { ScriptedChannel } from './scripted-channel.ts';
 import { settle, VirtualClock } from './virtual-clock.ts';
@@ -121,7 +122,8 @@ export class DeliveryWorld implements AsyncDisposable {
 
   #openDelivery(): Delivery {
     const { bus, outlets, clock, log } = this;
-    return new Delivery({ bus, outbox: this.journal.outbox, outlets, clock, random: steadyRandom, log });
+    const storage = storageHealth(clock);
+    return new Delivery({ bus, outbox: this.journal.outbox, outlets, storage, clock, random: steadyRandom, log });
   }
 }
 

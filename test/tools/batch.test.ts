@@ -68,7 +68,7 @@ async function play(calls: readonly Inner[], options: PlayOptions = {}): Promise
     live: () => {},
     media: { put: async () => 'hash' },
     context: (callId) => testToolContext({ callId, ...options.context }),
-    append: async (...more) => {
+    append: async (more) => {
       for (const draft of more) options.onAppend?.(draft);
       drafts.push(...more);
     },

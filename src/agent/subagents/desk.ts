@@ -17,7 +17,7 @@ export interface SubagentDeskPorts {
   readonly subagents: Subagents;
   readonly inbox: Pick<Inbox, 'byId'>;
   readonly sessions: Sessions;
-  readonly bus: Pick<MessageBus, 'inboundWritten' | 'listen'>;
+  readonly bus: Pick<MessageBus, 'listen'>;
   readonly clock: Clock;
   readonly newId: () => string;
   /** Subagents at once. */
@@ -36,7 +36,7 @@ const LOOK_EVERY_MS = 2_000;
 
 /** Gives tasks to subagents and waits for them. */
 export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
-  const { subagents, inbox, clock, newId, bus, most } = ports;
+  const { subagents, inbox, clock, newId, most } = ports;
   return {
     spawn: async (request, context) => {
       const [asked] = inbox.byId([context.messageId]);
@@ -59,7 +59,6 @@ export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
         const running = plural(most, 'subagent');
         return errorResult('spawn', `${running} run already (agent.maxSubagents): wait until one is done.`);
       }
-      bus.inboundWritten();
       if (task.wait) return await waited(message, task, { ports, context });
       const output =
         'The subagent works in the background. Its result comes to you as a message; go on with other work, or end your turn.';

@@ -1,0 +1,98 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { syncDirectory } from './files.ts';
+
+/** One step of a schema: its position in the list is the version it leads to. */
+export type Migration = (db: DatabaseSync) => void;
+
+export interface OpenDatabaseOptions {
+  readonly path: string;
+  readonly migrations: readonly Migration[];
+  /** Where a copy goes before a migration of an existing file; null for none. */
+  readonly backupPath: ((fromVersion: number) => string) | null;
+}
+
+/**
+ * Opens an SQLite file in WAL mode and brings its schema up to date. `synchronous` is NORMAL: a commit survives the end
+ * of the process at once and a power loss when `Database` has synced the log. Automatic checkpoints are off, because
+ * they would run on the event loop; `Database` runs them in a thread. Throws `database-unusable`, or `database-too-new`
+ * for a file of a newer program, which stays untouched.
+ */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
+  const existed = existsSync(options.path);
+  let db: DatabaseSync;
+  try {
+    // SQLite gives its side files the mode of the file itself.
+    if (!existed) closeSync(openSync(options.path, 'a', 0o600));
+    db = new DatabaseSync(options.path, { timeout: 250 });
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+      PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};`);
+  } catch (error) {
+    throw new AppError('database-unusable', `Could not open ${options.path}: ${errorMessage(error)}.`, {
+      cause: error,
+    });
+  }
+  const version = userVersion(db);
+  const target = options.migrations.length;
+  if (version > target) {
+    db.close();
+    throw new AppError(
+      'database-too-new',
+      `${options.path} was written by a newer version (schema ${version}, this program knows ${target}). Use that version, or restore a backup.`,
+    );
+  }
+  try {
+    if (version < target) {
+      if (existed && version > 0 && options.backupPath !== null) await backUp(db, options.backupPath(version));
+      migrate(db, version, options.migrations);
+    }
+    // Whatever an earlier process left in the log, and the migration, survives a power loss from here on.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** The log keeps at most this much room on the disk after a checkpoint. */
+const WAL_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** Copies an open database by SQLite's own means: reading the file by another descriptor would drop SQLite's locks. */
+async function backUp(db: DatabaseSync, path: string): Promise<void> {
+  const partial = `${path}.partial`;
+  try {
+    await backup(db, partial);
+    const file = await open(partial, 'r+');
+    try {
+      await file.chmod(0o600);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(partial, path);
+    await syncDirectory(dirname(path));
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+function userVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+}
+
+function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (const migration of migrations.slice(from)) migration(db);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}

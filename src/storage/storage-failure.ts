@@ -1,0 +1,67 @@
+import * as z from 'zod';
+import { AppError, errorCode } from '../util/errors.ts';
+
+/** What is wrong with a disk that cannot be written. */
+export type StorageTrouble = 'full' | 'read-only' | 'failing';
+
+/**
+ * Why a write failed. Trouble of the disk passes or is repaired, and what was to be written is written then. `busy`: in a
+ * moment. `item`: this one thing can never be written, whatever the disk does. `bug`: everything else.
+ */
+export type FailureKind = StorageTrouble | 'busy' | 'item' | 'bug';
+
+/** Codes of Node's file system, see errno(3). */
+const BY_CODE: Readonly<Record<string, FailureKind>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EFBIG: 'full',
+  EROFS: 'read-only',
+  EACCES: 'read-only',
+  EPERM: 'read-only',
+  EIO: 'failing',
+  EMFILE: 'failing',
+  ENFILE: 'failing',
+  ENOMEM: 'failing',
+  ENODEV: 'failing',
+  ENXIO: 'failing',
+  ESTALE: 'failing',
+  EAGAIN: 'busy',
+  EINTR: 'busy',
+  // Ours: see `CommitSync`, `AppendFile` and `Tape`.
+  'sync-failed': 'failing',
+  'write-stuck': 'full',
+  'tape-entry-invalid': 'item',
+};
+
+/** SQLite's primary result codes, see https://www.sqlite.org/rescode.html. */
+const BY_SQLITE: Readonly<Record<number, FailureKind>> = {
+  5: 'busy',
+  6: 'busy',
+  7: 'failing',
+  8: 'read-only',
+  10: 'failing',
+  11: 'failing',
+  13: 'full',
+  14: 'failing',
+  15: 'failing',
+  18: 'item',
+  19: 'item',
+  20: 'item',
+  26: 'failing',
+};
+
+const sqliteErrorSchema = z.object({ code: z.literal('ERR_SQLITE_ERROR'), errcode: z.number() });
+
+/** Tells the trouble of a disk from that of one item and from a defect of the program. */
+export function classifyFailure(error: unknown): FailureKind {
+  const sqlite = sqliteErrorSchema.safeParse(error);
+  if (sqlite.success) return BY_SQLITE[sqlite.data.errcode & 0xff] ?? 'bug';
+  if (error instanceof AppError && error.cause !== undefined && !(error.code in BY_CODE)) {
+    return classifyFailure(error.cause);
+  }
+  return BY_CODE[errorCode(error) ?? ''] ?? 'bug';
+}
+
+export function isStorageTrouble(kind: FailureKind): kind is StorageTrouble {
+  return kind === 'full' || kind === 'read-only' || kind === 'failing';
+}

@@ -1,0 +1,8 @@
+import { StorageHealth } from '../../src/storage/storage-health.ts';
+import type { Clock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+
+/** A disk that takes whatever the probe takes. */
+export function storageHealth(clock: Clock, probe: () => Promise<void> = async () => {}): StorageHealth {
+  return new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), probe });
+}
