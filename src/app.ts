@@ -168,9 +168,13 @@ async function assemble(parts: Parts): Promise<Assistant> {
     await looping;
   });
 
-  const { approvals, registry, requests } = agent;
+  const { approvals, registry, requests, troubles } = agent;
   const model = fullName(standard);
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
+  const local = await serve(
+    base,
+    { bus, channels, approvals, registry, requests, troubles, model, port: parts.port },
+    stack,
+  );
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   stack.use(automation);

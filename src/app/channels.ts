@@ -50,7 +50,8 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
 
 function peopleOf(bus: MessageBus, { people, pairing }: Journal): ChannelPeople {
   return {
-    isPaired: (channel, id) => people.isPaired(channel, id),
+    pairedRole: (channel, id) => people.pairedRole(channel, id),
+    pairedOwners: (channel) => people.list(channel).flatMap(({ id, role }) => (role === 'owner' ? [id] : [])),
     knock: async (knock) => {
       if (await pairing.knock(knock)) bus.outboundWritten();
     },

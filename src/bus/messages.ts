@@ -5,6 +5,9 @@ import type { Usage } from '../util/usage.ts';
 /** What a sender may do; compared by `roleRank` in security/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
+/** What a pairing code may make of somebody. */
+export type PairedRole = Exclude<Role, 'guest'>;
+
 /** Who started the turn that a message asks for. */
 export type Origin = 'user' | 'cron' | 'heartbeat' | 'subagent' | 'api' | 'hook' | 'system';
 

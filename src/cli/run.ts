@@ -143,16 +143,18 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<version>', 'from the log')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./memory.ts')).memoryRestoreCommand));
-  const pair = program.command('pair').description('who may write to it beside those whom the configuration lists');
+  const pair = program.command('pair').description('people let in by pairing code');
   pair
     .command('list', { isDefault: true })
-    .description('list who was let in by a code, and who waits for it')
+    .description('list who is paired, and who waits with a code')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairListCommand));
   pair
     .command('approve')
-    .description('let in whom it gave this code to')
-    .argument('<code>', 'the code that the person told you')
+    .description('approve the person who received this code')
+    .argument('<code>', 'the code that the person told you, or CHANNEL:ID of somebody who is paired')
+    .option('--owner', 'as an owner, who may do everything')
+    .option('--trusted', 'as a trusted person (default)')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairApproveCommand));
   pair

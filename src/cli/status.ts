@@ -18,13 +18,15 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
     return 0;
   }
   const { config, warnings, path, exists } = await loadConfig({ home: paths.home, env: context.env });
+  const { peopleTroublesAt } = await import('../app/owners.ts');
+  const troubles = [...warnings, ...peopleTroublesAt(paths, config)];
   const facts = {
     running: false,
     home: paths.home,
     config: { path, exists },
     model: config.agent.model,
     channels: Object.keys(enabledChannels(config)),
-    warnings,
+    warnings: troubles,
   };
   if (isJson) {
     print(context, facts);
@@ -38,7 +40,7 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
       model: facts.model,
       channels: facts.channels.join(', ') || 'none',
     }),
-    ...warnings.map((warning) => `⚠ ${warning}`),
+    ...troubles.map((warning) => `⚠ ${warning}`),
   ]);
   return 0;
 }

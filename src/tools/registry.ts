@@ -50,6 +50,8 @@ export interface RegistryOptions {
   readonly spill?: (context: ToolContext, output: string) => Promise<string>;
   /** Told what was decided before it is done. @default nobody is told */
   readonly audit?: Audit;
+  /** A sentence when nobody is owner where this person (`channel:id`) writes. @default nothing is known of that */
+  readonly ownerless?: (who: string) => string | null;
 }
 
 export interface RequestedCall {
@@ -128,7 +130,7 @@ export class ToolRegistry {
 
   /** What policy says of a call; runs nothing. */
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
-    const ready = this.#prepare(call, context.role);
+    const ready = this.#prepare(call, context);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
     const withheld = context.withheld?.(ready.tool.name) ?? null;
     if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
@@ -152,7 +154,7 @@ export class ToolRegistry {
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
-    const ready = this.#prepare(call, context.role);
+    const ready = this.#prepare(call, context);
     const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
       this.#options.audit?.(auditOf(call, context, verdict));
     if ('problem' in ready) {
@@ -226,7 +228,11 @@ export class ToolRegistry {
     }
   }
 
-  #prepare(call: RequestedCall, role: Role): Ready | { readonly problem: string; readonly refused?: boolean } {
+  #prepare(
+    call: RequestedCall,
+    context: ToolContext,
+  ): Ready | { readonly problem: string; readonly refused?: boolean } {
+    const { role } = context;
     const tool = this.#find(call.name);
     if (tool === undefined) {
       const known = this.specs(role).map(({ name }) => name);
@@ -235,7 +241,7 @@ export class ToolRegistry {
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
       return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
-    const refusal = refusalOf(tool, role, this.#options.policy);
+    const refusal = this.#refusal(tool, context);
     if (refusal !== null) return { problem: refusal, refused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
@@ -243,6 +249,13 @@ export class ToolRegistry {
     } catch (error) {
       return { problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
     }
+  }
+
+  /** Somebody who may be the owner and is not, because nobody is, is told what to set. */
+  #refusal(tool: Tool, { role, chatType, who = '' }: ToolContext): string | null {
+    const refusal = refusalOf(tool, role, this.#options.policy);
+    if (refusal === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refusal;
+    return `${refusal} ${this.#options.ownerless?.(who) ?? ''}`.trim();
   }
 
   #find(name: string): Tool | undefined {
