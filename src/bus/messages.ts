@@ -149,6 +149,8 @@ export type OutboundEvent = LiveBase &
         readonly name: string;
         readonly title: string;
         readonly isError: boolean;
+        /** Why rules or a person did not let it run. */
+        readonly refused?: string;
       }
     | { readonly type: 'status'; readonly text: string }
     | { readonly type: 'typing' }

@@ -94,7 +94,11 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     )
     .option('--model <ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5')
     .option('--session <name>', 'the conversation to continue', 'main')
-    .option('--timeout <seconds>', 'stop after so many seconds')
+    .option('--timeout <seconds>', 'stop after this many seconds; the exit code is then 1')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',
+    )
     .action(action(async () => (await import('./chat.ts')).chatCommand));
   program
     .command('init')

@@ -7,7 +7,7 @@ import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './asked.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
-import { capOutput, errorResult, failureLine } from './result.ts';
+import { capOutput, errorResult, failureLine, refusedResult } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { withTaint } from './tainted-call.ts';
@@ -158,15 +158,17 @@ export class ToolRegistry {
     const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
       this.#options.audit?.(auditOf(call, context, verdict));
     if ('problem' in ready) {
-      if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
-      return errorResult(call.name.slice(0, LONGEST_NAME), ready.problem);
+      const name = call.name.slice(0, LONGEST_NAME);
+      if (ready.refused !== true) return errorResult(name, ready.problem);
+      await audit({ decision: 'refused', reason: ready.problem });
+      return refusedResult(name, ready.problem);
     }
     const { tool } = ready;
     const decision = await this.decide(call, context);
     const { reason = null } = decision;
     if (decision.decision === 'deny') {
       await audit({ decision: 'refused', reason });
-      return errorResult(tool.name, `Refused: ${decision.reason}`);
+      return refusedResult(tool.name, `Refused: ${decision.reason}`);
     }
     if (decision.decision === 'allow') {
       if (isAudited(tool)) await audit({ decision: 'allowed', reason });
@@ -178,7 +180,7 @@ export class ToolRegistry {
       return this.#execute(ready, asked.allowed, options);
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
-    return errorResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
+    return refusedResult(tool.name, `Not done: ${asked.reason}. (${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
