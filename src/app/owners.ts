@@ -1,8 +1,7 @@
 import { enabledChannels } from '../config/channels.ts';
-import type { HomePaths } from '../config/home.ts';
 import type { Config } from '../config/schema.ts';
 import type { ChannelSettings } from '../config/schema/channels.ts';
-import { peopleOnDisk, type Person } from '../journal/people.ts';
+import type { Person } from '../journal/people.ts';
 import { configuredOwners } from '../security/access.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { plural } from '../util/text.ts';
@@ -24,11 +23,6 @@ export function peopleTroubles(config: Config, people: PairedPeople, configPath:
     ...nameTrouble(name, settings),
     ...[ownerTrouble(name, { config, people, configPath })].filter((trouble) => trouble !== null),
   ]);
-}
-
-/** The same for a home in which no assistant runs. */
-export function peopleTroublesAt(paths: Pick<HomePaths, 'state' | 'config'>, config: Config): readonly string[] {
-  return peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
 }
 
 /** Whether somebody is owner on at least one channel that is connected. */

@@ -3,7 +3,7 @@ import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { greeting } from './chat.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
+import { textFlag, wholeNumberFlag } from './flags.ts';
 import { pathsOf, startAssistant } from './open.ts';
 import { talk } from './talk.ts';
 
@@ -56,9 +56,8 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
 }
 
 function overrides(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const port = textFlag(flags, 'port');
-  if (port === undefined) return {};
-  return { gateway: { port: /^\d+$/u.test(port) ? Number(port) : port } };
+  const port = wholeNumberFlag(flags, 'port', { min: 0, max: 65_535 });
+  return port === undefined ? {} : { gateway: { port } };
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {

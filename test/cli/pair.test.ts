@@ -134,8 +134,8 @@ describe('pair', () => {
   });
 
   test.each([
-    [['pair', 'approve'], 2, "Missing required argument 'code'. See assistant --help.\n"],
-    [['pair', 'remove'], 2, "Missing required argument 'person'. See assistant --help.\n"],
+    [['pair', 'approve'], 2, "Missing required argument 'code'. See assistant pair approve --help.\n"],
+    [['pair', 'remove'], 2, "Missing required argument 'person'. See assistant pair remove --help.\n"],
     [['pair', 'approve', 'WRONGWRO'], 1, 'No code like that waits for approval.\n'],
     [['pair', 'remove', 'telegram:1'], 1, 'telegram:1 was not let in by a code.\n'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {
