@@ -20,7 +20,7 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
   const message = await messageOf(textFlag(flags, 'message'), context);
   const isJson = flags['json'] === true;
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: true });
   const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
     ask(

@@ -13,7 +13,7 @@ export class CommandLine {
   readonly home = temporaryFolder();
   readonly stdin: PassThrough & { isTTY?: boolean } = new PassThrough();
   readonly stdout: PassThrough & { isTTY?: boolean } = new PassThrough();
-  readonly stderr = new PassThrough();
+  readonly stderr: PassThrough & { isTTY?: boolean } = new PassThrough();
   /** How assistants were started in this process. */
   readonly started: AssistantSettings[] = [];
   readonly logged: { message: string; fields: Record<string, unknown> }[] = [];
@@ -31,6 +31,7 @@ export class CommandLine {
     if (options.terminal === true) {
       this.stdin.isTTY = true;
       this.stdout.isTTY = true;
+      this.stderr.isTTY = true;
     }
     this.stdout.on('data', (chunk) => {
       this.out += String(chunk);

@@ -265,6 +265,36 @@ describe('gateway', () => {
     expect(line.assistant.disposed).toBe(1);
   });
 
+  test.each([
+    ['nothing below a warning', {}, { log: { level: 'warn' } }],
+    ['what the configuration asks for', { log: { level: 'info' } }, {}],
+  ])('logs to the screen of its conversation %s', async (_, config, expected) => {
+    const line = new CommandLine({ terminal: true });
+    line.assistant.facts = { ...line.assistant.facts, warnings: ['Careful.'] };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(config));
+    const ended = line.run('gateway');
+    await waitFor(() => line.out.includes('you › '));
+    line.type('\u0004');
+    await ended;
+    expect(line.started[0]?.config).toEqual(expected);
+    const warned = line.logged.some(({ message }) => message === 'check the configuration');
+    expect([line.err, warned]).toEqual('log' in config ? ['', true] : ['⚠ Careful.\n', false]);
+    const chat = new CommandLine({ terminal: true });
+    writeFileSync(join(chat.home, 'config.json'), JSON.stringify(config));
+    await chat.run('chat', '-m', 'hello');
+    expect(chat.started[0]?.config).toEqual(expected);
+  });
+
+  test('logs everything where the log goes elsewhere', async () => {
+    const line = new CommandLine({ terminal: true });
+    line.stderr.isTTY = false;
+    const ended = line.run('gateway');
+    await waitFor(() => line.out.includes('you › '));
+    line.type('\u0004');
+    await ended;
+    expect(line.started[0]?.config).toEqual({});
+  });
+
   test('does not talk there when there is one', async () => {
     const line = new CommandLine({ terminal: true });
     line.assistant.facts = {

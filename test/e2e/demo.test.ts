@@ -14,12 +14,13 @@ interface Said {
 }
 
 /** `assistant chat -m` as a process of its own, answered by the demo. */
-function chat(home: string, ...argv: readonly string[]): Promise<Said> {
+function chat(home: string, argv: readonly string[], input = ''): Promise<Said> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [MAIN, '--home', home, 'chat', ...argv], {
       env: childEnvironment({}),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    child.stdin.end(input);
     const parts = { out: '', err: '' };
     child.stdout.on('data', (chunk) => (parts.out += String(chunk)));
     child.stderr.on('data', (chunk) => (parts.err += String(chunk)));
@@ -32,10 +33,10 @@ describe('a first conversation with the demo in a new home', () => {
   test('answers what README asks, and every sentence that it suggests works, in that order', async () => {
     await using folder = await tempFolder();
     const home = join(folder.path, 'home');
-    const first = await chat(home, '-m', 'What is in my workspace?');
+    const first = await chat(home, ['-m', 'What is in my workspace?']);
     expect(first).toMatchObject({ code: 0, err: expect.not.stringContaining('✗') });
     expect(first.out).toContain('AGENTS.md');
-    const help = await chat(home, '-m', 'help');
+    const help = await chat(home, [], 'help\n');
     const sentences = [
       ...(help.out
         .split('I understand')[1]
@@ -46,15 +47,15 @@ describe('a first conversation with the demo in a new home', () => {
       .filter((sentence) => sentence !== 'help' && !sentence.startsWith('run '));
     expect(sentences).toContain('read AGENTS.md');
     expect(sentences.length).toBeGreaterThanOrEqual(5);
-    for (const sentence of sentences) {
-      const { code, out } = await chat(home, '-m', sentence);
-      expect([sentence, code, out.includes('did not work')]).toEqual([sentence, 0, false]);
-    }
+    const all = await chat(home, [], sentences.join('\n'));
+    expect(all.code).toBe(0);
+    expect(all.out).not.toContain('did not work');
+    expect(all.out.match(/ is done: /gu)).toHaveLength(sentences.length);
   }, 60_000);
 
   test('says in the guard’s own words why a command was refused, and ends with exit code 1', async () => {
     await using folder = await tempFolder();
-    const { code, out, err } = await chat(join(folder.path, 'home'), '-m', 'run rm -rf /');
+    const { code, out, err } = await chat(join(folder.path, 'home'), ['-m', 'run rm -rf /']);
     expect(code).toBe(1);
     expect(out).toMatch(/exec did not work: Refused: .*would delete the root of the system/u);
     expect(out).not.toContain('· error]');
@@ -63,7 +64,7 @@ describe('a first conversation with the demo in a new home', () => {
 
   test('says why what was not there could not be read', async () => {
     await using folder = await tempFolder();
-    const { code, out } = await chat(join(folder.path, 'home'), '-m', 'read NOWHERE.md');
+    const { code, out } = await chat(join(folder.path, 'home'), ['-m', 'read NOWHERE.md']);
     expect(code).toBe(0);
     expect(out).toMatch(/read_file did not work: .*NOWHERE\.md/u);
   });
