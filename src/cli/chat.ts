@@ -7,8 +7,9 @@ import { deadline } from '../util/clock.ts';
 import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
-import { openAssistant } from './open.ts';
+import { openAssistant, pathsOf } from './open.ts';
 import { printable } from './printable.ts';
+import { ReconnectingAssistant } from './reconnect.ts';
 import { talk } from './talk.ts';
 
 /** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
@@ -34,7 +35,14 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
     const ended = new AbortController();
     using _signals = context.onSignal(() => ended.abort());
     context.stdout.write(await greeting(assistant.port, assistant.attached, session));
-    return await talk(context, { assistant: assistant.port, session, model, images, signal: ended.signal });
+    const options = { session, model, images, signal: ended.signal };
+    if (!assistant.attached) return await talk(context, { ...options, assistant: assistant.port });
+    const { socket } = pathsOf(context, textFlag(flags, 'home'));
+    await using running = new ReconnectingAssistant(assistant.port, {
+      clock: context.clock,
+      connect: () => context.connect(socket),
+    });
+    return await talk(context, { ...options, assistant: running, watch: (watcher) => running.watch(watcher) });
   }
   let code = 0;
   let next = images;

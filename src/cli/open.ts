@@ -29,7 +29,7 @@ export async function startAssistant(
 }
 
 export interface OpenedAssistant extends AsyncDisposable {
-  readonly port: AssistantPort;
+  readonly port: AssistantPort & AsyncDisposable;
   /** It lives in another process. */
   readonly attached: boolean;
 }

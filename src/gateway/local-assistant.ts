@@ -4,6 +4,7 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { localRole } from '../security/access.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
 import type {
@@ -79,7 +80,7 @@ export class LocalAssistant implements AssistantPort {
   /** Resolves when the turn that answers this message has ended; aborting the signal stops it. */
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
-    const draft = this.#draft(input, newId());
+    const draft = this.#draft(input, input.id ?? newId());
     const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
@@ -96,6 +97,7 @@ export class LocalAssistant implements AssistantPort {
     });
     using _approver = options.onApproval === undefined ? undefined : approvals.attach(sessionKey, options.onApproval);
     const [accepted] = await bus.publishInbound(draft);
+    if (accepted === 'duplicate') return knownSummary();
     if (accepted !== 'accepted') return refusedSummary();
     const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
     if (result.text === '') return result;
@@ -119,7 +121,9 @@ export class LocalAssistant implements AssistantPort {
     if (signal === undefined) return await ended;
     try {
       return await raceAbort(ended, signal);
-    } catch {
+    } catch (error) {
+      // The process ends: the turn goes on in the next one.
+      if (error instanceof AppError && error.code === 'connection-lost') throw error;
       await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
       const stopped = { turnId: '', result: { ...refusedSummary(), outcome: 'stopped' as const, text: 'Stopped.' } };
       return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);
@@ -175,6 +179,11 @@ export async function* streamOf(
     await wake.promise;
     wake = Promise.withResolvers<void>();
   }
+}
+
+/** Of a message that was accepted before: its answer comes, or came, to those who are attached. */
+function knownSummary(): TurnSummary {
+  return { ...refusedSummary(), outcome: 'answered', text: '', isError: false };
 }
 
 function refusedSummary(): TurnSummary {

@@ -23,6 +23,8 @@ export class CommandLine {
   running = false;
   env: Readonly<Record<string, string>> = {};
   startError: Error | undefined;
+  /** Reaches the gateway that runs, instead of `running`. */
+  connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
   out = '';
   err = '';
   readonly #signals = new Set<(signal: StopSignal) => void>();
@@ -68,7 +70,7 @@ export class CommandLine {
       onStray: () => ({ [Symbol.dispose]: () => {} }),
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
-      connect: async () => (this.running ? this.assistant : undefined),
+      connect: (path) => this.connect(path),
       app: async () => ({ createAssistant: async (settings) => this.#start(settings) }),
     };
   }
