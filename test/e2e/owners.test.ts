@@ -40,7 +40,7 @@ describe('a channel on which nobody is owner', () => {
     expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain(
       'exec is for the owner only. channels.telegram',
     );
-    const [terminal] = await Promise.all([world.assistant.run('/status')]);
+    const terminal = await world.assistant.run('/status');
     expect(terminal.text).toContain(`⚠ ${sentence}`);
   });
 
