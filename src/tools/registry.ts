@@ -158,10 +158,9 @@ export class ToolRegistry {
     const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
       this.#options.audit?.(auditOf(call, context, verdict));
     if ('problem' in ready) {
-      const name = call.name.slice(0, LONGEST_NAME);
-      if (ready.refused !== true) return errorResult(name, ready.problem);
-      await audit({ decision: 'refused', reason: ready.problem });
-      return refusedResult(name, ready.problem);
+      if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
+      const result = ready.refused === true ? refusedResult : errorResult;
+      return result(call.name.slice(0, LONGEST_NAME), ready.problem);
     }
     const { tool } = ready;
     const decision = await this.decide(call, context);
