@@ -170,7 +170,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   archiving.start();
   const { approvals, registry, requests } = agent;
   const model = fullName(standard);
-  const parting = { port: parts.port, closing: closing.signal };
+  const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
   const local = await serve(base, { bus, channels, approvals, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());

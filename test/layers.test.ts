@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'util',
     'config',
     'app.ts',
+    'app/home-at-rest.ts',
     'app/skill-shop.ts',
     'gateway/control.ts',
     'gateway/assistant-port.ts',

@@ -70,7 +70,7 @@ export class PrefixWatch {
       this.#breaks += 1;
       this.#log.warn('a request does not begin with the one before: the provider can not use its cache', facts);
     } else {
-      this.#log.info('a request begins anew', { ...facts, because: found.allowedBy });
+      this.#log.debug('prompt cache restarts', { ...facts, because: found.allowedBy });
     }
     return found;
   }

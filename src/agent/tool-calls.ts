@@ -78,7 +78,7 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
   const call = callsInside(pending, turn);
   const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), call }) });
-  turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
+  turn.live(toolEnd(callId, name, result));
   return await withImages(pending, result, turn);
 }
 
@@ -116,9 +116,14 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): NonN
     const call = { ...outer, callId, name, arguments: given };
     turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
     const result = await run(call, { ...turn, context: inTurn });
-    turn.live({ type: 'tool-end', callId, name, title: result.title, isError: result.isError === true });
+    turn.live(toolEnd(callId, name, result));
     return result;
   };
+}
+
+function toolEnd(callId: string, name: string, { title, isError, refused, output }: ToolResult): Parameters<Live>[0] {
+  const why = refused === true ? { refused: output } : {};
+  return { type: 'tool-end', callId, name, title, isError: isError === true, ...why };
 }
 
 async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {

@@ -34,6 +34,7 @@ import { createHeartbeat, type HeartbeatRoom } from './heartbeat.ts';
 import { createMcp, type Mcp } from './mcp.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
+import { peopleTroubles } from './owners.ts';
 import { createPairing } from './pairing.ts';
 import { createPrompts } from './prompt.ts';
 import { questionCloser } from './question-closer.ts';
@@ -69,6 +70,8 @@ export interface Agent {
   readonly heartbeat: HeartbeatRoom;
   /** Commands that run beside the turns. */
   readonly background: ProcessDesk;
+  /** What the person should know now, beside the warnings of the start, one sentence each. */
+  readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */
   warm(model: ModelName): Promise<unknown>;
 }
@@ -102,7 +105,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
   const background = createBackground(base, { stores });
-  const tools = createTools(base, stores, catalog, background);
+  const ownerless = (who: string): string | null => pairing.ownerless(who.slice(0, Math.max(0, who.indexOf(':'))));
+  const tools = createTools(base, { stores, catalog, background, ownerless });
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
@@ -112,6 +116,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     catalog,
     registry,
     redact,
+    pairedRoles: (channel) => journal.people.list(channel).map(({ role }) => role),
     plugged: base.plugins.kinds,
   });
   const { bounds, budget, context } = createCallBounds(config, {
@@ -182,7 +187,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     registry.register(spawnTool(desk));
   }
   for (const tool of pluginTools(base, registry)) registry.register(tool);
-  const pairing = createPairing(journal, config);
+  const pairing = createPairing(base, {
+    journal,
+    ownersOnly: () => [
+      ...registry.list().flatMap(({ tool }) => (tool.role === 'owner' ? [tool.name] : [])),
+      ...ports.commands.ownersOnly().map((name) => `/${name}`),
+    ],
+  });
+  const troubles = (): readonly string[] => [
+    ...peopleTroubles(config, journal.people.list(), base.loaded.path),
+    ...mcp.troubles(),
+  ];
   const ports: LoopPorts = {
     bus,
     journal,
@@ -256,7 +271,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
           prompt,
           runningTurns: () => loop.running,
           sandbox,
-          mcp,
+          troubles,
           heartbeat: heartbeat.state,
         }),
       restart: parts.restart,
@@ -284,6 +299,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
     background,
+    troubles,
     warm: (model) =>
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };

@@ -199,7 +199,7 @@ export function roleNow(
   const decision = decideAccess({
     via: 'channel',
     settings: config.channels[by.channel],
-    isPaired: (id) => journal.people.isPaired(by.channel, id),
+    pairedRole: (id) => journal.people.pairedRole(by.channel, id),
     chatType: by.chatType,
     chatId: by.chat,
     sender: { id: by.id, isBot: false, isSelf: false },

@@ -59,7 +59,8 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
 
 function peopleOf({ people, pairing }: Journal): ChannelPeople {
   return {
-    isPaired: (channel, id) => people.isPaired(channel, id),
+    pairedRole: (channel, id) => people.pairedRole(channel, id),
+    pairedOwners: (channel) => people.list(channel).flatMap(({ id, role }) => (role === 'owner' ? [id] : [])),
     knock: async (knock) => {
       await pairing.knock(knock);
     },

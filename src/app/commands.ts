@@ -88,6 +88,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       pairCommand({ desk: parts.pairing, timezone }),
       restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
     ],
+    ownerless: (channel) => parts.pairing.ownerless(channel),
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
     skills: async () => {
       const skills = await parts.catalog.read();

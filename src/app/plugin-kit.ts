@@ -1,3 +1,4 @@
+import type { PairedRole } from '../bus/messages.ts';
 import { ChannelError, SendError } from '../channels/channel.ts';
 import { plainMarkup } from '../channels/markup/plain.ts';
 import { splitRanges } from '../channels/markup/split.ts';
@@ -13,11 +14,23 @@ export function kitFor(settings: AccessSettings | undefined): ChannelKit {
       plainMarkup
         .render(markdown)
         .flatMap((text) => splitRanges(text, maxLength).map(({ start, end }) => text.slice(start, end))),
-    roleOf: ({ senderId, isBot, isSelf, chatType, chatId }, isPaired) => {
+    roleOf: ({ senderId, isBot, isSelf, chatType, chatId }, pairedRole) => {
       const sender = { id: senderId, isBot, isSelf };
-      const decision = decideAccess({ via: 'channel', settings, isPaired, chatType, chatId, sender });
+      const decision = decideAccess({
+        via: 'channel',
+        settings,
+        pairedRole: (id) => asPaired(pairedRole(id)),
+        chatType,
+        chatId,
+        sender,
+      });
       if (decision.allowed) return decision.role;
       return decision.stranger === null ? 'nobody' : 'stranger';
     },
   };
+}
+
+function asPaired(paired: unknown): PairedRole | undefined {
+  if (paired === 'owner') return 'owner';
+  return paired === 'trusted' || paired === true ? 'trusted' : undefined;
 }

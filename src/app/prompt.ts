@@ -4,7 +4,7 @@ import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/syste
 import type { ChosenModel } from '../agent/turn-context.ts';
 import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
 import { UNIFIED_SESSION } from '../agent/unified.ts';
-import type { InboundMessage, Role } from '../bus/messages.ts';
+import type { InboundMessage, PairedRole, Role } from '../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../channels/registry.ts';
 import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -25,6 +25,8 @@ export interface PromptParts {
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
   readonly registry: Pick<ToolRegistry, 'specs'>;
+  /** Roles that pairing codes gave on a channel. */
+  readonly pairedRoles: (channel: string) => readonly PairedRole[];
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
 }
@@ -48,7 +50,8 @@ interface ReportParts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
 }
 
-export function createPrompts({ config, workspace, catalog, registry, redact, plugged }: PromptParts): Prompts {
+export function createPrompts(parts: PromptParts): Prompts {
+  const { config, workspace, catalog, registry, redact, plugged, pairedRoles } = parts;
   const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
   const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
@@ -67,7 +70,7 @@ export function createPrompts({ config, workspace, catalog, registry, redact, pl
     registry.specs(role).filter(({ name }) => name !== STAY_SILENT);
   const groupTools = (channel: string): readonly ToolSpec[] => {
     const settings = config.channels[channel];
-    const specs = registry.specs(strongestRole(settings));
+    const specs = registry.specs(strongestRole(settings, pairedRoles(channel)));
     return settings?.groups.policy === 'open' ? specs : specs.filter(({ name }) => name !== STAY_SILENT);
   };
   const tools: Prompts['tools'] = (target, role) => {

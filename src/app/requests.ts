@@ -70,9 +70,9 @@ export function createRequests({
       return await cron(params);
     },
     pairList: async () => pairing.list(),
-    pairApprove: async ({ code }) => {
-      await done(`pair approve ${code}`);
-      return await pairing.approve(code, 'terminal');
+    pairApprove: async ({ code, role = 'trusted' }) => {
+      await done(`pair approve ${code} as ${role}`);
+      return await pairing.approve(code, { by: 'terminal', role });
     },
     pairRemove: async ({ person }) => {
       await done(`pair remove ${person}`);

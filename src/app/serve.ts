@@ -17,6 +17,8 @@ export interface ServeParts {
   readonly approvals: Approvals;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
+  /** What the person should know now, beside the warnings of the start. */
+  readonly troubles: () => readonly string[];
   /** `provider/model` */
   readonly model: string;
   /** HTTP port instead of the configured one. */
@@ -43,7 +45,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       home: paths.home,
       model,
       channels: cleanHealth(manager.health(), redact),
-      warnings,
+      warnings: [...warnings, ...parts.troubles()],
       startedAt,
       http,
     }),

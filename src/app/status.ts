@@ -6,7 +6,6 @@ import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
 import { startOfDay } from '../util/day.ts';
 import type { Base } from './base.ts';
-import type { Mcp } from './mcp.ts';
 
 export interface StatusParts {
   readonly journal: Journal;
@@ -14,7 +13,8 @@ export interface StatusParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
-  readonly mcp: Pick<Mcp, 'troubles'>;
+  /** What the person should know now, one sentence each. */
+  readonly troubles: () => readonly string[];
   readonly heartbeat: () => string | null;
 }
 
@@ -48,6 +48,6 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
-    warnings: [...warnings, ...parts.mcp.troubles()],
+    warnings: [...warnings, ...parts.troubles()],
   };
 }

@@ -20,13 +20,17 @@ export interface Tools {
   readonly sandbox: Sandbox | null;
 }
 
+interface ToolParts {
+  readonly stores: Stores;
+  readonly catalog: Pick<SkillCatalog, 'read'>;
+  readonly background: ProcessDesk;
+  /** A sentence when the channel of a person (`channel:id`) has no owner. */
+  readonly ownerless: (who: string) => string | null;
+}
+
 /** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(
-  base: Base,
-  { journal, spill, media, changes, memory, origins: marks, audit }: Stores,
-  catalog: Pick<SkillCatalog, 'read'>,
-  background: ProcessDesk,
-): Tools {
+export function createTools(base: Base, { stores, catalog, background, ownerless }: ToolParts): Tools {
+  const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
   const { config, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
   const theirs = async (): Promise<readonly string[]> =>
@@ -45,6 +49,7 @@ export function createTools(
     maxOutput,
     spill: keepWhole,
     audit: audit.record,
+    ownerless,
   });
   const guard = new PathGuard({
     workspace: paths.workspace,

@@ -5,6 +5,9 @@ import type { Usage } from '../util/usage.ts';
 /** What a sender may do; compared by `roleRank` in security/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
+/** What a pairing code may make of somebody. */
+export type PairedRole = Exclude<Role, 'guest'>;
+
 /** Who started the turn that a message asks for. */
 export type Origin = 'user' | 'cron' | 'heartbeat' | 'subagent' | 'api' | 'hook' | 'system';
 
@@ -146,6 +149,8 @@ export type OutboundEvent = LiveBase &
         readonly name: string;
         readonly title: string;
         readonly isError: boolean;
+        /** Why rules or a person did not let it run. */
+        readonly refused?: string;
       }
     | { readonly type: 'status'; readonly text: string }
     | { readonly type: 'typing' }

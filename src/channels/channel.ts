@@ -1,4 +1,12 @@
-import type { AcceptResult, Button, Cursor, InboundDraft, Media, OutboundMessage } from '../bus/messages.ts';
+import type {
+  AcceptResult,
+  Button,
+  Cursor,
+  InboundDraft,
+  Media,
+  OutboundMessage,
+  PairedRole,
+} from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 
@@ -68,8 +76,12 @@ export interface ChannelContext {
   accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
   /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
   cursors(): ReadonlyMap<string, string>;
-  /** Whether somebody was let in beside those whom the configuration lists; for `decideAccess`, at each message. */
+  /** The role that a pairing code gave somebody; undefined: none. For `decideAccess`, at each message. */
+  readonly pairedRole: (senderId: string) => PairedRole | undefined;
+  /** The same as yes or no. */
   readonly isPaired: (senderId: string) => boolean;
+  /** Ids of the people whom a code made owners. */
+  readonly pairedOwners: () => readonly string[];
   /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
   heardUntil(): number | undefined;
   /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */

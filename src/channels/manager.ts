@@ -1,4 +1,5 @@
 import type { MessageBus } from '../bus/bus.ts';
+import type { PairedRole } from '../bus/messages.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -47,7 +48,8 @@ interface Supervised {
 
 /** Who is let in beside those whom the configuration lists. */
 export interface ChannelPeople {
-  isPaired(channel: string, id: string): boolean;
+  pairedRole(channel: string, id: string): PairedRole | undefined;
+  pairedOwners(channel: string): readonly string[];
   knock(knock: Stranger & { readonly channel: string }): Promise<void>;
 }
 
@@ -225,7 +227,9 @@ export class ChannelManager implements Outlets {
           cursors.map((cursor) => ({ ...cursor, channel: source.name })),
         ),
       cursors: () => cursorsOf(source.name),
-      isPaired: (id) => people.isPaired(source.name, id),
+      pairedRole: (id) => people.pairedRole(source.name, id),
+      isPaired: (id) => people.pairedRole(source.name, id) !== undefined,
+      pairedOwners: () => people.pairedOwners(source.name),
       heardUntil: () => heardUntil?.(source.name),
       knock: async (stranger) => {
         try {

@@ -1,4 +1,5 @@
 import type { Sender } from '../bus/messages.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import type { Logger } from '../util/log.ts';
 
 const EVERY_MS = 3_600_000;
@@ -24,7 +25,7 @@ export class Strangers {
       senderId: id,
       ...(name === undefined ? {} : { name }),
       ...(username === undefined ? {} : { username }),
-      hint: `To let them in, approve the code they were sent (assistant pair list), or add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
+      hint: `To let them in, approve the code they were sent (${assistantCommand('pair list')}), or add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
     });
   }
 }

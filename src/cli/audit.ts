@@ -1,19 +1,14 @@
 import type { CliContext } from './context.ts';
-import { textFlag, usageError } from './flags.ts';
+import { DEFAULT_COUNT, textFlag, wholeNumberFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
 import { visible } from './printable.ts';
 
-const DEFAULT_COUNT = '50';
-
 /** `assistant audit`: who wanted what, and what was decided, oldest first. */
 export async function auditCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  const given = textFlag(flags, 'last') ?? DEFAULT_COUNT;
-  if (!/^[1-9]\d{0,3}$/u.test(given)) {
-    throw usageError(`--last takes a number from 1 to 9999, but ${JSON.stringify(given.slice(0, 40))} was given.`);
-  }
+  const count = wholeNumberFlag(flags, 'last', { min: 1, max: 9_999 }) ?? DEFAULT_COUNT;
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
   const about = textFlag(flags, 'about') ?? '';
-  const found = await assistant.port.request('audit', { count: Number(given), asked: flags['asked'] === true, about });
+  const found = await assistant.port.request('audit', { count, asked: flags['asked'] === true, about });
   const lines = found.toReversed().map(({ at, who, role, what, decision, reason, approval, turn }) => {
     const why = [reason, approval === null ? null : `${decision}: ${approval}`].filter((part) => part !== null);
     const head = `${at.slice(0, 19).replace('T', ' ')}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;

@@ -4,11 +4,12 @@ import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../gateway/assistant-port.ts';
 import { deadline } from '../util/clock.ts';
-import { plural } from '../util/text.ts';
+import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
-import { openAssistant } from './open.ts';
+import { openAssistant, pathsOf } from './open.ts';
 import { printable } from './printable.ts';
+import { ReconnectingAssistant } from './reconnect.ts';
 import { talk } from './talk.ts';
 
 /** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
@@ -20,7 +21,7 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
   const message = await messageOf(textFlag(flags, 'message'), context);
   const isJson = flags['json'] === true;
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: true });
   const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
     ask(
@@ -34,7 +35,14 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
     const ended = new AbortController();
     using _signals = context.onSignal(() => ended.abort());
     context.stdout.write(await greeting(assistant.port, assistant.attached, session));
-    return await talk(context, { assistant: assistant.port, session, model, images, signal: ended.signal });
+    const options = { session, model, images, signal: ended.signal };
+    if (!assistant.attached) return await talk(context, { ...options, assistant: assistant.port });
+    const { socket } = pathsOf(context, textFlag(flags, 'home'));
+    await using running = new ReconnectingAssistant(assistant.port, {
+      clock: context.clock,
+      connect: () => context.connect(socket),
+    });
+    return await talk(context, { ...options, assistant: running, watch: (watcher) => running.watch(watcher) });
   }
   let code = 0;
   let next = images;
@@ -56,6 +64,8 @@ export async function greeting(assistant: AssistantPort, attached: boolean, sess
 }
 
 const INTERRUPTED = 130;
+/** Characters of why something was refused. */
+const LONGEST_REFUSAL = 600;
 
 /** Sends one message and prints the answer: stdout for the answer, stderr for everything else. */
 async function ask(
@@ -71,22 +81,32 @@ async function ask(
   const turns = new Set<string>();
   const arrived: AttachedMessage[] = [];
   using _attached = assistant.attach(input.session, (message) => arrived.push(message));
-  const summary = await assistant.send(input, { signal, onEvent: (event) => turns.add(event.turnId) });
+  const refused: string[] = [];
+  const ended = await assistant.send(input, {
+    signal,
+    onEvent: (event) => {
+      turns.add(event.turnId);
+      if (event.type === 'tool-end' && event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
+    },
+  });
+  const isLate = limit?.signal.aborted === true && !interrupted.signal.aborted && ended.outcome === 'stopped';
+  const late = `Timed out: there was no answer within ${plural(options.seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
+  const summary = isLate ? { ...ended, text: late, isError: true } : ended;
   // What waited for somebody to come: it is delivered now, so it must be seen.
   for (const { text, turnId } of arrived) {
     const isOwn = (turnId !== undefined && turns.has(turnId)) || text.trim() === summary.text.trim();
     if (!isOwn) context.stderr.write(`(earlier) ${printable(text)}\n`);
   }
-  if (options.isJson) context.stdout.write(`${JSON.stringify(report(summary))}\n`);
+  for (const why of refused) context.stderr.write(`✗ ${oneLine(printable(why), LONGEST_REFUSAL)}\n`);
+  if (options.isJson) context.stdout.write(`${JSON.stringify(report(summary, refused))}\n`);
   else if (summary.text !== '') context.stdout.write(`${printable(summary.text)}\n`);
-  if (limit?.signal.aborted === true)
-    context.stderr.write(`Stopped after ${plural(options.seconds ?? 0, 'second')}.\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
-  return isFailure(summary) ? 1 : 0;
+  return isFailure(summary) || refused.length > 0 ? 1 : 0;
 }
 
-function report({ text, isError, usage, costUsd, durationMs, model }: TurnSummary): Partial<TurnSummary> {
-  return { text, isError, usage, costUsd, durationMs, model };
+/** `refused` is there only where something was. */
+function report({ text, isError, usage, costUsd, durationMs, model }: TurnSummary, refused: readonly string[]): object {
+  return { text, isError, usage, costUsd, durationMs, model, ...(refused.length === 0 ? {} : { refused }) };
 }
 
 function isFailure({ isError, outcome }: TurnSummary): boolean {

@@ -15,7 +15,7 @@ export async function confirm(
   if (context.stdin.isTTY !== true || context.stdout.isTTY !== true) {
     throw new AppError(
       'nobody-to-ask',
-      'This asks before it does something, and there is no terminal. Read what is above, then add --yes.',
+      'This needs confirmation, and there is no terminal to ask in. Add --yes to go ahead.',
     );
   }
   const lines = createInterface({ input: context.stdin, output: context.stdout });

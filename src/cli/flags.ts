@@ -21,6 +21,21 @@ export function numberFlag(flags: Flags, name: string): number | undefined {
   throw usageError(`--${name} must be a number above 0, but ${JSON.stringify(text)} was given.`);
 }
 
+/** Entries that `--last` shows when it is not given. */
+export const DEFAULT_COUNT = 30;
+
+export function wholeNumberFlag(
+  flags: Flags,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/u.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+  const given = JSON.stringify(text.slice(0, 40));
+  throw usageError(`--${name} must be a whole number from ${min} to ${max}, but ${given} was given.`);
+}
+
 export function usageError(message: string): AppError {
   return new AppError('usage', message, { exitCode: 2 });
 }

@@ -1,10 +1,13 @@
 import type { Assistant } from '../app.ts';
+import { enabledChannels } from '../config/channels.ts';
+import { loadConfig } from '../config/load.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { greeting } from './chat.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
-import { pathsOf, startAssistant } from './open.ts';
+import { textFlag, wholeNumberFlag } from './flags.ts';
+import { pathsOf, QUIET_LOG, startAssistant } from './open.ts';
+import { visible } from './printable.ts';
 import { talk } from './talk.ts';
 
 /** SIGTERM ends the process within 10 seconds. */
@@ -19,9 +22,13 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
     if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
     ended.abort();
   });
+  const { config, setsLogLevel } = await loadConfig({ home: paths.home, env: context.env });
+  const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  const talks = isTerminal && Object.keys(enabledChannels(config)).length === 0;
+  const quiet = talks && context.stderr.isTTY === true && !setsLogLevel;
   const assistant = await startAssistant(context, {
     paths,
-    config: overrides(flags),
+    config: { ...overrides(flags), ...(quiet ? QUIET_LOG : {}) },
     serve: 'gateway',
     onRestart: () => {
       restarts = true;
@@ -38,10 +45,10 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   });
   try {
     const { home, model, channels, http, warnings } = await assistant.info();
-    for (const warning of warnings) log.warn('check the configuration', { warning });
     const names = Object.keys(channels);
+    if (quiet) context.stderr.write(warnings.map((warning) => `⚠ ${visible(warning)}\n`).join(''));
+    else for (const warning of warnings) log.warn('check the configuration', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
-    const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
     if (isTerminal && names.every((name) => name === 'terminal')) {
       context.stdout.write(await greeting(assistant, false, 'main'));
       await talk(context, { assistant, session: 'main', signal: ended.signal });
@@ -56,9 +63,8 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
 }
 
 function overrides(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const port = textFlag(flags, 'port');
-  if (port === undefined) return {};
-  return { gateway: { port: /^\d+$/u.test(port) ? Number(port) : port } };
+  const port = wholeNumberFlag(flags, 'port', { min: 0, max: 65_535 });
+  return port === undefined ? {} : { gateway: { port } };
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { initHome } from '../config/init.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
@@ -8,11 +9,11 @@ export async function initCommand(flags: Readonly<Record<string, unknown>>, cont
   const paths = pathsOf(context, textFlag(flags, 'home'));
   const { created, kept } = await initHome(paths);
   const lines = [
-    created.length === 0 ? `Nothing was missing in ${paths.home}.` : `Made in ${paths.home}:`,
+    created.length === 0 ? `${paths.home} is already set up; nothing was changed.` : `Made in ${paths.home}:`,
     ...created.map((name) => `  ${name}`),
     ...(kept.length === 0 || created.length === 0 ? [] : [`Left as they are: ${kept.join(', ')}`]),
     `Settings: ${paths.config}`,
-    'Talk to it with: assistant chat',
+    `Talk to it with: ${assistantCommand('chat')}`,
   ];
   context.stdout.write(`${lines.join('\n')}\n`);
   return 0;

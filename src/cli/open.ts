@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
+import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
@@ -28,17 +29,27 @@ export async function startAssistant(
 }
 
 export interface OpenedAssistant extends AsyncDisposable {
-  readonly port: AssistantPort;
+  readonly port: AssistantPort & AsyncDisposable;
   /** It lives in another process. */
   readonly attached: boolean;
 }
 
-/** The assistant of a home: the one that runs already, else one in this process with a quiet log. */
-export async function openAssistant(context: CliContext, home: string | undefined): Promise<OpenedAssistant> {
+/** Settings for an assistant whose log shares a screen with a person: warnings alone, unless the file sets a level. */
+export const QUIET_LOG = { log: { level: 'warn' } } as const;
+
+/**
+ * The assistant of a home: the one that runs already, else one in this process with a quiet log. `log`: a level that the
+ * file sets is kept.
+ */
+export async function openAssistant(
+  context: CliContext,
+  home: string | undefined,
+  { log = false }: { readonly log?: boolean } = {},
+): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
-  const port =
-    running ?? (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local' }));
+  const isSet = running === undefined && log && (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel;
+  const port = running ?? (await startAssistant(context, { paths, config: isSet ? {} : QUIET_LOG, serve: 'local' }));
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
   }

@@ -1,6 +1,8 @@
+import { assistantCommand } from '../util/assistant-command.ts';
+import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
-import { openAssistant } from './open.ts';
+import { textFlag, usageError } from './flags.ts';
+import { openAssistant, type OpenedAssistant } from './open.ts';
 import { visible } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -11,23 +13,32 @@ export async function pairListCommand(flags: Flags, context: CliContext): Promis
   const desk = await assistant.port.request('pairList', {});
   const { people, pending, lockedUntil } = desk;
   const lines = [
-    ...people.map((one) => `${labelOf(one)}  since ${minute(one.addedAt)}, by ${one.addedBy}`),
+    ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
     ...pending.map((one) => `${labelOf(one)}  waits with the code ${one.code}, until ${minute(one.expiresAt)}`),
-    ...(lockedUntil === null ? [] : [`Too many codes were wrong: none is taken until ${minute(lockedUntil)}.`]),
+    ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${minute(lockedUntil)}.`]),
   ];
-  print(context, flags, desk, lines.length === 0 ? ['Nobody was let in by a code, and nobody waits.'] : lines);
+  print(context, flags, desk, lines.length === 0 ? ['Nobody is paired, and no request is waiting.'] : lines);
   return 0;
 }
 
-/** `assistant pair approve CODE`. */
+/** `assistant pair approve CODE [--owner | --trusted]`. */
 export async function pairApproveCommand(
   flags: Flags,
   context: CliContext,
   [code = '']: readonly string[],
 ): Promise<number> {
+  if (flags['owner'] === true && flags['trusted'] === true) {
+    throw usageError('Expected --owner or --trusted, but both were given. Leave one out.');
+  }
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const approved = await assistant.port.request('pairApprove', { code });
-  print(context, flags, { approved }, [`${labelOf(approved)} may write to it now.`]);
+  const role = flags['owner'] === true || (await isYourself(context, assistant, { code, flags })) ? 'owner' : 'trusted';
+  const approved = await assistant.port.request('pairApprove', { code, role });
+  const promote = `To make them an owner: ${assistantCommand(`pair approve ${approved.channel}:${approved.id} --owner`)}`;
+  print(context, flags, { approved }, [
+    `${labelOf(approved)} may write to it now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
+    approved.may,
+    ...(approved.role === 'owner' ? [] : [promote]),
+  ]);
   return 0;
 }
 
@@ -39,8 +50,33 @@ export async function pairRemoveCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
   const removed = await assistant.port.request('pairRemove', { person });
-  print(context, flags, { removed }, [`${labelOf(removed)} may not write to it any more.`]);
+  print(context, flags, { removed }, [
+    `${labelOf(removed)} may not write to it any more.`,
+    ...(removed.ownerless === null ? [] : [`⚠ ${removed.ownerless}`]),
+  ]);
   return 0;
+}
+
+/**
+ * Where nobody is owner yet, the first who is let in is most likely the one who sits here: asks. Never where a flag says
+ * it, or nobody can answer.
+ */
+async function isYourself(
+  context: CliContext,
+  { port }: OpenedAssistant,
+  { code, flags }: { readonly code: string; readonly flags: Flags },
+): Promise<boolean> {
+  const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return false;
+  const { hasOwner, pending, people } = await port.request('pairList', {});
+  if (hasOwner) return false;
+  const typed = code.toUpperCase().replace(/[\s-]/gu, '');
+  const person =
+    pending.find((one) => one.code === typed) ?? people.find(({ channel, id }) => `${channel}:${id}` === code);
+  // The refusal of a wrong code comes from where codes are known.
+  if (person === undefined) return false;
+  const question = `Nobody is the owner of this assistant yet. Is ${labelOf(person)} you, and the owner?`;
+  return await confirm(context, visible(question), { yes: false });
 }
 
 function labelOf({ channel, id, name }: { channel: string; id: string; name: string | null }): string {

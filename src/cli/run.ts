@@ -1,7 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import { readVersion } from '../config/version.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
+import { pointToOwnHelp, requireKnownCommands, withoutHelpWord } from './usage.ts';
 
 /** What a wrong command line returns. */
 const USAGE_ERROR = 2;
@@ -25,7 +27,9 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     const program = buildProgram(context, (code) => {
       outcome.code = code;
     });
-    await program.parseAsync(argv.length === 0 ? ['--help'] : [...argv], { from: 'user' });
+    const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
+    requireKnownCommands(program, words);
+    await program.parseAsync([...words], { from: 'user' });
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
@@ -59,13 +63,15 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--home <folder>', 'where it lives (default: $ASSISTANT_HOME, or ~/.assistant)')
     .version(readVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand(false)
-    .addHelpText('after', '\nStart with: assistant gateway, or talk right here: assistant chat')
+    .helpCommand('help [command]', 'show help for a command')
+    .addHelpText(
+      'after',
+      `\nStart with: ${assistantCommand('gateway')}, or talk right here: ${assistantCommand('chat')}`,
+    )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => write(usageSentence(text)),
     })
     .exitOverride();
   const action =
@@ -94,7 +100,11 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     )
     .option('--model <ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5')
     .option('--session <name>', 'the conversation to continue', 'main')
-    .option('--timeout <seconds>', 'stop after so many seconds')
+    .option('--timeout <seconds>', 'stop after this many seconds; the exit code is then 1')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',
+    )
     .action(action(async () => (await import('./chat.ts')).chatCommand));
   program
     .command('init')
@@ -114,7 +124,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .action(action(async () => (await import('./prompt.ts')).promptCommand));
   const tools = program.command('tools').description('what it can do');
   tools
-    .command('list')
+    .command('list', { isDefault: true })
     .description('list the tools')
     .option('--json', 'as JSON, with their parameters')
     .action(action(async () => (await import('./tools.ts')).toolsListCommand));
@@ -143,16 +153,18 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<version>', 'from the log')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./memory.ts')).memoryRestoreCommand));
-  const pair = program.command('pair').description('who may write to it beside those whom the configuration lists');
+  const pair = program.command('pair').description('people let in by pairing code');
   pair
     .command('list', { isDefault: true })
-    .description('list who was let in by a code, and who waits for it')
+    .description('list who is paired, and who waits with a code')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairListCommand));
   pair
     .command('approve')
-    .description('let in whom it gave this code to')
-    .argument('<code>', 'the code that the person told you')
+    .description('approve the person who received this code')
+    .argument('<code>', 'the code that the person told you, or CHANNEL:ID of somebody who is paired')
+    .option('--owner', 'as an owner, who may do everything')
+    .option('--trusted', 'as a trusted person (default)')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairApproveCommand));
   pair
@@ -227,8 +239,8 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./plugins.ts')).pluginsListCommand));
   for (const [name, about] of [
-    ['outbox', 'what is on its way out, or did not get there'],
-    ['inbox', 'what came in and was not answered, or not yet'],
+    ['outbox', 'messages waiting to be sent, or undeliverable'],
+    ['inbox', 'messages that have not been answered'],
   ] as const) {
     const mail = program.command(name).description(about);
     const load = async () => await import('./mail.ts');
@@ -265,14 +277,14 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
   }
   program
     .command('why')
-    .description('show what it did by itself, and why you heard of it or did not')
-    .option('--last <number>', 'so many', '30')
+    .description('show what it did on its own, and why it did or did not tell you')
+    .option('--last <count>', 'how many entries to show (default: 30)')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./why.ts')).whyCommand));
   program
     .command('audit')
     .description('who wanted what, and what was decided about it')
-    .option('--last <count>', 'how many decisions (default: 50)')
+    .option('--last <count>', 'how many entries to show (default: 30)')
     .option('--about <text>', 'only with this text in the call, the session, the person or the turn')
     .option('--asked', 'only what was refused or needed an answer')
     .option('--json', 'as JSON')
@@ -327,16 +339,6 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('<name>', 'the skill')
     .option('--yes', 'do not ask')
     .action(action(async () => (await import('./skills.ts')).skillsRemoveCommand));
+  pointToOwnHelp(program);
   return program;
-}
-
-/** commander's complaint as one sentence: `Unknown command 'gatway'. Did you mean gateway? …` */
-function usageSentence(text: string): string {
-  const [first = '', hint = ''] = text
-    .replace(/^error: /u, '')
-    .trim()
-    .split('\n');
-  const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/u, '.');
-  const meant = hint === '' ? '' : ` ${hint.replace(/^\(|\)$/gu, '')}`;
-  return `${sentence}${meant} See assistant --help.\n`;
 }

@@ -31,7 +31,8 @@ export class Screen {
         this.note(`· ${event.title}`);
         return;
       case 'tool-end':
-        if (event.isError) this.note(`✗ ${event.title}`);
+        if (event.isError)
+          this.note(`✗ ${event.refused === undefined ? event.title : `${event.title}: ${event.refused}`}`);
         return;
       case 'status':
         this.note(event.text);

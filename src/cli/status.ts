@@ -1,6 +1,7 @@
 import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
@@ -18,13 +19,17 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
     return 0;
   }
   const { config, warnings, path, exists } = await loadConfig({ home: paths.home, env: context.env });
+  const { homeAtRest } = await import('../app/home-at-rest.ts');
+  const { model: modelNow, troubles: found } = homeAtRest(paths, config, context.clock);
+  const troubles = [...warnings, ...found];
   const facts = {
     running: false,
     home: paths.home,
     config: { path, exists },
     model: config.agent.model,
+    modelNow,
     channels: Object.keys(enabledChannels(config)),
-    warnings,
+    warnings: troubles,
   };
   if (isJson) {
     print(context, facts);
@@ -35,10 +40,11 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
     ...rows({
       home: facts.home,
       config: exists ? path : `${path} (there is none; the defaults are used)`,
-      model: facts.model,
+      model: modelRow(facts.model, modelNow),
       channels: facts.channels.join(', ') || 'none',
+      start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
-    ...warnings.map((warning) => `⚠ ${warning}`),
+    ...troubles.map((warning) => `⚠ ${warning}`),
   ]);
   return 0;
 }
@@ -52,6 +58,14 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
     ),
     ...info.warnings.map((warning) => `⚠ ${warning}`),
   ];
+}
+
+/** What is set, and what it means now where that is not the same. */
+function modelRow(set: string, answers: string | null): string {
+  if (answers === null) return `${set} (it cannot be called)`;
+  if (set === answers) return set;
+  const isDemo = answers.startsWith('demo/');
+  return `${set} (now ${answers}${isDemo ? ': no key of a model provider is set, so the scripted demo answers' : ''})`;
 }
 
 function rows(facts: Readonly<Record<string, string>>): readonly string[] {

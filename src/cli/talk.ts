@@ -4,6 +4,7 @@ import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { indented, printable, visible } from './printable.ts';
+import type { ConnectionWatcher } from './reconnect.ts';
 import { Screen } from './screen.ts';
 
 const PROMPT = 'you › ';
@@ -16,6 +17,8 @@ export interface TalkOptions {
   readonly model?: string | undefined;
   /** Go with the first message. */
   readonly images?: readonly string[];
+  /** Tells what becomes of the connection to the assistant. @default it is in this process */
+  readonly watch?: (watcher: ConnectionWatcher) => void;
   /** Aborting it ends the conversation. */
   readonly signal?: AbortSignal;
 }
@@ -64,6 +67,13 @@ class Conversation {
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#lines.on('line', (line) => this.#line(line));
     this.#lines.on('SIGINT', () => this.#interrupt());
+    this.#options.watch?.({
+      news: (text) => this.#aside(() => this.#screen.note(text)),
+      over: (text) => {
+        this.#aside(() => this.#screen.line(text));
+        this.#giveUp();
+      },
+    });
     {
       using _attached = assistant.attach(session, (message) => this.#aside(() => this.#screen.message(message)));
       this.#prompt();
@@ -118,7 +128,10 @@ class Conversation {
 
   #failed(error: unknown): void {
     this.#screen.line(printable(errorMessage(error)));
-    if (!(error instanceof AppError) || error.code !== 'connection-lost') return;
+    if (error instanceof AppError && error.code === 'connection-lost') this.#giveUp();
+  }
+
+  #giveUp(): void {
     this.#code = 1;
     this.#lines.close();
   }

@@ -18,6 +18,8 @@ export interface LoadedConfig {
   /** Of the file, whether or not it exists. */
   readonly path: string;
   readonly exists: boolean;
+  /** Whether the file says which level is logged. */
+  readonly setsLogLevel: boolean;
   /** Every secret value that is known, for redaction. */
   readonly secrets: readonly string[];
 }
@@ -43,6 +45,7 @@ export async function loadConfig(options: {
     config,
     path,
     exists: source !== undefined,
+    setsLogLevel: asSettings(written['log'])['level'] !== undefined,
     secrets: collectSecrets(config, env, resolved.secrets),
     warnings: [
       ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),

@@ -22,6 +22,8 @@ export interface AssistantInfo {
 }
 
 export interface SendInput {
+  /** The same message sent again under the same id is taken once. @default a new one */
+  readonly id?: string;
   /** Name of the terminal session. */
   readonly session: string;
   readonly text: string;
@@ -97,6 +99,8 @@ export interface ToolRunReport {
 
 /** An assistant to talk to, whether it lives in this process or behind the control socket. */
 export interface AssistantPort {
+  /** Resolves when it cannot be reached any more; without it that does not happen. */
+  readonly lost?: Promise<unknown>;
   info(): AssistantInfo | Promise<AssistantInfo>;
   /** Resolves when the turn that answers this message has ended, however it ended. */
   send(input: SendInput, options: SendOptions): Promise<TurnSummary>;

@@ -28,6 +28,7 @@ export class ControlClient implements Disposable {
   readonly #reader = new LineReader(LONGEST_LINE);
   readonly #pending = new Map<number, Pending>();
   readonly #hello = Promise.withResolvers<number>();
+  readonly #ended = Promise.withResolvers<void>();
   #requests = 0;
   #lost: AppError | undefined;
 
@@ -44,6 +45,11 @@ export class ControlClient implements Disposable {
   /** The protocol number that the server speaks. */
   get hello(): Promise<number> {
     return this.#hello.promise;
+  }
+
+  /** Resolves when the connection is closed, whoever closed it. */
+  get lost(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** Rejects with the server's error, or `connection-lost`. */
@@ -121,6 +127,7 @@ export class ControlClient implements Disposable {
     this.#lost = error;
     this.#hello.reject(error);
     for (const pending of this.#pending.values()) pending.reject(error);
+    this.#ended.resolve();
   }
 }
 

@@ -105,7 +105,7 @@ class Connection {
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('drain', () => this.#release());
     socket.on('error', (error) => this.#log.debug('a control client broke off', { reason: errorMessage(error) }));
-    socket.on('close', () => this.#abortAll('the client went away'));
+    socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));
   }
 
   write(frame: ServerFrame): void {
@@ -120,7 +120,12 @@ class Connection {
 
   /** Aborts what runs, gives handlers the chance to say how it ended, and closes. */
   async end(): Promise<void> {
-    this.#abortAll('the assistant is stopping');
+    this.#abortAll(
+      new AppError(
+        'connection-lost',
+        'The running assistant is stopping. What it accepted is kept, and goes on when it is started again.',
+      ),
+    );
     await Promise.all([...this.#requests.values()].map((request) => request.done));
     await new Promise<void>((resolve) => {
       if (this.#socket.destroyed) resolve();
@@ -230,8 +235,8 @@ class Connection {
     }
   }
 
-  #abortAll(why: string): void {
-    for (const { controller } of this.#requests.values()) controller.abort(new DOMException(why, 'AbortError'));
+  #abortAll(why: Error): void {
+    for (const { controller } of this.#requests.values()) controller.abort(why);
   }
 }
 

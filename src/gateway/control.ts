@@ -20,6 +20,7 @@ import { serveControl, type Handler } from './control-server.ts';
 import { REQUEST_NAMES, requestParams, type RequestName, type RequestParams, type RequestResult } from './requests.ts';
 
 const sendParams = z.object({
+  id: z.string().min(1).max(100).exactOptional(),
   session: z.string().min(1).max(200),
   text: z.string(),
   images: z.array(z.string()).exactOptional(),
@@ -93,6 +94,10 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
     this.#client = client;
   }
 
+  get lost(): Promise<unknown> {
+    return this.#client.lost;
+  }
+
   async info(): Promise<AssistantInfo> {
     return (await this.#client.request('info', null)) as AssistantInfo;
   }
@@ -135,7 +140,7 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
         },
       },
     );
-    // A lost connection shows at the next request.
+    // `lost` tells of a lost connection.
     attached.catch(() => {});
     return { [Symbol.dispose]: () => detach.abort() };
   }

@@ -4,6 +4,7 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { localRole } from '../security/access.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/usage.ts';
 import type {
@@ -81,11 +82,11 @@ export class LocalAssistant implements AssistantPort {
 
   /**
    * Resolves when the turn that answers this message has ended. Aborting the signal stops the turn. When the process
-   * stops, the turn is left as it is and the result says that it continues.
+   * stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start.
    */
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
-    const draft = this.#draft(input, newId());
+    const draft = this.#draft(input, input.id ?? newId());
     const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
@@ -102,6 +103,7 @@ export class LocalAssistant implements AssistantPort {
     });
     using _approver = options.onApproval === undefined ? undefined : approvals.attach(sessionKey, options.onApproval);
     const [accepted] = await bus.publishInbound(draft);
+    if (accepted === 'duplicate') return knownSummary();
     if (accepted !== 'accepted') return refusedSummary();
     const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
     if (result.text === '') return result;
@@ -125,8 +127,9 @@ export class LocalAssistant implements AssistantPort {
     const { closing } = this.#ports;
     try {
       return await raceAbort(ended, signal === undefined ? closing : AbortSignal.any([signal, closing]));
-    } catch {
-      if (closing.aborted) return { turnId: '', result: { ...refusedSummary(), outcome: 'stopped', text: CONTINUES } };
+    } catch (error) {
+      if (closing.aborted) throw new AppError('connection-lost', CONTINUES);
+      if (error instanceof AppError && error.code === 'connection-lost') throw error;
       await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
       const stopped = { turnId: '', result: { ...refusedSummary(), outcome: 'stopped' as const, text: 'Stopped.' } };
       return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);
@@ -182,6 +185,11 @@ export async function* streamOf(
     await wake.promise;
     wake = Promise.withResolvers<void>();
   }
+}
+
+/** Of a message that was accepted before: its answer comes, or came, to those who are attached. */
+function knownSummary(): TurnSummary {
+  return { ...refusedSummary(), outcome: 'answered', text: '', isError: false };
 }
 
 function refusedSummary(): TurnSummary {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { PairedRole } from '../bus/messages.ts';
 
 /** What may be asked of an assistant from a command line beside talking to it: the parameters of each request. */
 export const requestParams = {
@@ -12,8 +13,11 @@ export const requestParams = {
   memoryRestore: z.object({ id: z.string() }),
   /** Who was let in by a code, and who waits for it. */
   pairList: z.object({}),
-  /** Lets in whom the code was given to; `pairing-code` when none like it waits, `pairing-locked` after wrong ones. */
-  pairApprove: z.object({ code: z.string() }),
+  /**
+   * Lets in the person who received the code or, named as `CHANNEL:ID`, gives a paired person another role;
+   * `pairing-code` when no such code waits, `pairing-locked` after wrong ones, `pairing-person` for an unknown person.
+   */
+  pairApprove: z.object({ code: z.string(), role: z.enum(['owner', 'trusted']).exactOptional() }),
   /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
   pairRemove: z.object({ person: z.string() }),
   /** What is scheduled, and changing it; `cron-…` when that can not be done. */
@@ -75,8 +79,11 @@ interface RequestResults {
   readonly memoryShow: { /** Null: the present text. */ readonly version: MemoryVersion | null; readonly text: string };
   readonly memoryRestore: MemoryVersion;
   readonly pairList: PairingInfo;
-  readonly pairApprove: PairedPerson;
-  readonly pairRemove: PairedPerson;
+  readonly pairApprove: PairedPerson & { /** What the role allows, for people. */ readonly may: string };
+  readonly pairRemove: PairedPerson & {
+    /** A sentence when the channel has no owner now. */
+    readonly ownerless: string | null;
+  };
   readonly cron: CronInfo;
   readonly approvalsList: ApprovalsInfo;
   readonly approvalsForget: RememberedCommand;
@@ -140,6 +147,7 @@ interface PairedPerson {
   readonly id: string;
   /** As they call themselves. */
   readonly name: string | null;
+  readonly role: PairedRole;
   readonly addedAt: number;
   readonly addedBy: string;
 }
@@ -155,6 +163,8 @@ interface PairingInfo {
   }[];
   /** Until when no code is taken. */
   readonly lockedUntil: number | null;
+  /** Whether somebody is owner on at least one channel. */
+  readonly hasOwner: boolean;
 }
 
 /** Times are ISO 8601. */

@@ -1,4 +1,5 @@
 import type { Row } from '../storage/database.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import type { Random } from '../util/random.ts';
 import { cut, plural } from '../util/text.ts';
@@ -30,7 +31,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** 32 signs that look unlike each other, so that 5 bits give each the same chance. */
+/** 32 characters that look unlike each other, so that 5 bits give each the same chance. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 const CODE_LENGTH = 8;
 const CODE_MS = 10 * MINUTE_MS;
@@ -84,22 +85,21 @@ export class Pairing {
   }
 
   /**
-   * Lets in whom a code was given to, who is told once. Throws an `AppError`: `pairing-code` when no such code waits,
-   * `pairing-locked` when too many were wrong.
+   * Lets in the person who received a code, and tells them once. Throws an `AppError`: `pairing-code` when no such code
+   * waits, `pairing-locked` when too many were wrong.
    */
-  async approve(code: string, by: string): Promise<Person> {
+  async approve(code: string, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Promise<Person> {
     const { db } = this.#ports;
     const outcome = await db.write(() => {
       if (this.lockedUntil() !== null) return 'locked';
       const row = this.#waiting(code);
-      return row === undefined ? this.#wrong() : this.#letIn(row, by);
+      return row === undefined ? this.#wrong() : this.#letIn(row, { by, role });
     });
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'locked') throw this.#locked();
-    const left = plural(outcome, 'wrong try', 'wrong tries');
     throw new AppError(
       'pairing-code',
-      `No code like that waits for approval. Codes are valid for ${CODE_MS / MINUTE_MS} minutes; after ${left} more none is taken for ${LOCK_MS / MINUTE_MS} minutes.`,
+      `No code like that is waiting. Codes expire after ${CODE_MS / MINUTE_MS} minutes. After ${plural(outcome, 'more wrong code', 'more wrong codes')}, pairing is locked for ${LOCK_MS / MINUTE_MS} minutes.`,
     );
   }
 
@@ -136,7 +136,7 @@ export class Pairing {
         id: `pairing:${newId()}`,
         channel,
         chatId,
-        text: `I do not know you, so I can not read what you write. If my owner is to let you in, give them this code: \`${code}\`. It is valid for ${CODE_MS / MINUTE_MS} minutes.`,
+        text: `I do not know you, so I cannot read what you write. You are ${channel}:${senderId} here. If my owner is to let you in, give them this code: \`${code}\`. They run \`${assistantCommand(`pair approve ${code}`)}\` on my machine, or send me \`/pair ${code}\`. The code expires in ${CODE_MS / MINUTE_MS} minutes.`,
         expiresAt: now + CODE_MS,
       }),
     );
@@ -155,7 +155,7 @@ export class Pairing {
     return db.get('SELECT * FROM pairing WHERE code = ? AND expires_at > ?', typed, clock.now());
   }
 
-  #letIn(row: Row, by: string): Person {
+  #letIn(row: Row, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Person {
     const { db, clock, outbox, people, newId } = this.#ports;
     const now = clock.now();
     const channel = row.text('channel');
@@ -163,7 +163,7 @@ export class Pairing {
       channel,
       id: row.text('user_id'),
       name: row.textOrNull('name'),
-      role: 'trusted',
+      role,
       addedAt: now,
       addedBy: by,
     };
@@ -205,7 +205,7 @@ export class Pairing {
     const minutes = plural(Math.max(1, Math.ceil(leftMs / MINUTE_MS)), 'minute');
     return new AppError(
       'pairing-locked',
-      `${MOST_WRONG} codes were wrong, so none is taken for ${minutes}, not even a right one.`,
+      `${MOST_WRONG} codes were wrong, so pairing is locked for ${minutes}: until then even a right code is refused.`,
     );
   }
 }

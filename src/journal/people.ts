@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { PairedRole } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { LedgerPorts } from './rows.ts';
 
@@ -8,7 +11,7 @@ export interface Person {
   readonly id: string;
   /** As they call themselves; nothing is known to be true of it. */
   readonly name: string | null;
-  readonly role: 'trusted';
+  readonly role: PairedRole;
   /** Milliseconds since 1970. */
   readonly addedAt: number;
   readonly addedBy: string;
@@ -22,13 +25,26 @@ export class People {
     this.#ports = ports;
   }
 
-  isPaired(channel: string, id: string): boolean {
-    return this.#ports.db.get('SELECT 1 FROM people WHERE channel = ? AND user_id = ?', channel, id) !== undefined;
+  /** The role that somebody was let in with; undefined: they were not. */
+  pairedRole(channel: string, id: string): PairedRole | undefined {
+    const row = this.#ports.db.get('SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);
+    return row === undefined ? undefined : asPairedRole(row.text('role'));
   }
 
-  /** Oldest first. */
-  list(): readonly Person[] {
-    return this.#ports.db.all('SELECT * FROM people ORDER BY added_at, channel, user_id').map(toPerson);
+  /** Of a channel or of all, oldest first. */
+  list(channel?: string): readonly Person[] {
+    const rows = this.#ports.db.all('SELECT * FROM people ORDER BY added_at, channel, user_id').map(toPerson);
+    return channel === undefined ? rows : rows.filter((person) => person.channel === channel);
+  }
+
+  /** Gives somebody who was let in another role; undefined when they were not let in. */
+  setRole(channel: string, id: string, role: PairedRole): Promise<Person | undefined> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run('UPDATE people SET role = ? WHERE channel = ? AND user_id = ?', role, channel, id);
+      const row = db.get('SELECT * FROM people WHERE channel = ? AND user_id = ?', channel, id);
+      return row === undefined ? undefined : toPerson(row);
+    });
   }
 
   /** Part of a transaction of the caller's. */
@@ -60,8 +76,34 @@ function toPerson(row: Row): Person {
     channel: row.text('channel'),
     id: row.text('user_id'),
     name: row.textOrNull('name'),
-    role: 'trusted',
+    role: asPairedRole(row.text('role')),
     addedAt: row.number('added_at'),
     addedBy: row.text('added_by'),
   };
+}
+
+function asPairedRole(role: string): PairedRole {
+  return role === 'owner' ? 'owner' : 'trusted';
+}
+
+/** Who was let in, read from the file of a journal that no process has open; nobody where it cannot be read. */
+export function peopleOnDisk(path: string): readonly Pick<Person, 'channel' | 'id' | 'role'>[] {
+  if (!existsSync(path)) return [];
+  try {
+    const db = new DatabaseSync(path, { readOnly: true });
+    try {
+      return db
+        .prepare('SELECT channel, user_id, role FROM people')
+        .all()
+        .map((row) => ({
+          channel: String(row['channel']),
+          id: String(row['user_id']),
+          role: asPairedRole(String(row['role'])),
+        }));
+    } finally {
+      db.close();
+    }
+  } catch {
+    return [];
+  }
 }

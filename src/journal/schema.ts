@@ -272,4 +272,19 @@ export const journalMigrations: readonly Migration[] = [
         boot TEXT
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      ALTER TABLE people RENAME TO people_before;
+      CREATE TABLE people (
+        channel  TEXT NOT NULL,
+        user_id  TEXT NOT NULL,
+        role     TEXT NOT NULL CHECK (role IN ('owner', 'trusted')),
+        name     TEXT,
+        added_at INTEGER NOT NULL,
+        added_by TEXT NOT NULL,
+        PRIMARY KEY (channel, user_id)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO people SELECT * FROM people_before;
+      DROP TABLE people_before;
+    `),
 ];

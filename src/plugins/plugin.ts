@@ -25,7 +25,8 @@ export interface ChannelKit {
    */
   readonly roleOf: (
     speaker: Speaker,
-    isPaired: (senderId: string) => boolean,
+    /** `context.pairedRole`; with `context.isPaired` everybody who was paired is `trusted`. */
+    pairedRole: (senderId: string) => 'owner' | 'trusted' | boolean | undefined,
   ) => 'owner' | 'trusted' | 'guest' | 'stranger' | 'nobody';
 }
 

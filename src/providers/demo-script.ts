@@ -21,7 +21,7 @@ interface Rule {
 }
 
 const PATH = ['path', 'file_path', 'file'];
-const VERBS = 'list|ls|show|read|cat|write|create|make|run|execute|replace|remember|remind|help';
+const VERBS = 'list|what|which|ls|show|read|cat|write|create|make|run|execute|replace|remember|remind|help';
 
 const RULES: readonly Rule[] = [
   {
@@ -29,6 +29,12 @@ const RULES: readonly Rule[] = [
       /^(?:ls(?: (?<path>\S+?))?|(?:list|show)(?: me)?(?: (?:the|my|all))* (?:files|folder|directory)(?: (?:in|of|under)(?: the)?(?: folder)? (?<folder>\S+?))?)[.!?]*$/iu,
     tool: 'list_dir',
     wanted: ({ path, folder }) => [[PATH, path ?? folder ?? '.']],
+  },
+  {
+    pattern:
+      /^(?:what(?: files| is|'s|’s)?|which files)(?: (?:is|are))?(?: there)? in(?: (?:my|the|your|this))? (?:(?:workspace|folder|directory)|(?<folder>\S+?))[.!?]*$/iu,
+    tool: 'list_dir',
+    wanted: ({ folder }) => [[PATH, folder ?? '.']],
   },
   {
     pattern:
@@ -80,11 +86,6 @@ const RULES: readonly Rule[] = [
 
 const READ = /^(?:read|show|cat)(?: me)?(?: the)?(?: file)? (?<paths>\S+?(?:(?:,| and|, and) \S+?)*)[.!?]*$/iu;
 
-const NOT_YET: Readonly<Record<string, string>> = {
-  memory_write: 'I can not remember anything yet: the memory does not exist in this version.',
-  cron: 'I can not remind you of anything yet: reminders do not exist in this version.',
-};
-
 /** Reads a sentence by fixed patterns; undefined when it holds nothing that they know. */
 export function understand(sentence: string, tools: readonly ToolSpec[]): DemoPlan | undefined {
   const text = sentence.trim().replace(/^please[ ,]+/iu, '');
@@ -95,7 +96,7 @@ export function understand(sentence: string, tools: readonly ToolSpec[]): DemoPl
   const remarks: string[] = [];
   for (const { tool, wanted } of calls) {
     const spec = tools.find(({ name }) => name === tool);
-    if (spec === undefined) remarks.push(NOT_YET[tool] ?? `I may not use the tool ${tool} here.`);
+    if (spec === undefined) remarks.push(`I may not use the tool ${tool} for you here.`);
     else kept.push({ tool, arguments: fill(spec, wanted) });
   }
   return { calls: kept, remarks };

@@ -6,13 +6,15 @@ import type { ModelEvent, ModelMessage, ModelRequest, ModelToolCall, Provider } 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 
 const WHO = 'I am a scripted demo, not an AI: I know a few fixed sentences and carry them out with the real tools.';
+/** What works in a new workspace, in this order, with the tool that each needs. */
 const SENTENCES = [
-  '"list files"',
-  '"read NOTES.md"',
-  '"write hello to notes.txt"',
-  '"replace hello by goodbye in notes.txt"',
-  '"run date"',
-  '"help"',
+  { tool: 'list_dir', sentence: '"list files"' },
+  { tool: 'read_file', sentence: '"read AGENTS.md"' },
+  { tool: 'write_file', sentence: '"write hello to notes.txt"' },
+  { tool: 'edit_file', sentence: 'then "replace hello by goodbye in notes.txt"' },
+  { tool: 'exec', sentence: '"run date"' },
+  { tool: 'memory_write', sentence: '"remember that I like tea"' },
+  { tool: 'cron', sentence: '"remind me in 1 minute to drink tea"' },
 ];
 const HOW_TO_LEAVE = 'To talk to a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.';
 
@@ -67,11 +69,17 @@ function spokenText(message: Extract<ModelMessage, { role: 'user' }>): string {
 
 const SHOWN_LINES = 20;
 const SHOWN_LENGTH = 1500;
+const SHOWN_REASON = 600;
+const HEADER = /^\[.*\]$/u;
 
 function summarise({ name, output, isError }: ToolMessage): string {
   const [title = '', ...rest] = output.trim().split('\n');
   const head = oneLine(title, 200);
-  if (isError) return `${name} did not work: ${head === '' ? 'it gave no reason.' : head}`;
+  if (isError) {
+    // The first line is the header of a result; the reason stands below it.
+    const reason = oneLine((HEADER.test(title) && rest.length > 0 ? rest : [title, ...rest]).join(' '), SHOWN_REASON);
+    return `${name} did not work: ${reason === '' ? 'it gave no reason.' : reason}`;
+  }
   const body = rest.join('\n').trim();
   if (body === '') return `${name} is done: ${head === '' ? 'no output.' : head}`;
   const shown = cut(body.split('\n').slice(0, SHOWN_LINES).join('\n'), SHOWN_LENGTH);
@@ -89,11 +97,7 @@ function introduced(text: string, messages: readonly ModelMessage[]): string {
 
 function help(request: ModelRequest): string {
   const offers = (tool: string): boolean => request.tools.some(({ name }) => name === tool);
-  const sentences = [
-    ...SENTENCES,
-    ...(offers('memory_write') ? ['"remember that I like tea"'] : []),
-    ...(offers('cron') ? ['"remind me in 1 minute to drink tea"'] : []),
-  ];
+  const sentences = [...SENTENCES.flatMap(({ tool, sentence }) => (offers(tool) ? [sentence] : [])), '"help"'];
   return `${WHO} I understand ${sentences.join(', ')}. ${HOW_TO_LEAVE}`;
 }
 

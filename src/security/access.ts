@@ -1,4 +1,4 @@
-import type { Role } from '../bus/messages.ts';
+import type { PairedRole, Role } from '../bus/messages.ts';
 
 const RANKS = { guest: 0, trusted: 1, owner: 2 } as const satisfies Record<Role, number>;
 
@@ -52,8 +52,8 @@ export type AccessQuestion =
   | {
       readonly via: 'channel';
       readonly settings?: AccessSettings | undefined;
-      /** Whether this id was paired with the channel. @default nobody was */
-      readonly isPaired?: ((senderId: string) => boolean) | undefined;
+      /** The role that this id was paired with; undefined: it was not. @default nobody was */
+      readonly pairedRole?: ((senderId: string) => PairedRole | undefined) | undefined;
       readonly chatType?: 'direct' | 'group' | undefined;
       readonly chatId?: string | undefined;
       readonly sender?:
@@ -100,7 +100,7 @@ export function localRole(via: Exclude<AccessQuestion['via'], 'channel'>): Role 
   return decision.allowed ? decision.role : 'guest';
 }
 
-function decideChannel({ settings, sender, chatType, chatId, isPaired }: ChannelQuestion): AccessDecision {
+function decideChannel({ settings, sender, chatType, chatId, pairedRole }: ChannelQuestion): AccessDecision {
   const id = sender?.id;
   if (!isId(id)) return deny('the message does not say who sent it');
   if (sender?.isSelf !== false || typeof sender.isBot !== 'boolean') {
@@ -119,7 +119,7 @@ function decideChannel({ settings, sender, chatType, chatId, isPaired }: Channel
     const isHeard = chatType === 'group' && groups?.allowBots?.includes(id) === true;
     return isHeard ? allow('guest') : deny(`${id} is a bot that groups.allowBots does not name`);
   }
-  const role = configuredRole(id, settings) ?? (isPaired?.(id) === true ? 'trusted' : undefined);
+  const role = strongest(configuredRole(id, settings), pairedRole?.(id));
   if (role !== undefined) return allow(role);
   if (settings.allowFrom.includes(EVERYBODY)) return allow('guest');
   if (chatType === 'group' && groups?.policy === 'open' && names(groups.allow, chatId)) return allow('guest');
@@ -135,6 +135,14 @@ function whyClosed(chatId: string, groups: AccessSettings['groups']): string | n
   return `the group ${chatId} is not in groups.allow`;
 }
 
+/** Somebody who is named in two places may do what the better one allows. */
+function strongest(...roles: readonly (Role | undefined)[]): Role | undefined {
+  return roles.reduce<Role | undefined>(
+    (best, role) => (best === undefined || (role !== undefined && atLeast(role, best)) ? role : best),
+    undefined,
+  );
+}
+
 /** What the lists of the configuration make of an id; `*` counts nowhere. */
 function configuredRole(id: string, { allowFrom = [], owners = [] }: AccessSettings): Role | undefined {
   if (owners.includes(id)) return 'owner';
@@ -145,14 +153,19 @@ function configuredRole(id: string, { allowFrom = [], owners = [] }: AccessSetti
 
 /**
  * The most that anybody may be in a channel's groups: what a group's tools are listed for, so that the list stays the
- * same whoever speaks. What a call may do is decided by the role of its turn.
+ * same whoever speaks. What a call may do is decided by the role of its turn. `paired`: roles that codes gave there.
  */
-export function strongestRole(settings: AccessSettings | undefined): Role {
-  const { allowFrom = [], owners = [] } = settings ?? {};
-  const ids = [...owners, ...allowFrom].filter(isId);
-  if (ids.some((id) => configuredRole(id, { allowFrom, owners }) === 'owner')) return 'owner';
+export function strongestRole(settings: AccessSettings | undefined, paired: readonly PairedRole[] = []): Role {
   // Anybody may be paired at any time.
-  return 'trusted';
+  return paired.includes('owner') || configuredOwners(settings).length > 0 ? 'owner' : 'trusted';
+}
+
+/** The ids that the lists of the configuration make owners of a channel. */
+export function configuredOwners(settings: AccessSettings | undefined): readonly string[] {
+  const { allowFrom = [], owners = [] } = settings ?? {};
+  return [...new Set([...owners, ...allowFrom])].filter(
+    (id) => isId(id) && configuredRole(id, { allowFrom, owners }) === 'owner',
+  );
 }
 
 function isId(id: string | undefined): id is string {

@@ -7,7 +7,7 @@ import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './asked.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
-import { capOutput, errorResult, failureLine } from './result.ts';
+import { capOutput, errorResult, failureLine, refusedResult } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { withTaint } from './tainted-call.ts';
@@ -50,6 +50,8 @@ export interface RegistryOptions {
   readonly spill?: (context: ToolContext, output: string) => Promise<string>;
   /** Told what was decided before it is done. @default nobody is told */
   readonly audit?: Audit;
+  /** A sentence when nobody is owner where this person (`channel:id`) writes. @default nothing is known of that */
+  readonly ownerless?: (who: string) => string | null;
 }
 
 export interface RequestedCall {
@@ -128,7 +130,7 @@ export class ToolRegistry {
 
   /** What policy says of a call; runs nothing. */
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
-    const ready = this.#prepare(call, context.role);
+    const ready = this.#prepare(call, context);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
     const withheld = context.withheld?.(ready.tool.name) ?? null;
     if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
@@ -152,19 +154,20 @@ export class ToolRegistry {
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
-    const ready = this.#prepare(call, context.role);
+    const ready = this.#prepare(call, context);
     const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
       this.#options.audit?.(auditOf(call, context, verdict));
     if ('problem' in ready) {
       if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
-      return errorResult(call.name.slice(0, LONGEST_NAME), ready.problem);
+      const result = ready.refused === true ? refusedResult : errorResult;
+      return result(call.name.slice(0, LONGEST_NAME), ready.problem);
     }
     const { tool } = ready;
     const decision = await this.decide(call, context);
     const { reason = null } = decision;
     if (decision.decision === 'deny') {
       await audit({ decision: 'refused', reason });
-      return errorResult(tool.name, `Refused: ${decision.reason}`);
+      return refusedResult(tool.name, `Refused: ${decision.reason}`);
     }
     if (decision.decision === 'allow') {
       if (isAudited(tool)) await audit({ decision: 'allowed', reason });
@@ -176,7 +179,7 @@ export class ToolRegistry {
       return this.#execute(ready, asked.allowed, options);
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
-    return errorResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
+    return refusedResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -229,7 +232,11 @@ export class ToolRegistry {
     }
   }
 
-  #prepare(call: RequestedCall, role: Role): Ready | { readonly problem: string; readonly refused?: boolean } {
+  #prepare(
+    call: RequestedCall,
+    context: ToolContext,
+  ): Ready | { readonly problem: string; readonly refused?: boolean } {
+    const { role } = context;
     const tool = this.#find(call.name);
     if (tool === undefined) {
       const known = this.specs(role).map(({ name }) => name);
@@ -238,7 +245,7 @@ export class ToolRegistry {
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
       return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
-    const refusal = refusalOf(tool, role, this.#options.policy);
+    const refusal = this.#refusal(tool, context);
     if (refusal !== null) return { problem: refusal, refused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
@@ -246,6 +253,13 @@ export class ToolRegistry {
     } catch (error) {
       return { problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
     }
+  }
+
+  /** Somebody who may be the owner and is not, because nobody is, is told what to set. */
+  #refusal(tool: Tool, { role, chatType, who = '' }: ToolContext): string | null {
+    const refusal = refusalOf(tool, role, this.#options.policy);
+    if (refusal === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refusal;
+    return `${refusal} ${this.#options.ownerless?.(who) ?? ''}`.trim();
   }
 
   #find(name: string): Tool | undefined {

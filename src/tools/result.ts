@@ -13,6 +13,11 @@ export function errorResult(title: string, output: string, metadata: ToolMetadat
   return { title, output, metadata, isError: true };
 }
 
+/** A result that says why rules or a person did not let a call run. */
+export function refusedResult(title: string, output: string): ToolResult {
+  return { ...errorResult(title, output), refused: true };
+}
+
 /** What was thrown, on one line. */
 export function failureLine(thrown: unknown): string {
   return cut(errorMessage(thrown).replace(/\s*[\r\n]+\s*/gu, ' '), LONGEST_FAILURE);

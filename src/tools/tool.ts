@@ -118,6 +118,8 @@ export interface ToolResult {
   readonly output: string;
   readonly metadata: ToolMetadata;
   readonly isError?: boolean;
+  /** Rules or a person did not let it run. */
+  readonly refused?: boolean;
   readonly untrusted?: boolean;
   readonly private?: boolean;
   readonly media?: readonly Media[];

@@ -34,7 +34,7 @@ function context(access: AccessSettings = {}, paired: readonly string[] = []) {
     me: payloads.ready.parse({ user: ME, application: { id: '1' } }).user,
     places,
     access: { allowFrom: [ANN.id], groups: { policy: 'mention' as const, allow: [], allowBots: [] }, ...access },
-    isPaired: (id: string) => paired.includes(id),
+    pairedRole: (id: string) => (paired.includes(id) ? ('trusted' as const) : undefined),
   };
 }
 

@@ -16,7 +16,7 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
       : channel,
   );
   const bus = { publishRead: async () => ['accepted' as const] };
-  const people = { isPaired: () => false, knock: async () => {} };
+  const people = { pairedRole: () => undefined, pairedOwners: () => [], knock: async () => {} };
   const manager = new ChannelManager(sources, {
     bus,
     people,

@@ -18,7 +18,7 @@ function read(update: Fields, access: Partial<ReadingContext['access']>): Readin
     channel: 'telegram',
     me: ME,
     access: { allowFrom: [], owners: [], groups, ...access },
-    isPaired: () => false,
+    pairedRole: () => undefined,
     now: 0,
   };
   return readUpdate(updateBody.parse({ update_id: 1, ...update }), context).type;

@@ -23,7 +23,7 @@ function read(message: Fields, access: Partial<ReadingContext['access']> = {}, k
       groups: { policy: 'mention', allow: [], allowBots: [] },
       ...access,
     },
-    isPaired: (id) => id === '555',
+    pairedRole: (id) => (id === '555' ? 'trusted' : undefined),
     now: NOW,
   };
   return readUpdate(updateBody.parse(update), context);

@@ -9,7 +9,9 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   await terminal.start({
     accept: async () => [],
     cursors: () => new Map(),
+    pairedRole: () => undefined,
     isPaired: () => false,
+    pairedOwners: () => [],
     heardUntil: () => undefined,
     knock: async () => {},
     commands: [],
@@ -70,7 +72,9 @@ test('somebody attached before the channel runs is reached when it does', async 
   await late.start({
     accept: async () => [],
     cursors: () => new Map(),
+    pairedRole: () => undefined,
     isPaired: () => false,
+    pairedOwners: () => [],
     heardUntil: () => undefined,
     knock: async () => {},
     commands: [],

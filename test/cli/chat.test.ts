@@ -82,8 +82,36 @@ describe('one message', () => {
       await aborted(signal);
       return summaryOf('Stopped.', { outcome: 'stopped', isError: true });
     };
+    const said = 'Timed out: there was no answer within 0.05 seconds. A higher --timeout gives it longer.';
     expect(await line.run('chat', '-m', 'hello', '--timeout', '0.05')).toBe(1);
-    expect(line.err).toBe('Stopped after 0.05 seconds.\n');
+    expect([line.out, line.err]).toEqual([`${said}\n`, '']);
+    line.out = '';
+    line.assistant.disposed = 0;
+    expect(await line.run('chat', '-m', 'hello', '--timeout', '0.05', '--json')).toBe(1);
+    expect(JSON.parse(line.out)).toMatchObject({ text: said, isError: true });
+  });
+
+  test('in which something was refused says why on stderr, and ends with another exit code than 0', async () => {
+    const refused = 'Refused: rm -rf / is refused in every mode.';
+    const line = new CommandLine();
+    line.assistant.script = async (_, { onEvent }) => {
+      onEvent?.({
+        ...toolEvent('tool-end', 'exec', 1),
+        type: 'tool-end',
+        callId: 'c',
+        name: 'exec',
+        title: 'exec',
+        isError: true,
+        refused,
+      });
+      return summaryOf('It was not done.');
+    };
+    expect(await line.run('chat', '-m', 'run it')).toBe(1);
+    expect([line.out, line.err]).toEqual(['It was not done.\n', `✗ exec: ${refused}\n`]);
+    const json = new CommandLine();
+    json.assistant.script = line.assistant.script;
+    expect(await json.run('chat', '-m', 'run it', '--json')).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({ isError: false, refused: [`exec: ${refused}`] });
   });
 
   test('is stopped by Ctrl-C', async () => {

@@ -13,7 +13,7 @@ export class CommandLine {
   readonly home = temporaryFolder();
   readonly stdin: PassThrough & { isTTY?: boolean } = new PassThrough();
   readonly stdout: PassThrough & { isTTY?: boolean } = new PassThrough();
-  readonly stderr = new PassThrough();
+  readonly stderr: PassThrough & { isTTY?: boolean } = new PassThrough();
   /** How assistants were started in this process. */
   readonly started: AssistantSettings[] = [];
   readonly logged: { message: string; fields: Record<string, unknown> }[] = [];
@@ -23,6 +23,8 @@ export class CommandLine {
   running = false;
   env: Readonly<Record<string, string>> = {};
   startError: Error | undefined;
+  /** Reaches the gateway that runs, instead of `running`. */
+  connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
   out = '';
   err = '';
   readonly #signals = new Set<(signal: StopSignal) => void>();
@@ -31,6 +33,7 @@ export class CommandLine {
     if (options.terminal === true) {
       this.stdin.isTTY = true;
       this.stdout.isTTY = true;
+      this.stderr.isTTY = true;
     }
     this.stdout.on('data', (chunk) => {
       this.out += String(chunk);
@@ -67,7 +70,7 @@ export class CommandLine {
       onStray: () => ({ [Symbol.dispose]: () => {} }),
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
-      connect: async () => (this.running ? this.assistant : undefined),
+      connect: (path) => this.connect(path),
       app: async () => ({ createAssistant: async (settings) => this.#start(settings) }),
     };
   }

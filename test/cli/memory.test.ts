@@ -76,7 +76,7 @@ describe('memory', () => {
   });
 
   test.each([
-    [['memory', 'restore'], 2, "Missing required argument 'version'. See assistant --help.\n"],
+    [['memory', 'restore'], 2, "Missing required argument 'version'. See assistant memory restore --help.\n"],
     [['memory', 'restore', 'x'], 1, 'There is no version "x" of the memory. assistant memory log lists those'],
     [['memory', 'lgo'], 1, 'There is no version "lgo" of the memory.'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {

@@ -5,26 +5,43 @@ import { AppError } from '../../src/util/errors.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
+import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
 
 const AT = Date.UTC(2026, 10, 21, 5, 10);
-const BEN = { channel: 'telegram', id: '77', name: 'Ben\u001B[31m\u202E', addedAt: AT, addedBy: 'telegram:42' };
+const BEN = {
+  channel: 'telegram',
+  id: '77',
+  name: 'Ben\u001B[31m\u202E',
+  role: 'trusted' as const,
+  addedAt: AT,
+  addedBy: 'telegram:42',
+};
 const EVE = { channel: 'work', id: '88', name: null, code: 'ABCD2345', expiresAt: AT + 600_000 };
 
 /** A command line whose assistant knows Ben, and has given Eve a code. */
-function paired(facts: { readonly empty?: boolean } = {}): CommandLine {
-  const line = new CommandLine();
+function paired(
+  facts: { readonly empty?: boolean; readonly ownerless?: boolean; readonly terminal?: boolean } = {},
+): CommandLine {
+  const line = new CommandLine({ terminal: facts.terminal === true });
   const people = facts.empty === true ? [] : [BEN];
   const pending = facts.empty === true ? [] : [EVE];
   line.assistant.answers = {
-    pairList: async () => ({ people, pending, lockedUntil: facts.empty === true ? null : AT }),
-    pairApprove: async ({ code }) => {
-      if (code !== EVE.code) throw new AppError('pairing-code', 'No code like that waits for approval.');
-      return { channel: EVE.channel, id: EVE.id, name: null, addedAt: AT, addedBy: 'terminal' };
+    pairList: async () => ({
+      people,
+      pending,
+      lockedUntil: facts.empty === true ? null : AT,
+      hasOwner: facts.ownerless !== true,
+    }),
+    pairApprove: async ({ code, role = 'trusted' }) => {
+      if (code.toUpperCase().replace('-', '') !== EVE.code)
+        throw new AppError('pairing-code', 'No code like that waits for approval.');
+      const may = role === 'owner' ? 'Owners may do everything.' : 'No exec.';
+      return { channel: EVE.channel, id: EVE.id, name: null, role, addedAt: AT, addedBy: 'terminal', may };
     },
     pairRemove: async ({ person }) => {
       if (person !== 'telegram:77') throw new AppError('pairing-person', `${person} was not let in by a code.`);
-      return BEN;
+      return { ...BEN, ownerless: facts.ownerless === true ? 'channels.telegram has no owner.' : null };
     },
   };
   return line;
@@ -37,16 +54,16 @@ describe('pair', () => {
       expect(await line.run(...argv)).toBe(0);
       expect(line.out).toBe(
         [
-          'telegram:77 (Ben\\u{1b}[31m\\u{202e})  since 2026-11-21 05:10 UTC, by telegram:42\n',
+          'telegram:77 (Ben\\u{1b}[31m\\u{202e})  trusted, since 2026-11-21 05:10 UTC, by telegram:42\n',
           'work:88  waits with the code ABCD2345, until 2026-11-21 05:20 UTC\n',
-          'Too many codes were wrong: none is taken until 2026-11-21 05:10 UTC.\n',
+          'Too many codes were wrong: pairing is locked until 2026-11-21 05:10 UTC.\n',
         ].join(''),
       );
       expect(line.assistant.disposed).toBe(1);
     }
     const nobody = paired({ empty: true });
     await nobody.run('pair');
-    expect(nobody.out).toBe('Nobody was let in by a code, and nobody waits.\n');
+    expect(nobody.out).toBe('Nobody is paired, and no request is waiting.\n');
   });
 
   test('lets somebody in and shuts somebody out', async () => {
@@ -54,8 +71,55 @@ describe('pair', () => {
     expect(await line.run('pair', 'approve', 'ABCD2345')).toBe(0);
     expect(await line.run('pair', 'remove', 'telegram:77')).toBe(0);
     expect(line.out).toBe(
-      'work:88 may write to it now.\ntelegram:77 (Ben\\u{1b}[31m\\u{202e}) may not write to it any more.\n',
+      [
+        'work:88 may write to it now, as a trusted person.\n',
+        'No exec.\n',
+        'To make them an owner: npm run assistant -- pair approve work:88 --owner\n',
+        'telegram:77 (Ben\\u{1b}[31m\\u{202e}) may not write to it any more.\n',
+      ].join(''),
     );
+  });
+
+  test('makes an owner only where --owner says so, and never of somebody whom it could not ask about', async () => {
+    const owner = paired();
+    expect(await owner.run('pair', 'approve', 'ABCD2345', '--owner')).toBe(0);
+    expect(owner.out).toBe('work:88 may write to it now, as an owner.\nOwners may do everything.\n');
+    const piped = paired({ ownerless: true });
+    await piped.run('pair', 'approve', 'ABCD2345');
+    expect(piped.out).toContain('as a trusted person');
+    const both = paired();
+    expect(await both.run('pair', 'approve', 'ABCD2345', '--owner', '--trusted')).toBe(2);
+    expect(both.err).toBe('Expected --owner or --trusted, but both were given. Leave one out.\n');
+  });
+
+  test.each([
+    ['y', 'an owner'],
+    ['', 'a trusted person'],
+  ])('asks at a terminal whether the first person is its owner: %j makes them %s', async (answer, role) => {
+    const line = paired({ ownerless: true, terminal: true });
+    const ended = line.run('pair', 'approve', 'abcd-2345');
+    await waitFor(() => line.out.includes('[y/N]'));
+    expect(line.out).toContain('Nobody is the owner of this assistant yet. Is work:88 you, and the owner? [y/N]');
+    line.type(`${answer}\r`);
+    expect(await ended).toBe(0);
+    expect(line.out).toContain(`work:88 may write to it now, as ${role}.`);
+  });
+
+  test.each([
+    [{ terminal: true }, []],
+    [{ terminal: true, ownerless: true }, ['--trusted']],
+    [{ terminal: true, ownerless: true }, ['--json']],
+  ])('asks nothing where there is an owner or a flag says it: %j %j', async (facts, argv) => {
+    const line = paired(facts);
+    expect(await line.run('pair', 'approve', 'ABCD2345', ...argv)).toBe(0);
+    expect(line.out).not.toContain('[y/N]');
+    expect(line.out).toMatch(/as a trusted person|"role": "trusted"/u);
+  });
+
+  test('says it when the last owner of a channel was removed', async () => {
+    const line = paired({ ownerless: true });
+    await line.run('pair', 'remove', 'telegram:77');
+    expect(line.out).toMatch(/may not write to it any more\.\n⚠ channels\.telegram has no owner\.\n$/u);
   });
 
   test('says everything as JSON', async () => {
@@ -64,14 +128,14 @@ describe('pair', () => {
       await line.run('pair', ...argv, '--json');
       return JSON.parse(line.out);
     };
-    expect(await json()).toEqual({ people: [BEN], pending: [EVE], lockedUntil: AT });
+    expect(await json()).toEqual({ people: [BEN], pending: [EVE], lockedUntil: AT, hasOwner: true });
     expect(await json('approve', 'ABCD2345')).toMatchObject({ approved: { id: '88' } });
     expect(await json('remove', 'telegram:77')).toMatchObject({ removed: { id: '77' } });
   });
 
   test.each([
-    [['pair', 'approve'], 2, "Missing required argument 'code'. See assistant --help.\n"],
-    [['pair', 'remove'], 2, "Missing required argument 'person'. See assistant --help.\n"],
+    [['pair', 'approve'], 2, "Missing required argument 'code'. See assistant pair approve --help.\n"],
+    [['pair', 'remove'], 2, "Missing required argument 'person'. See assistant pair remove --help.\n"],
     [['pair', 'approve', 'WRONGWRO'], 1, 'No code like that waits for approval.\n'],
     [['pair', 'remove', 'telegram:1'], 1, 'telegram:1 was not let in by a code.\n'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {
@@ -92,9 +156,14 @@ describe('pair', () => {
     const remote = await connectAssistant(path, systemClock);
     if (remote === undefined) throw new Error('nobody listens');
     onTestFinished(() => remote[Symbol.asyncDispose]());
-    expect(await remote.request('pairList', {})).toEqual({ people: [BEN], pending: [EVE], lockedUntil: AT });
+    expect(await remote.request('pairList', {})).toEqual({
+      people: [BEN],
+      pending: [EVE],
+      lockedUntil: AT,
+      hasOwner: true,
+    });
     expect(await remote.request('pairApprove', { code: 'ABCD2345' })).toMatchObject({ id: '88' });
-    expect(await remote.request('pairRemove', { person: 'telegram:77' })).toEqual(BEN);
+    expect(await remote.request('pairRemove', { person: 'telegram:77' })).toEqual({ ...BEN, ownerless: null });
     expect(await failureOf(remote.request('pairApprove', { code: 'x' }))).toMatchObject({ code: 'pairing-code' });
   });
 });

@@ -28,12 +28,53 @@ describe('the command line', () => {
   });
 
   test.each([
+    [['help'], 'Usage: assistant [options] [command]'],
+    [['help', 'chat'], 'Usage: assistant chat [options]'],
+    [['help', 'cron', 'add'], 'Usage: assistant cron add [options] <when> <text>'],
+    [['cron', 'help', 'add'], 'Usage: assistant cron add [options] <when> <text>'],
+  ])('shows help for %j', async (argv, usage) => {
+    const line = new CommandLine();
+    expect(await line.run(...argv)).toBe(0);
+    expect(line.out).toContain(usage);
+    expect(line.err).toBe('');
+  });
+
+  test('says the same of --last wherever it is', async () => {
+    const helps = ['why', 'audit'].map(async (command) => {
+      const line = new CommandLine();
+      await line.run(command, '--help');
+      return /--last.*/u.exec(line.out)?.[0].replaceAll(/\s+/gu, ' ');
+    });
+    expect(await Promise.all(helps)).toEqual(Array(2).fill('--last <count> how many entries to show (default: 30)'));
+  });
+
+  test('lists the tools for tools alone', async () => {
+    const line = new CommandLine();
+    expect(await line.run('tools')).toBe(0);
+    expect(line.started).toHaveLength(1);
+  });
+
+  test.each([
     [['gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
-    [['tools', 'lsit'], "Unknown command 'lsit'. Did you mean list? See assistant --help.\n"],
-    [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See assistant --help.\n"],
-    [['chat', '-m'], "Option '-m, --message <text>' argument missing. See assistant --help.\n"],
-    [['tools', 'run'], "Missing required argument 'name'. See assistant --help.\n"],
+    [['gatewya', '--help'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
+    [['help', 'gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
+    [['tools', 'lsit'], "Unknown command 'lsit' for tools. Did you mean list? See assistant tools --help.\n"],
+    [['cron', 'foo'], "Unknown command 'foo' for cron. See assistant cron --help.\n"],
+    [['cron', '--json', 'ad'], "Unknown command 'ad' for cron. Did you mean add? See assistant cron --help.\n"],
+    [['pair', 'allow', 'X'], "Unknown command 'allow' for pair. See assistant pair --help.\n"],
+    [['pair', 'add', '--help'], "Unknown command 'add' for pair. See assistant pair --help.\n"],
+    [['skills', 'instal', '-h'], "Unknown command 'instal' for skills. See assistant skills --help.\n"],
+    [
+      ['cron', 'list', 'x'],
+      "Too many arguments for 'list'. Expected 0 arguments but got 1: x. See assistant cron list --help.\n",
+    ],
+    [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See assistant chat --help.\n"],
+    [['chat', '-m'], "Option '-m, --message <text>' argument missing. See assistant chat --help.\n"],
+    [['tools', 'run'], "Missing required argument 'name'. See assistant tools run --help.\n"],
     [['chat', '--timeout', 'soon', '-m', 'x'], '--timeout must be a number above 0, but "soon" was given.\n'],
+    [['gateway', '--port', 'abc'], '--port must be a whole number from 0 to 65535, but "abc" was given.\n'],
+    [['gateway', '--port', '65536'], '--port must be a whole number from 0 to 65535, but "65536" was given.\n'],
+    [['why', '--last', 'x'], '--last must be a whole number from 1 to 999, but "x" was given.\n'],
     [['chat', '-m', ' '], 'The message is empty. Say something with -m "…".\n'],
   ])('says in one sentence what is wrong with %j', async (argv, sentence) => {
     const line = new CommandLine();
@@ -81,12 +122,30 @@ describe('init', () => {
     writeFileSync(join(line.home, 'workspace', 'SOUL.md'), 'mine');
     line.out = '';
     expect(await line.run('init')).toBe(0);
-    expect(line.out).toContain('Nothing was missing');
+    expect(line.out).toContain('is already set up; nothing was changed.');
     expect(readFileSync(join(line.home, 'workspace', 'SOUL.md'), 'utf8')).toBe('mine');
   });
 });
 
 describe('status', () => {
+  test('when nothing runs says what auto means now, how to start, and which channel has no owner', async () => {
+    const line = new CommandLine();
+    const telegram = { token: '1:a', allowFrom: ['1001', '@ann'] };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify({ channels: { telegram } }));
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain(
+      'model     auto (now demo/scripted: no key of a model provider is set, so the scripted demo answers)\n',
+    );
+    expect(line.out).toContain('start     npm start, or talk here: npm run chat\n');
+    expect(line.out).toContain('⚠ channels.telegram lists @ann, which lets nobody in');
+    expect(line.out).toContain('⚠ channels.telegram has no owner');
+    expect(line.out).toContain('Set channels.telegram.owners to ["1001"],');
+    const keyed = new CommandLine();
+    keyed.env = { ANTHROPIC_API_KEY: 'k' };
+    await keyed.run('status');
+    expect(keyed.out).toMatch(/model {5}auto \(now anthropic\/[^):]+\)\n/u);
+  });
+
   test('tells what it can see when nothing runs', async () => {
     const line = new CommandLine();
     line.env = { TELEGRAM_BOT_TOKEN: '1:a' };
@@ -103,6 +162,7 @@ describe('status', () => {
     expect(await line.run('status', '--json')).toBe(0);
     expect(JSON.parse(line.out)).toEqual({
       running: false,
+      modelNow: 'demo/scripted',
       home: line.home,
       config: { path: join(line.home, 'config.json'), exists: false },
       model: 'auto',
@@ -234,6 +294,36 @@ describe('gateway', () => {
     line.type('\u0004');
     expect(await ended).toBe(0);
     expect(line.assistant.disposed).toBe(1);
+  });
+
+  test.each([
+    ['nothing below a warning', {}, { log: { level: 'warn' } }],
+    ['what the configuration asks for', { log: { level: 'info' } }, {}],
+  ])('logs to the screen of its conversation %s', async (_, config, expected) => {
+    const line = new CommandLine({ terminal: true });
+    line.assistant.facts = { ...line.assistant.facts, warnings: ['Careful.'] };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(config));
+    const ended = line.run('gateway');
+    await waitFor(() => line.out.includes('you › '));
+    line.type('\u0004');
+    await ended;
+    expect(line.started[0]?.config).toEqual(expected);
+    const warned = line.logged.some(({ message }) => message === 'check the configuration');
+    expect([line.err, warned]).toEqual('log' in config ? ['', true] : ['⚠ Careful.\n', false]);
+    const chat = new CommandLine({ terminal: true });
+    writeFileSync(join(chat.home, 'config.json'), JSON.stringify(config));
+    await chat.run('chat', '-m', 'hello');
+    expect(chat.started[0]?.config).toEqual(expected);
+  });
+
+  test('logs everything where the log goes elsewhere', async () => {
+    const line = new CommandLine({ terminal: true });
+    line.stderr.isTTY = false;
+    const ended = line.run('gateway');
+    await waitFor(() => line.out.includes('you › '));
+    line.type('\u0004');
+    await ended;
+    expect(line.started[0]?.config).toEqual({});
   });
 
   test('does not talk there when there is one', async () => {

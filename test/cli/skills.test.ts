@@ -193,9 +193,7 @@ describe('assistant skills add', () => {
     const line = commandLine();
     const folder = skill(join(temporaryFolder(), 'new'), 'new', { more: 'requires: {bins: [gone]}\n' });
     expect(await line.run('skills', 'add', folder)).toBe(1);
-    expect(line.err).toBe(
-      'This asks before it does something, and there is no terminal. Read what is above, then add --yes.\n',
-    );
+    expect(line.err).toBe('This needs confirmation, and there is no terminal to ask in. Add --yes to go ahead.\n');
     expect(existsSync(inWorkspace(line, 'new'))).toBe(false);
     expect(await line.run('skills', 'add', join(folder, 'SKILL.md'), '--yes')).toBe(0);
     expect(line.out).toMatch(/It still needs program gone\.\n$/u);

@@ -98,7 +98,12 @@ describe('the owner', () => {
     expect(await say(world, '/pair')).toMatch(
       new RegExp(`^.*telegram:77 Person waits with the code ${code}, until `, 'u'),
     );
-    expect(await say(world, `/pair ${code}`)).toBe('telegram:77 Person may write to me now.');
+    expect(await say(world, `/pair ${code}`)).toBe(
+      [
+        'telegram:77 Person may write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /mem, /soul, /undo, /cron, /approve, /deny, /pair, /restart.',
+        'To make them an owner: /pair telegram:77 owner',
+      ].join('\n'),
+    );
     await waitFor(() => chatOf(world, STRANGER).length === 2);
     expect(chatOf(world, STRANGER)[1]).toMatch(/^You may write to me now\./u);
     expect(world.model.requests).toEqual([]);
@@ -110,7 +115,7 @@ describe('the owner', () => {
     expect(JSON.stringify(world.model.requests[0]?.body)).not.toContain(SECRET_TEXT);
     expect(await say(world, '/pair', STRANGER)).toBe('/pair is for the owner only.');
     // The owner is who they were before there was anybody else.
-    expect(await say(world, '/pair')).toMatch(/telegram:77 Person, since .*, by telegram:42$/u);
+    expect(await say(world, '/pair')).toMatch(/telegram:77 Person, trusted, since .*, by telegram:42$/u);
     await world.restart();
     expect(await say(world, 'still here', STRANGER)).toBe('Welcome.');
   });
@@ -130,11 +135,13 @@ describe('the owner', () => {
   test('is told when codes were wrong, and after five of them that none is taken for 15 minutes', async () => {
     await using world = await startWorld();
     const code = await knock(world);
-    expect(await say(world, '/pair WRONGWRO')).toMatch(/^No code like that waits.*4 wrong tries/su);
+    expect(await say(world, '/pair WRONGWRO')).toMatch(
+      /^No code like that is waiting\..*After 4 more wrong codes, pairing is locked/su,
+    );
     for (let n = 0; n < 3; n += 1) await say(world, '/pair WRONGWRO');
-    expect(await say(world, '/pair WRONGWRO')).toMatch(/^5 codes were wrong, so none is taken for 15 minutes/u);
-    expect(await say(world, `/pair ${code}`)).toMatch(/none is taken for 15 minutes/u);
-    expect(await say(world, '/pair')).toContain('Too many codes were wrong: none is taken until');
+    expect(await say(world, '/pair WRONGWRO')).toMatch(/^5 codes were wrong, so pairing is locked for 15 minutes/u);
+    expect(await say(world, `/pair ${code}`)).toMatch(/pairing is locked for 15 minutes/u);
+    expect(await say(world, '/pair')).toContain('Too many codes were wrong: pairing is locked until');
     expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [] });
   });
 

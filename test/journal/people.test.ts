@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import type { Knock } from '../../src/journal/pairing.ts';
+import { peopleOnDisk } from '../../src/journal/people.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { failureOf } from '../config/temporary-home.ts';
@@ -53,7 +55,7 @@ const codeOf = (world: PairingWorld, id: string): string =>
   world.journal.pairing.pending().find((request) => request.id === id)?.code ?? '';
 
 describe('a stranger who writes', () => {
-  test('is sent a code of 8 signs that are hard to mix up, which is worth nothing after 10 minutes', async () => {
+  test('is sent a code of 8 characters that are hard to mix up, which is worth nothing after 10 minutes', async () => {
     const world = await pairingWorld();
     expect(await world.knock('7', { name: 'Ben' })).toBe(true);
     const [request] = world.journal.pairing.pending();
@@ -64,14 +66,21 @@ describe('a stranger who writes', () => {
       code: expect.stringMatching(/^[2-9A-HJ-NP-Z]{8}$/u),
       expiresAt: world.clock.now() + 10 * MINUTE,
     });
-    expect(world.said('7')).toEqual([expect.stringContaining(`\`${request?.code}\`. It is valid for 10 minutes.`)]);
+    expect(world.said('7')).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `You are telegram:7 here\\. .*this code: \`${request?.code}\`.* pair approve ${request?.code}\`.*\`/pair ${request?.code}\`.* expires in 10 minutes`,
+          'u',
+        ),
+      ),
+    ]);
     expect(world.journal.outbox.page(0, 1)[0]?.message).toMatchObject({
       kind: 'notice',
       expiresAt: request?.expiresAt,
     });
     await world.clock.advance(10 * MINUTE);
     expect(world.journal.pairing.pending()).toEqual([]);
-    await failureOf(world.journal.pairing.approve(request?.code ?? '', 'test'));
+    await failureOf(world.journal.pairing.approve(request?.code ?? '', { by: 'test', role: 'trusted' }));
     expect(world.journal.people.list()).toEqual([]);
   });
 
@@ -98,7 +107,7 @@ describe('a stranger who writes', () => {
     for (const id of ['1', '2', '3']) expect(await world.knock(id)).toBe(true);
     expect(await world.knock('4')).toBe(false);
     expect(await world.knock('4', { channel: 'other' })).toBe(true);
-    await world.journal.pairing.approve(codeOf(world, '2'), 'test');
+    await world.journal.pairing.approve(codeOf(world, '2'), { by: 'test', role: 'trusted' });
     expect(await world.knock('4')).toBe(true);
     expect(await world.knock('5')).toBe(false);
     await world.clock.advance(10 * MINUTE);
@@ -144,7 +153,7 @@ describe('somebody whose code is approved', () => {
     const world = await pairingWorld();
     await world.knock('7', { name: 'Ben', chatId: 'D7' });
     const code = codeOf(world, '7');
-    const person = await world.journal.pairing.approve(code, 'telegram:42');
+    const person = await world.journal.pairing.approve(code, { by: 'telegram:42', role: 'trusted' });
     expect(person).toEqual({
       channel: 'telegram',
       id: '7',
@@ -155,11 +164,13 @@ describe('somebody whose code is approved', () => {
     });
     await world.reopen();
     expect(world.journal.people.list()).toEqual([person]);
-    expect(world.journal.people.isPaired('telegram', '7')).toBe(true);
-    expect(world.journal.people.isPaired('telegram', '77')).toBe(false);
-    expect(world.journal.people.isPaired('other', '7')).toBe(false);
+    expect(world.journal.people.pairedRole('telegram', '7')).toBe('trusted');
+    expect(world.journal.people.pairedRole('telegram', '77')).toBeUndefined();
+    expect(world.journal.people.pairedRole('other', '7')).toBeUndefined();
     expect(world.journal.pairing.pending()).toEqual([]);
-    expect(await failureOf(world.journal.pairing.approve(code, 'x'))).toMatchObject({ code: 'pairing-code' });
+    expect(await failureOf(world.journal.pairing.approve(code, { by: 'x', role: 'trusted' }))).toMatchObject({
+      code: 'pairing-code',
+    });
     expect(world.said('D7').filter((text) => text.startsWith('You may write to me now.'))).toHaveLength(1);
   });
 
@@ -168,49 +179,96 @@ describe('somebody whose code is approved', () => {
     await world.knock('7');
     const code = codeOf(world, '7').toLowerCase();
     const typed = ` ${code.slice(0, 4)}-${code.slice(4)} `;
-    expect(await world.journal.pairing.approve(typed, 'test')).toMatchObject({ id: '7' });
+    expect(await world.journal.pairing.approve(typed, { by: 'test', role: 'trusted' })).toMatchObject({ id: '7' });
   });
 
   test('is a stranger again after they were removed', async () => {
     const world = await pairingWorld();
     await world.knock('7');
-    const person = await world.journal.pairing.approve(codeOf(world, '7'), 'test');
+    const person = await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' });
     expect(await world.journal.people.remove('other', '7')).toBeUndefined();
     expect(await world.journal.people.remove('telegram', '7')).toEqual(person);
     expect(await world.journal.people.remove('telegram', '7')).toBeUndefined();
-    expect(world.journal.people.isPaired('telegram', '7')).toBe(false);
+    expect(world.journal.people.pairedRole('telegram', '7')).toBeUndefined();
     expect(await world.knock('7')).toBe(true);
+  });
+});
+
+describe('the role of a code', () => {
+  test('is kept, and can be changed of those who were let in alone', async () => {
+    const world = await pairingWorld();
+    await world.knock('7');
+    await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'owner' });
+    await world.reopen();
+    expect(world.journal.people.pairedRole('telegram', '7')).toBe('owner');
+    expect(peopleOnDisk(world.path)).toEqual([{ channel: 'telegram', id: '7', role: 'owner' }]);
+    expect(await world.journal.people.setRole('telegram', '7', 'trusted')).toMatchObject({ id: '7', role: 'trusted' });
+    expect(await world.journal.people.setRole('other', '7', 'owner')).toBeUndefined();
+    expect(world.journal.people.list()).toMatchObject([{ id: '7', role: 'trusted' }]);
+  });
+
+  test('of people who were let in before there were owners by code is what it was', async () => {
+    const world = await pairingWorld();
+    await world.knock('7', { name: 'Ben' });
+    const person = await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' });
+    world.journal[Symbol.dispose]();
+    const db = new DatabaseSync(world.path);
+    const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+    db.exec(`
+      ALTER TABLE people RENAME TO people_new;
+      CREATE TABLE people (channel TEXT NOT NULL, user_id TEXT NOT NULL, role TEXT NOT NULL CHECK (role = 'trusted'),
+        name TEXT, added_at INTEGER NOT NULL, added_by TEXT NOT NULL, PRIMARY KEY (channel, user_id)) STRICT, WITHOUT ROWID;
+      INSERT INTO people SELECT * FROM people_new;
+      DROP TABLE people_new;
+      PRAGMA user_version = ${version - 1};
+    `);
+    db.close();
+    await world.reopen();
+    expect(world.journal.people.list()).toEqual([person]);
+    expect(await world.journal.people.setRole('telegram', '7', 'owner')).toMatchObject({ role: 'owner' });
+  });
+
+  test('is nobody’s where there is no journal, or one that cannot be read', async () => {
+    await using folder = await tempFolder();
+    const path = join(folder.path, 'state.db');
+    expect(peopleOnDisk(path)).toEqual([]);
+    await writeFile(path, 'no database');
+    expect(peopleOnDisk(path)).toEqual([]);
   });
 });
 
 describe('wrong codes', () => {
   const tryWrong = (world: PairingWorld): Promise<unknown> =>
-    failureOf(world.journal.pairing.approve('AAAAAAAA', 'test'));
+    failureOf(world.journal.pairing.approve('AAAAAAAA', { by: 'test', role: 'trusted' }));
 
   test('are borne four times; after the fifth none is taken for 15 minutes, not even a right one', async () => {
     const world = await pairingWorld();
-    for (const left of ['4 wrong tries', '3 wrong tries', '2 wrong tries', '1 wrong try']) {
+    for (const left of ['4 more wrong codes', '3 more wrong codes', '2 more wrong codes', '1 more wrong code']) {
       expect(await tryWrong(world)).toMatchObject({
         code: 'pairing-code',
-        message: expect.stringMatching(new RegExp(`after ${left} more none is taken for 15 minutes`, 'u')),
+        message: expect.stringMatching(new RegExp(`After ${left}, pairing is locked for 15 minutes`, 'u')),
       });
     }
     await world.clock.advance(MINUTE);
     expect(await tryWrong(world)).toMatchObject({
       code: 'pairing-locked',
-      message: expect.stringContaining('none is taken for 15 minutes'),
+      message: expect.stringContaining('pairing is locked for 15 minutes'),
     });
     expect(world.journal.pairing.lockedUntil()).toBe(world.clock.now() + 15 * MINUTE);
     await world.reopen();
     await world.clock.advance(10 * MINUTE);
     await world.knock('7');
-    expect(await failureOf(world.journal.pairing.approve(codeOf(world, '7'), 'test'))).toMatchObject({
+    expect(
+      await failureOf(world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' })),
+    ).toMatchObject({
       code: 'pairing-locked',
-      message: expect.stringContaining('none is taken for 5 minutes'),
+      message: expect.stringContaining('pairing is locked for 5 minutes'),
     });
     expect(world.journal.people.list()).toEqual([]);
     await world.clock.advance(5 * MINUTE);
-    expect(await world.journal.pairing.approve(codeOf(world, '7'), 'test')).toMatchObject({ id: '7' });
+    expect(await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' })).toMatchObject({
+      id: '7',
+    });
   });
 
   test('are forgotten after a right one, and after an hour', async () => {
@@ -220,7 +278,7 @@ describe('wrong codes', () => {
     };
     await wrongTimes(4);
     await world.knock('7');
-    await world.journal.pairing.approve(codeOf(world, '7'), 'test');
+    await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' });
     await wrongTimes(4);
     await world.clock.advance(HOUR);
     await wrongTimes(4);

@@ -35,6 +35,9 @@ describe('sentences it carries out', () => {
     ['list files', ['list_dir {"path":"."}']],
     ['Please list the files in notes.', ['list_dir {"path":"notes"}']],
     ['ls src', ['list_dir {"path":"src"}']],
+    ['What is in my workspace?', ['list_dir {"path":"."}']],
+    ["what's in the folder", ['list_dir {"path":"."}']],
+    ['which files are there in notes?', ['list_dir {"path":"notes"}']],
     ['read NOTES.md', ['read_file {"path":"NOTES.md"}']],
     ['show me the file "a.txt"', ['read_file {"path":"a.txt"}']],
     ['read a.md and b.md', ['read_file {"path":"a.md"}', 'read_file {"path":"b.md"}']],
@@ -83,12 +86,17 @@ describe('what it says', () => {
     expect(usage?.input).toBeGreaterThan(10);
   });
 
-  test.each([['remember that I like tea'], ['remind me in 1 minute to drink tea']])(
-    'to "%s" without the tool: that this does not exist yet',
-    async (sentence) => {
-      expect((await answer([user(sentence)])).text).toMatch(/does not exist|do not exist/u);
-    },
-  );
+  test.each([
+    ['remember that I like tea', 'memory_write'],
+    ['remind me in 1 minute to drink tea', 'cron'],
+  ])('to "%s" without the tool: that it may not use it for this person', async (sentence, name) => {
+    expect((await answer([user(sentence)])).text).toContain(`I may not use the tool ${name} for you here.`);
+  });
+
+  test('suggests nothing that needs a tool which this person may not use', async () => {
+    const { text } = await answer([user('hm')], { tools: [tool('read_file', 'path')] });
+    expect(text).toContain('I understand "read AGENTS.md", "help".');
+  });
 
   test('after tools: what they gave, and once that it is no AI', async () => {
     const done = [user('list files'), assistant(call('t.1', 'a')), result('t.1', 'listed . · 2 entries\na.md\nb.md')];
@@ -116,6 +124,14 @@ describe('what it says', () => {
     };
     expect((await answer([user('read x'), assistant(call('t.1', 'a')), failed])).text).toContain(
       'read_file did not work: no such file',
+    );
+  });
+
+  test('after a refused one: the sentence of the guard, not the header of its result', async () => {
+    const output = '[exec · error]\nRefused: rm -rf / is refused in every mode.';
+    const failed: ModelMessage = { role: 'tool', callId: 't.1', name: 'exec', output, isError: true };
+    expect((await answer([user('run x'), assistant(call('t.1', 'a')), failed])).text).toMatch(
+      /exec did not work: Refused: rm -rf \/ is refused in every mode\.$/u,
     );
   });
 

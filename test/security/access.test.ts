@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PairedRole } from '../../src/bus/messages.ts';
 import {
   asRole,
   atLeast,
@@ -27,7 +28,7 @@ function ask(
   return decideAccess({
     via: 'channel',
     sender: { id: senderId, isBot: false, isSelf: false },
-    isPaired: () => false,
+    pairedRole: () => undefined,
     ...direct,
     settings: { groups, ...settings },
     ...more,
@@ -51,15 +52,24 @@ describe('the role of a person', () => {
     expect(ask(id, settings, group)).toEqual({ allowed: true, role });
   });
 
-  test('is trusted once they were paired, and no more, however they are listed besides', () => {
-    const isPaired = (id: string): boolean => id === '5';
-    for (const allowFrom of [[], ['*'], ['1']]) {
-      expect(ask('5', { allowFrom }, { isPaired })).toEqual({ allowed: true, role: 'trusted' });
+  test('is an owner once a code made them one, however they are listed besides', () => {
+    const pairedRole = (id: string): PairedRole | undefined => (id === '5' ? 'owner' : undefined);
+    for (const allowFrom of [[], ['*'], ['1'], ['1', '5']]) {
+      expect(ask('5', { allowFrom }, { pairedRole })).toEqual({ allowed: true, role: 'owner' });
     }
-    expect(ask('6', { allowFrom: [] }, { isPaired })).toMatchObject({ allowed: false });
+    expect(ask('5', { allowFrom: ['5'], owners: ['1'] }, { pairedRole })).toEqual({ allowed: true, role: 'owner' });
+    expect(ask('1', { allowFrom: ['1', '2'] }, { pairedRole })).toEqual({ allowed: true, role: 'trusted' });
+  });
+
+  test('is trusted once they were paired, and no more, however they are listed besides', () => {
+    const pairedRole = (id: string): PairedRole | undefined => (id === '5' ? 'trusted' : undefined);
+    for (const allowFrom of [[], ['*'], ['1']]) {
+      expect(ask('5', { allowFrom }, { pairedRole })).toEqual({ allowed: true, role: 'trusted' });
+    }
+    expect(ask('6', { allowFrom: [] }, { pairedRole })).toMatchObject({ allowed: false });
     // Pairing somebody does not cost the single listed person their place.
-    expect(ask('1', { allowFrom: ['1'] }, { isPaired })).toEqual({ allowed: true, role: 'owner' });
-    expect(ask('5', { allowFrom: [], owners: ['5'] }, { isPaired })).toEqual({ allowed: true, role: 'owner' });
+    expect(ask('1', { allowFrom: ['1'] }, { pairedRole })).toEqual({ allowed: true, role: 'owner' });
+    expect(ask('5', { allowFrom: [], owners: ['5'] }, { pairedRole })).toEqual({ allowed: true, role: 'owner' });
   });
 
   test.each(['terminal', 'control-socket', 'gateway-token'] as const)('at the %s is the owner', (via) => {
@@ -84,7 +94,7 @@ describe('nobody gets in', () => {
     via: 'channel',
     sender: { id: '1', isBot: false, isSelf: false },
     settings: { allowFrom: ['*', '1'], owners: ['1'], groups },
-    isPaired: () => true,
+    pairedRole: () => 'trusted' as const,
     ...direct,
   };
   const { sender } = complete;
@@ -114,7 +124,7 @@ describe('nobody gets in', () => {
   });
 
   test('as paired when nobody says who was', () => {
-    expect(ask('5', { allowFrom: [] }, { isPaired: undefined })).toMatchObject({ allowed: false });
+    expect(ask('5', { allowFrom: [] }, { pairedRole: undefined })).toMatchObject({ allowed: false });
   });
 });
 
@@ -165,7 +175,7 @@ describe('programs', () => {
   });
 
   test('other bots are heard in groups when they are named as bots, as guests, and nowhere else', () => {
-    const bot = (id: string) => ({ sender: { id, isBot: true, isSelf: false }, isPaired: () => true });
+    const bot = (id: string) => ({ sender: { id, isBot: true, isSelf: false }, pairedRole: () => 'trusted' as const });
     expect(ask('5', settings, { ...bot('5'), ...group })).toEqual({ allowed: true, role: 'guest' });
     expect(ask('5', settings, bot('5'))).toMatchObject({ allowed: false, stranger: null });
     expect(ask('6', settings, { ...bot('6'), ...group })).toMatchObject({ allowed: false, stranger: null });
@@ -210,4 +220,9 @@ test.each<[AccessSettings | undefined, 'owner' | 'trusted']>([
   [undefined, 'trusted'],
 ])('the most that anybody may be with %j is %s', (settings, role) => {
   expect(strongestRole(settings)).toBe(role);
+});
+
+test('an owner by pairing counts among the most powerful people of a channel', () => {
+  expect(strongestRole({ allowFrom: [] }, ['trusted'])).toBe('trusted');
+  expect(strongestRole({ allowFrom: [] }, ['trusted', 'owner'])).toBe('owner');
 });

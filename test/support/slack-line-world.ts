@@ -80,7 +80,7 @@ export class LineWorld implements AsyncDisposable {
     return new ChannelManager([channelSource('slack', full, { random: steadyRandom })], {
       bus: { publishRead },
       cursorsOf: () => new Map(),
-      people: { isPaired: () => false, knock: async () => {} },
+      people: { pairedRole: () => undefined, pairedOwners: () => [], knock: async () => {} },
       heardUntil: () => heardUntil,
       clock,
       random: steadyRandom,

@@ -37,7 +37,8 @@ export class TelegramWorld implements AsyncDisposable {
       bus: { publishRead },
       cursorsOf: () => new Map(),
       people: {
-        isPaired: (_channel, id) => this.paired.has(id),
+        pairedRole: (_channel, id) => (this.paired.has(id) ? 'trusted' : undefined),
+        pairedOwners: () => [],
         knock: async (knock) => void this.knocks.push(knock),
       },
       clock: this.clock,

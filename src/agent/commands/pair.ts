@@ -1,3 +1,4 @@
+import type { PairedRole } from '../../bus/messages.ts';
 import { AppError } from '../../util/errors.ts';
 import { localMinute } from '../../util/local-time.ts';
 import type { Command } from './command.ts';
@@ -7,6 +8,7 @@ interface PairedPerson {
   readonly channel: string;
   readonly id: string;
   readonly name: string | null;
+  readonly role: PairedRole;
   /** Milliseconds since 1970. */
   readonly addedAt: number;
   readonly addedBy: string;
@@ -25,11 +27,21 @@ export interface PairingDesk {
     }[];
     /** Until when no code is taken, milliseconds since 1970. */
     readonly lockedUntil: number | null;
+    /** Whether somebody is owner on at least one channel. */
+    readonly hasOwner: boolean;
   };
-  /** `by`: who said so. */
-  approve(code: string, by: string): Promise<PairedPerson>;
-  /** `CHANNEL:ID` */
-  remove(person: string): Promise<PairedPerson>;
+  /**
+   * Lets in the person who received a code or, named as `CHANNEL:ID`, gives somebody who was let in another role. `by`:
+   * who said so. `may` says what the role allows.
+   */
+  approve(
+    codeOrPerson: string,
+    as: { readonly by: string; readonly role: PairedRole },
+  ): Promise<PairedPerson & { readonly may: string }>;
+  /** `CHANNEL:ID`. `ownerless`: a sentence when the channel has no owner now. */
+  remove(person: string): Promise<PairedPerson & { readonly ownerless: string | null }>;
+  /** A sentence about a channel on which nobody is owner, with what to do; null: somebody is. */
+  ownerless(channel: string): string | null;
 }
 
 interface PairPorts {
@@ -39,19 +51,29 @@ interface PairPorts {
 
 export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
   name: 'pair',
-  description: 'who may write to me: `/pair CODE` lets somebody in, `/pair remove CHANNEL:ID` shuts them out',
+  description:
+    'who may write to me: `/pair CODE` lets somebody in, `/pair CODE owner` as an owner, `/pair remove CHANNEL:ID` shuts them out',
   role: 'owner',
   priority: true,
   interrupts: false,
   run: async ({ message: { chatType, channel, sender }, args }) => {
     if (chatType !== 'direct') return 'Others read along here: write /pair in our direct chat.';
+    const by = `${channel}:${sender.id}`;
     const [word = '', second = ''] = args.split(/\s+/u);
     const first = word.toLowerCase();
     try {
       if (first === '' || first === 'list') return overview(desk.list(), timezone);
-      if (first === 'remove') return `${labelOf(await desk.remove(second))} may not write to me any more.`;
-      const code = first === 'approve' ? second : args;
-      return `${labelOf(await desk.approve(code, `${channel}:${sender.id}`))} may write to me now.`;
+      if (first === 'remove') {
+        const removed = await desk.remove(second);
+        return [`${labelOf(removed)} may not write to me any more.`, removed.ownerless ?? ''].join('\n').trim();
+      }
+      const { code = '', role } = APPROVAL.exec(args)?.groups ?? {};
+      const person = await desk.approve(code, { by, role: role?.toLowerCase() === 'owner' ? 'owner' : 'trusted' });
+      const promote = `To make them an owner: \`/pair ${person.channel}:${person.id} owner\``;
+      return [
+        `${labelOf(person)} may write to me now, as ${roleWord(person.role)}. ${person.may}`,
+        ...(person.role === 'owner' ? [] : [promote]),
+      ].join('\n');
     } catch (error) {
       if (error instanceof AppError) return error.message;
       throw error;
@@ -62,11 +84,19 @@ export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
 function overview({ people, pending, lockedUntil }: ReturnType<PairingDesk['list']>, timezone: string | null): string {
   const time = (at: number): string => localMinute(at, timezone);
   const lines = [
-    ...people.map((person) => `- ${labelOf(person)}, since ${time(person.addedAt)}, by ${person.addedBy}`),
+    ...people.map(
+      (person) => `- ${labelOf(person)}, ${person.role}, since ${time(person.addedAt)}, by ${person.addedBy}`,
+    ),
     ...pending.map((one) => `- ${labelOf(one)} waits with the code \`${one.code}\`, until ${time(one.expiresAt)}`),
-    ...(lockedUntil === null ? [] : [`Too many codes were wrong: none is taken until ${time(lockedUntil)}.`]),
+    ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${time(lockedUntil)}.`]),
   ];
-  return lines.length === 0 ? 'Nobody was let in by a code, and nobody waits.' : lines.join('\n');
+  return lines.length === 0 ? 'Nobody is paired, and no request is waiting.' : lines.join('\n');
+}
+
+const APPROVAL = /^(?:approve\s+)?(?<code>.*?)(?:\s+(?:as\s+)?(?<role>owner|trusted))?$/isu;
+
+function roleWord(role: PairedRole): string {
+  return role === 'owner' ? 'an owner' : 'a trusted person';
 }
 
 /** They chose their name themselves: it must not look like anything else. */

@@ -16,6 +16,8 @@ export interface CommandTableOptions {
   readonly commands: readonly Command[];
   /** The command that runs a tool directly, for `,name`. */
   readonly comma?: (name: string) => Command;
+  /** A sentence about a channel on which nobody is owner; null: somebody is. @default nothing is known of that */
+  readonly ownerless?: (channel: string) => string | null;
   /** Skills that people may call as `/name`; a message that does is an ordinary one. */
   readonly skills?: () => Promise<ReadonlySet<string>>;
 }
@@ -38,12 +40,12 @@ export class CommandTable {
     const parsed = parseCommand(message);
     if (parsed === null) return null;
     const { type, args } = parsed;
-    if (type === 'comma') return this.#comma(parsed.name, args, message.role);
+    if (type === 'comma') return this.#comma(parsed.name, args, message);
     const name = ALIASES[parsed.name] ?? parsed.name;
     const command = this.#options.commands.find((candidate) => candidate.name === name);
     if (command === undefined) return 'unknown';
     if (!atLeast(message.role, command.role)) {
-      return { type: 'refused', reason: `/${name} is for the ${command.role} only.` };
+      return this.#refused(message, `/${name} is for the ${command.role} only.`, command);
     }
     return { type: 'command', command, args };
   }
@@ -60,10 +62,22 @@ export class CommandTable {
     return { type: 'refused', reason: `There is no command /${name}.${hint} /help lists what there is.` };
   }
 
-  #comma(name: string, args: string, role: Role): FoundCommand | null {
+  /** What only owners may use, by name. */
+  ownersOnly(): readonly string[] {
+    return this.#options.commands.flatMap(({ name, role }) => (role === 'owner' ? [name] : []));
+  }
+
+  /** Somebody who may be the owner and is not, because nobody is, is told what to set. */
+  #refused({ role, channel, chatType }: InboundMessage, reason: string, command: Command): FoundCommand {
+    const isOwnersOnly = chatType === 'direct' && role === 'trusted' && command.role === 'owner';
+    const why = isOwnersOnly ? (this.#options.ownerless?.(channel) ?? null) : null;
+    return { type: 'refused', reason: why === null ? reason : `${reason} ${why}` };
+  }
+
+  #comma(name: string, args: string, message: InboundMessage): FoundCommand | null {
     const command = this.#options.comma?.(name);
     if (command === undefined) return null;
-    if (atLeast(role, command.role)) return { type: 'command', command, args };
-    return { type: 'refused', reason: `,${name} runs a tool directly; that is for the ${command.role} only.` };
+    if (atLeast(message.role, command.role)) return { type: 'command', command, args };
+    return this.#refused(message, `,${name} runs a tool directly; that is for the ${command.role} only.`, command);
   }
 }

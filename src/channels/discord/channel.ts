@@ -3,7 +3,6 @@ import { deadline, raceAbort } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import { SendError, type Channel, type ChannelContext, type ChannelHealth, type OutgoingPart } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
-import { listedNames } from '../listed-names.ts';
 import { discordMarkup } from '../markup/discord.ts';
 import { Strangers } from '../strangers.ts';
 import { openApi, type DiscordApi } from './api.ts';
@@ -15,7 +14,6 @@ import type { DiscordOptions } from './options.ts';
 import { bodyOf, filesOf, placeOf, sendPart } from './send.ts';
 import { Deferrals, menuOf } from './slash.ts';
 
-const ID = /^\d{1,20}$/u;
 const MENU_DEADLINE_MS = 30_000;
 const GOODBYE_MS = 1_000;
 
@@ -101,8 +99,6 @@ export class DiscordChannel implements Channel {
     stack.use(gateway);
     this.#connection = { api, listener, deferrals, fetch: guardedFetch(apiBase, clock), context };
     this.#state = 'running';
-    const names = this.#nameTrouble();
-    if (names !== undefined) log.warn(names);
     void this.#showMenu(this.#connection, until);
     return stack.move();
   }
@@ -150,7 +146,7 @@ export class DiscordChannel implements Channel {
   }
 
   health(): ChannelHealth {
-    const detail = this.#trouble.gateway ?? this.#trouble.inlet ?? this.#nameTrouble();
+    const detail = this.#trouble.gateway ?? this.#trouble.inlet;
     const isLost = this.#state === 'running' && this.#trouble.gateway !== undefined;
     return {
       state: isLost ? 'reconnecting' : this.#state,
@@ -239,10 +235,6 @@ export class DiscordChannel implements Channel {
   /** An answer is there: whoever asked may go on without a mention. */
   #told(part: OutgoingPart, { context }: Connection): void {
     if (part.kind === 'answer') this.#talk.answered(part, context.clock.now());
-  }
-
-  #nameTrouble(): string | undefined {
-    return listedNames(this.name, this.#options, ID);
   }
 
   #connected(): Connection {

@@ -1,4 +1,4 @@
-import { SAY_BUTTON, type ReplyReference, type Sender } from '../../bus/messages.ts';
+import { SAY_BUTTON, type PairedRole, type ReplyReference, type Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
@@ -20,7 +20,7 @@ export interface ReadingContext {
   readonly me: DiscordUser;
   readonly places: Places;
   readonly access: AccessSettings;
-  readonly isPaired: (senderId: string) => boolean;
+  readonly pairedRole: (senderId: string) => PairedRole | undefined;
 }
 
 interface Heard {
@@ -130,14 +130,14 @@ interface Who {
 function speakerOf(
   { user, nick, isBot }: Who,
   place: Place,
-  { me, access, isPaired }: ReadingContext,
+  { me, access, pairedRole }: ReadingContext,
 ): { readonly sender: Sender; readonly chatType: 'direct' | 'group'; readonly decision: AccessDecision } {
   const chatType = place.isDirect ? 'direct' : 'group';
   const sender: Sender = { id: user.id, isBot, name: nameOf(user, nick), username: user.username };
   const decision = decideAccess({
     via: 'channel',
     settings: forPlace(access, place),
-    isPaired,
+    pairedRole,
     chatType,
     chatId: place.address.chatId,
     sender: { id: user.id, isBot, isSelf: user.id === me.id },

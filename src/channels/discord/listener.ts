@@ -249,7 +249,7 @@ export class Listener implements AsyncDisposable {
       me: this.#me,
       places: this.#places,
       access: { allowFrom, owners, groups },
-      isPaired: (id) => context.isPaired(id),
+      pairedRole: (id) => context.pairedRole(id),
     };
   }
 

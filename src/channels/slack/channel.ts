@@ -1,4 +1,4 @@
-import { decideAccess } from '../../security/access.ts';
+import { configuredOwners, decideAccess } from '../../security/access.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import {
@@ -99,8 +99,6 @@ export class SlackChannel implements Channel {
       this.#state = 'running';
       this.#troubles = {};
       this.#heardAt = context.clock.now();
-      const trouble = this.#nameTrouble();
-      if (trouble !== undefined) context.log.warn(trouble);
       const ended = over.then(
         (error) => error !== null && context.fail(error),
         (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
@@ -158,10 +156,9 @@ export class SlackChannel implements Channel {
 
   health(): ChannelHealth {
     const trouble = this.#troubles.line ?? this.#troubles.journal;
-    const detail = trouble ?? this.#nameTrouble();
     return {
       state: this.#state === 'running' && trouble !== undefined ? 'reconnecting' : this.#state,
-      ...(detail === undefined ? {} : { detail }),
+      ...(trouble === undefined ? {} : { detail: trouble }),
       ...(this.#heardAt === undefined ? {} : { lastInboundAt: this.#heardAt }),
     };
   }
@@ -239,18 +236,11 @@ export class SlackChannel implements Channel {
   }
 
   #owners(): readonly string[] {
-    const { owners, allowFrom } = this.#options;
-    const listed = owners.length > 0 ? owners : allowFrom;
-    return listed.filter((id) => this.#isOwner(id));
-  }
-
-  #isOwner(id: string): boolean {
-    const decision = decideAccess(this.#question(id));
-    return decision.allowed && decision.role === 'owner';
+    return [...new Set([...configuredOwners(this.#options), ...this.#connected().context.pairedOwners()])];
   }
 
   #roleOf(id: string, context: ChannelContext): 'owner' | 'other' | null {
-    const decision = decideAccess({ ...this.#question(id), isPaired: (who) => context.isPaired(who) });
+    const decision = decideAccess({ ...this.#question(id), pairedRole: (who) => context.pairedRole(who) });
     if (!decision.allowed) return null;
     return decision.role === 'owner' ? 'owner' : 'other';
   }
@@ -263,13 +253,5 @@ export class SlackChannel implements Channel {
   #connected(): Connection {
     if (this.#connection === undefined) throw new SendError('retryable', `channel "${this.name}" is not running`);
     return this.#connection;
-  }
-
-  /** Names can be changed and taken by somebody else, so only ids let people in. */
-  #nameTrouble(): string | undefined {
-    const entries = [...this.#options.allowFrom, ...this.#options.owners];
-    const names = entries.filter((entry) => entry !== '*' && !/^[UW][A-Z0-9]{2,}$/u.test(entry));
-    if (names.length === 0) return undefined;
-    return `channels.${this.name} lists ${names.join(', ')}: only member ids (U…) let people in. Choose "Copy member ID" in their Slack profile.`;
   }
 }

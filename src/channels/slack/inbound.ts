@@ -1,4 +1,10 @@
-import { SAY_BUTTON, type ContextMessage, type InboundDraft, type Sender } from '../../bus/messages.ts';
+import {
+  SAY_BUTTON,
+  type ContextMessage,
+  type InboundDraft,
+  type PairedRole,
+  type Sender,
+} from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { isCalled } from '../called.ts';
 import { nothing, type Reading } from '../reading.ts';
@@ -10,7 +16,7 @@ export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
   readonly access: AccessSettings;
-  readonly isPaired: (senderId: string) => boolean;
+  readonly pairedRole: (senderId: string) => PairedRole | undefined;
   /** What people are called, as far as it is known. */
   readonly nameOf: NameOf;
   /** Names of the chat commands. */
@@ -158,11 +164,11 @@ function speakerOf(
 function decide(
   sender: Sender,
   where: { readonly chatId: string; readonly chatType: 'direct' | 'group'; readonly isSelf: boolean },
-  { access, isPaired }: ReadingContext,
+  { access, pairedRole }: ReadingContext,
 ): AccessDecision {
   const { chatId, chatType, isSelf } = where;
   const who = { id: sender.id, isBot: sender.isBot, isSelf };
-  return decideAccess({ via: 'channel', settings: access, isPaired, chatType, chatId, sender: who });
+  return decideAccess({ via: 'channel', settings: access, pairedRole, chatType, chatId, sender: who });
 }
 
 function senderOf(post: PlacedPost['post'], nameOf: NameOf): Sender {

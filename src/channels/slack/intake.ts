@@ -128,7 +128,7 @@ export class Intake {
       channel,
       me,
       access: options,
-      isPaired: (id) => context.isPaired(id),
+      pairedRole: (id) => context.pairedRole(id),
       nameOf: (id) => (id === me.user_id ? me.user : this.#names.nameOf(id)),
       commands: this.#commands,
       now,

@@ -11,7 +11,6 @@ import {
   type Stranger,
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
-import { listedNames } from '../listed-names.ts';
 import { renderTelegram } from '../markup/telegram.ts';
 import { heardOf } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
@@ -80,7 +79,6 @@ export class TelegramChannel implements Channel {
       const connection: Connection = { api, transport, me, context };
       this.#connection = connection;
       this.#health = this.#running(undefined);
-      this.#warnOfNames(context);
       this.#hintAtPrivacy(me, context);
       const stop = new AbortController();
       const until = AbortSignal.any([signal, stop.signal]);
@@ -214,8 +212,8 @@ export class TelegramChannel implements Channel {
     const { clock, log } = context;
     const now = clock.now();
     const { allowFrom, owners, groups } = this.#options;
-    const isPaired = (id: string): boolean => context.isPaired(id);
-    const reading = { channel: this.name, me, access: { allowFrom, owners, groups }, isPaired, now };
+    const access = { allowFrom, owners, groups };
+    const reading = { channel: this.name, me, access, pairedRole: (id: string) => context.pairedRole(id), now };
     const drafts = [];
     const strangers = new Map<string, Stranger>();
     const pressed: string[] = [];
@@ -275,19 +273,13 @@ export class TelegramChannel implements Channel {
   }
 
   #running(trouble: string | undefined): ChannelHealth {
-    const detail = trouble ?? this.#nameTrouble();
     const heard = trouble === undefined ? this.#connection?.context.clock.now() : this.#health.lastInboundAt;
     return {
       state: trouble === undefined ? 'running' : 'reconnecting',
-      ...(detail === undefined ? {} : { detail }),
+      ...(trouble === undefined ? {} : { detail: trouble }),
       ...(heard === undefined ? {} : { lastInboundAt: heard }),
       quietMs: QUIET_MS,
     };
-  }
-
-  #warnOfNames({ log }: ChannelContext): void {
-    const trouble = this.#nameTrouble();
-    if (trouble !== undefined) log.warn(trouble);
   }
 
   /** In privacy mode a bot is not sent what does not mean it, so it can neither read along nor be open. */
@@ -296,10 +288,6 @@ export class TelegramChannel implements Channel {
     log.warn(
       `channels.${this.name}.groups.policy is "open", but Telegram sends this bot only what means it: switch its privacy mode off at @BotFather (/setprivacy), then add it to the group again.`,
     );
-  }
-
-  #nameTrouble(): string | undefined {
-    return listedNames(this.name, this.#options, /^\d+$/u);
   }
 }
 

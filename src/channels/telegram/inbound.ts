@@ -1,4 +1,10 @@
-import { SAY_BUTTON, type InboundDraft, type ReplyReference, type Sender } from '../../bus/messages.ts';
+import {
+  SAY_BUTTON,
+  type InboundDraft,
+  type PairedRole,
+  type ReplyReference,
+  type Sender,
+} from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
@@ -22,7 +28,7 @@ export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
   readonly access: AccessSettings;
-  readonly isPaired: (senderId: string) => boolean;
+  readonly pairedRole: (senderId: string) => PairedRole | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -109,13 +115,13 @@ function readPress({ id, from, data, message }: TelegramCallback, context: Readi
 function speakerOf(
   from: TelegramUser,
   chat: TelegramMessage['chat'],
-  { me, access, isPaired }: ReadingContext,
+  { me, access, pairedRole }: ReadingContext,
 ): Pick<InboundDraft, 'chatType' | 'chatId' | 'sender'> & { readonly decision: AccessDecision } {
   const chatType = chat.type === 'private' ? 'direct' : 'group';
   const chatId = String(chat.id);
   const sender = senderOf(from);
   const who = { id: sender.id, isBot: sender.isBot, isSelf: from.id === me.id };
-  const decision = decideAccess({ via: 'channel', settings: access, isPaired, chatType, chatId, sender: who });
+  const decision = decideAccess({ via: 'channel', settings: access, pairedRole, chatType, chatId, sender: who });
   return { chatType, chatId, sender, decision };
 }
 

@@ -54,7 +54,7 @@ export const agentSchema = z
       .describe('What a message does that arrives during a turn: joins it, waits for its end, or stops it.'),
     debounceMs: count(0, 0, 'How long a message waits for more before a turn starts, in milliseconds.'),
     maxConcurrentTurns: count(64, 1, 'Model calls and tool runs at once, over all chats.'),
-    turnTimeoutMinutes: count(30, 1, 'After so many minutes a turn ends with a sentence.'),
+    turnTimeoutMinutes: count(30, 1, 'Time limit for one turn, in minutes; the user is told when it is reached.'),
     toolResultChars: count(16_000, 1000, 'Characters of a tool result that the model sees; the rest is kept aside.'),
     maxSubagents: count(3, 0, 'Subagents at once.'),
     budget,

@@ -12,7 +12,7 @@ const groups = z
     ),
     followUpSeconds: count(60, 0, 'So long after an answer its sender may go on without a mention.'),
     debounceMs: count(1000, 0, 'How long a group message waits for more, in milliseconds.'),
-    contextMinutes: count(60, 0, 'How old the talk before a mention may be to be read along.'),
+    contextMinutes: count(60, 0, 'How far back, in minutes, messages before a mention are read as context.'),
     allowBots: ids('Ids of other bots it listens to in groups, as guests.'),
     botTurnsPerHour: count(10, 0, 'Most turns an hour that other bots may start.'),
   })
@@ -25,7 +25,7 @@ const base = {
   allowFrom: ids(
     'Ids of the people it listens to, beside those who were paired: none when empty, everybody (as guests) with `"*"`.',
   ),
-  owners: ids('Ids of its owners; empty: the only one in `allowFrom`, if it is one.'),
+  owners: ids('Ids of its owners; empty: the only id in `allowFrom`, and nobody when there are several.'),
   stream: flag(true, 'Whether an answer is shown while it is written.'),
   groups,
 };

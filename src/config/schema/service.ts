@@ -35,7 +35,7 @@ export const cronSchema = z
 
 export const gatewaySchema = z
   .object({
-    host: text().default('127.0.0.1').describe('Address to listen on; another than loopback needs a `token`.'),
+    host: text().default('127.0.0.1').describe('Address to listen on. Anything but loopback requires `gateway.token`.'),
     port: count(18790, 0, 'Port to listen on; 0: any that is free.', 65_535),
     token: optionalText('Token for everything but `/health`; null: made at first start into `gateway.token`.'),
     ui: flag(true, 'Whether the browser page is served.'),
@@ -67,7 +67,10 @@ export const pluginsSchema = z.array(text()).default([]).describe('Names of the 
 
 export const logSchema = z
   .object({
-    level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('What is written.'),
+    level: z
+      .enum(['debug', 'info', 'warn', 'error', 'silent'])
+      .default('info')
+      .describe('What is written; while a conversation shares the screen, only warnings unless this is set.'),
     format: z
       .enum(['auto', 'json', 'pretty'])
       .default('auto')

@@ -114,15 +114,15 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       },
       {
         name: 'access-paired',
-        holds: 'Somebody who was let in by a code is trusted and no owner.',
-        find: "(isPaired?.(id) === true ? 'trusted' : undefined)",
-        replace: "(isPaired?.(id) === true ? 'owner' : undefined)",
+        holds: 'Somebody who was let in by a code has the role that the code gave, and no better one.',
+        find: 'strongest(configuredRole(id, settings), pairedRole?.(id));',
+        replace: "strongest(configuredRole(id, settings), pairedRole?.(id) && 'owner');",
       },
       {
         name: 'access-not-paired',
         holds: 'Nobody counts as let in where it is not known.',
-        find: 'isPaired?.(id) === true ?',
-        replace: 'isPaired?.(id) !== false ?',
+        find: 'settings), pairedRole?.(id));',
+        replace: "settings), pairedRole === undefined ? 'trusted' : pairedRole(id));",
       },
       {
         name: 'access-everybody',
@@ -229,14 +229,38 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'agent/commands/table.ts',
+    ['e2e/owners.test.ts'],
+    [
+      {
+        name: 'people-ownerless-told',
+        holds: 'What is wrong with the settings is told in direct chats alone, and to no guest.',
+        find: "chatType === 'direct' && role === 'trusted' && command.role === 'owner';",
+        replace: "command.role === 'owner';",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'cli/pair.ts',
+    ['cli/pair.test.ts'],
+    [
+      {
+        name: 'people-owner-asked',
+        holds: 'Nobody becomes an owner by a code without a flag or a yes that says so.',
+        find: "if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return false;",
+        replace: "if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return true;",
+      },
+    ],
+  ),
+  ...guardsIn(
     'journal/people.ts',
     [PEOPLE],
     [
       {
         name: 'people-channel',
         holds: 'Somebody let in on one channel is a stranger on the others.',
-        find: "'SELECT 1 FROM people WHERE channel = ? AND user_id = ?', channel, id) !== undefined",
-        replace: "'SELECT 1 FROM people WHERE ? IS NOT NULL AND user_id = ?', channel, id) !== undefined",
+        find: "'SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);",
+        replace: "'SELECT role FROM people WHERE ? IS NOT NULL AND user_id = ?', channel, id);",
       },
       {
         name: 'people-removed',

@@ -58,13 +58,13 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-denied-runs',
         holds: 'A denied call does not run.',
-        find: 'return errorResult(tool.name, `Refused: ${decision.reason}`);',
+        find: 'return refusedResult(tool.name, `Refused: ${decision.reason}`);',
         replace: 'return this.#execute(ready, context, options);',
       },
       {
         name: 'registry-asked-runs',
         holds: 'A call that needs a yes does not run without one.',
-        find: 'return errorResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
+        find: 'return refusedResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
         replace: 'return this.#execute(ready, context, options);',
       },
       {

@@ -110,8 +110,8 @@ export const TURN_GUARDS: readonly Guard[] = [
       {
         name: 'commands-comma-role',
         holds: 'Tools are run directly for the owner alone.',
-        find: 'if (atLeast(role, command.role)) return',
-        replace: "if (atLeast(role, 'guest')) return",
+        find: 'if (atLeast(message.role, command.role)) return',
+        replace: "if (atLeast(message.role, 'guest')) return",
       },
       {
         name: 'commands-shown',

@@ -1,0 +1,83 @@
+import { enabledChannels } from '../config/channels.ts';
+import type { Config } from '../config/schema.ts';
+import type { ChannelSettings } from '../config/schema/channels.ts';
+import type { Person } from '../journal/people.ts';
+import { configuredOwners } from '../security/access.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
+import { plural } from '../util/text.ts';
+
+/** Who was let in by a pairing code, as far as it matters here. */
+export type PairedPeople = readonly Pick<Person, 'channel' | 'id' | 'role'>[];
+
+/** How each platform writes the ids of its people. Names can be given up and taken by somebody else. */
+const IDS: Readonly<Record<string, { readonly form: RegExp; readonly what: string }>> = {
+  telegram: { form: /^\d+$/u, what: 'numeric user ids' },
+  discord: { form: /^\d{1,20}$/u, what: 'numeric user ids' },
+  slack: { form: /^[UW][A-Z0-9]{2,}$/u, what: 'member ids (U…)' },
+};
+const EVERYBODY = '*';
+
+/** What is wrong with who may talk to it and who owns it, one sentence for each fault, each with the next step. */
+export function peopleTroubles(config: Config, people: PairedPeople, configPath: string): readonly string[] {
+  return Object.entries(enabledChannels(config)).flatMap(([name, settings]) => [
+    ...nameTrouble(name, settings),
+    ...[ownerTrouble(name, { config, people, configPath })].filter((trouble) => trouble !== null),
+  ]);
+}
+
+/** Whether somebody is owner on at least one channel that is connected. */
+export function hasOwner(config: Config, people: PairedPeople): boolean {
+  return Object.entries(enabledChannels(config)).some(
+    ([name, settings]) => ownersOf(name, settings, people).length > 0,
+  );
+}
+
+/** A sentence about a channel on which nobody is owner; null: somebody is, or there is no such channel. */
+export function ownerTrouble(
+  name: string,
+  {
+    config,
+    people,
+    configPath,
+  }: { readonly config: Config; readonly people: PairedPeople; readonly configPath: string },
+): string | null {
+  const settings = enabledChannels(config)[name];
+  if (settings === undefined || ownersOf(name, settings, people).length > 0) return null;
+  const listed = idsIn(name, settings, settings.allowFrom);
+  const [first] = listed;
+  const has = `channels.${name} has no owner, so nobody there may run commands or use the owner's chat commands`;
+  if (first !== undefined) {
+    const entries = plural(settings.allowFrom.filter((entry) => entry !== EVERYBODY).length, 'entry', 'entries');
+    const whose = listed.length === 1 ? '' : ', with the id that is yours';
+    return `${has}: allowFrom has ${entries} and owners names nobody. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}, and restart.`;
+  }
+  const paired = people.find(({ channel }) => channel === name);
+  if (paired !== undefined) {
+    return `${has}. To make ${name}:${paired.id} the owner: ${assistantCommand(`pair approve ${name}:${paired.id} --owner`)}`;
+  }
+  if (settings.allowFrom.includes(EVERYBODY)) {
+    return `${has}: allowFrom lets everybody in as a guest. Set channels.${name}.owners to ["YOUR_ID"], with your own id, in ${configPath}, and restart.`;
+  }
+  return `${has}. Write to it there, then run ${assistantCommand('pair approve CODE --owner')} with the code that it answers.`;
+}
+
+function nameTrouble(name: string, settings: ChannelSettings): readonly string[] {
+  const ids = IDS[settings.kind ?? name];
+  const listed = [...new Set([...settings.allowFrom, ...settings.owners])].filter((entry) => entry !== EVERYBODY);
+  const names = listed.filter((entry) => ids?.form.test(entry) === false);
+  if (ids === undefined || names.length === 0) return [];
+  return [
+    `channels.${name} lists ${names.join(', ')}, which lets nobody in: only ${ids.what} do, since a name can be taken by somebody else. Let them write to the bot once: its answer names their id.`,
+  ];
+}
+
+function ownersOf(name: string, settings: ChannelSettings, people: PairedPeople): readonly string[] {
+  const paired = people.flatMap(({ channel, id, role }) => (channel === name && role === 'owner' ? [id] : []));
+  return [...idsIn(name, settings, configuredOwners(settings)), ...paired];
+}
+
+/** Those entries that can be the id of a person; of a plugin's platform every entry may be one. */
+function idsIn(name: string, { kind }: ChannelSettings, entries: readonly string[]): readonly string[] {
+  const form = IDS[kind ?? name]?.form;
+  return [...new Set(entries)].filter((entry) => entry !== EVERYBODY && form?.test(entry) !== false);
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { nearest } from '../util/text.ts';
+import { usageError } from './flags.ts';
+
+/** `help cron add` means `cron add --help`. */
+export function withoutHelpWord(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv;
+  return first === 'help' ? [...rest, '--help'] : argv;
+}
+
+/**
+ * Throws one sentence for a word in the place of a command that is none, also beside `--help`, which commander answers
+ * with the help of the command above.
+ */
+export function requireKnownCommands(program: Command, argv: readonly string[]): void {
+  const path: string[] = [];
+  let group = program;
+  for (const word of operandsOf(argv)) {
+    if (group.commands.length === 0 || word === 'help') return;
+    const next = group.commands.find((command) => command.name() === word);
+    if (next === undefined) {
+      const names = group.commands.map((command) => command.name());
+      // A group without a list has a default command with an argument of its own: `memory [version]`.
+      if (group !== program && !names.includes('list')) return;
+      const where = path.length === 0 ? '' : ` for ${path.join(' ')}`;
+      const guess = nearest(word, names);
+      const hint = guess === undefined ? '' : ` Did you mean ${guess}?`;
+      throw usageError(`Unknown command '${word}'${where}.${hint} See ${['assistant', ...path].join(' ')} --help.`);
+    }
+    path.push(word);
+    group = next;
+  }
+}
+
+/** Makes each command's complaints one sentence that points to its own help. */
+export function pointToOwnHelp(command: Command, path = 'assistant'): void {
+  command.configureOutput({ outputError: (text, write) => write(usageSentence(text, path)) });
+  for (const sub of command.commands) pointToOwnHelp(sub, `${path} ${sub.name()}`);
+}
+
+/** commander's complaint as one sentence: `Unknown option '--jsno'. Did you mean --json? …` */
+function usageSentence(text: string, path: string): string {
+  const [first = '', hint = ''] = text
+    .replace(/^error: /u, '')
+    .trim()
+    .split('\n');
+  const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/u, '.');
+  const meant = hint === '' ? '' : ` ${hint.replace(/^\(|\)$/gu, '')}`;
+  return `${sentence}${meant} See ${path} --help.\n`;
+}
+
+/** The words that are neither options nor, as far as options of the whole program go, their values. */
+function operandsOf(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--');
+  const words = end === -1 ? argv : argv.slice(0, end);
+  return words.filter((word, at) => !word.startsWith('-') && words[at - 1] !== '--home');
+}
