@@ -8,7 +8,7 @@ import { plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { printable } from './printable.ts';
+import { json, printable } from './printable.ts';
 import { talk } from './talk.ts';
 
 /** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
@@ -51,8 +51,8 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
 export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
   const { model } = await assistant.info();
   const where = attached ? 'the running gateway' : 'this terminal';
-  const which = session === 'main' ? '' : `, conversation "${session}"`;
-  return `Talking with ${model} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
+  const which = session === 'main' ? '' : `, conversation "${printable(session)}"`;
+  return `Talking with ${printable(model)} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
 }
 
 const INTERRUPTED = 130;
@@ -77,7 +77,7 @@ async function ask(
     const isOwn = (turnId !== undefined && turns.has(turnId)) || text.trim() === summary.text.trim();
     if (!isOwn) context.stderr.write(`(earlier) ${printable(text)}\n`);
   }
-  if (options.isJson) context.stdout.write(`${JSON.stringify(report(summary))}\n`);
+  if (options.isJson) context.stdout.write(`${json(report(summary), 0)}\n`);
   else if (summary.text !== '') context.stdout.write(`${printable(summary.text)}\n`);
   if (limit?.signal.aborted === true)
     context.stderr.write(`Stopped after ${plural(options.seconds ?? 0, 'second')}.\n`);

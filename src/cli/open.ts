@@ -4,6 +4,7 @@ import { resolveHome } from '../config/environment.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
+import { printable } from './printable.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
@@ -40,7 +41,7 @@ export async function openAssistant(context: CliContext, home: string | undefine
   const port =
     running ?? (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local' }));
   if (running === undefined) {
-    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
+    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   }
   return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };
 }

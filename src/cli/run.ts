@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { readVersion } from '../config/version.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
+import { printable } from './printable.ts';
 
 /** What a wrong command line returns. */
 const USAGE_ERROR = 2;
@@ -29,12 +30,11 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    if (error instanceof AppError) {
-      context.stderr.write(`${error.message}\n`);
-      return error.exitCode;
-    }
-    context.stderr.write(`Something unexpected went wrong: ${errorMessage(error)}\n`);
-    if (error instanceof Error && (await isDebugging(context, argv))) context.stderr.write(`${error.stack ?? ''}\n`);
+    const isKnown = error instanceof AppError;
+    context.stderr.write(`${isKnown ? '' : 'Something unexpected went wrong: '}${printable(errorMessage(error))}\n`);
+    if (isKnown) return error.exitCode;
+    const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
+    if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
     return 1;
   }
 }
@@ -63,8 +63,8 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .addHelpText('after', '\nStart with: assistant gateway, or talk right here: assistant chat')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => context.stdout.write(printable(text)),
+      writeErr: (text) => context.stderr.write(printable(text)),
       outputError: (text, write) => write(usageSentence(text)),
     })
     .exitOverride();
@@ -321,6 +321,13 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--yes', 'do not ask')
     .option('--replace', 'put it in the place of one with the same name')
     .action(action(async () => (await import('./skills.ts')).skillsAddCommand));
+  skills
+    .command('enable')
+    .description('show what another program brought, ask, and use it as it is now')
+    .argument('[name]', 'the skill')
+    .option('--all', 'each of them')
+    .option('--yes', 'do not ask')
+    .action(action(async () => (await import('./skills.ts')).skillsEnableCommand));
   skills
     .command('remove')
     .description('remove a skill of the workspace')

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { putFolder, removeFolder } from '../storage/folders.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
+import { pinOf } from './pins.ts';
 import { findRisks, type Risk } from './risks.ts';
 import { readSkillText } from './skill-text.ts';
 import type { Skill, SkillText } from './skill.ts';
@@ -29,6 +30,8 @@ export interface InstallPlan {
   /** Bytes of all files. */
   readonly size: number;
   readonly risks: readonly Risk[];
+  /** What a yes to the text of its `SKILL.md` is bound to. */
+  readonly pin: string;
 }
 
 const MOST_FILES = 500;
@@ -54,7 +57,7 @@ export async function planInstall(path: string): Promise<InstallPlan> {
   const main = files.find((file) => /^skill\.md$/iu.test(file.path));
   if (main === undefined) throw refusal(`${folder} has no SKILL.md, so it is not a skill.`);
   const skill = readSkillText(decodePlain(main.bytes), { folderName: basename(folder) });
-  return { folder, skill, files, size, risks: findRisks(files) };
+  return { folder, skill, files, size, risks: findRisks(files), pin: pinOf(main.bytes) };
 }
 
 /**

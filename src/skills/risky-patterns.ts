@@ -19,6 +19,14 @@ const SHELL = String.raw`(?:sudo\s+(?:-\w+\s+)*)?(?:\/[\w/.-]{1,40}\/)?(?:env\s+
 const DOWNLOAD = String.raw`\b(?:curl|wget|fetch|aria2c|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
 const END = String.raw`(?=\s*(?:$|[;&)"'\x60#-])|\s+-)`;
 
+/** Words that are meant to overrule others. */
+export const HIDDEN_INSTRUCTIONS: readonly RegExp[] = [
+  /\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|these|of|every|each)\s+){0,3}(?:previous|prior|above|earlier|preceding|former|other|system|safety)\s+(?:\w+\s+){0,2}(?:instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b/iu,
+  /\b(?:do\s+not|don['’]?t|never|without)\s+(?:ever\s+)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|alert(?:ing)?|notify(?:ing)?|ask(?:ing)?|show(?:ing)?|reveal(?:ing)?)\s+(?:this\s+|it\s+|that\s+|anything\s+)?(?:to\s+)?(?:the\s+)?(?:user|owner|human|person|anyone|anybody)\b/iu,
+  /\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:developer|debug|god|jailbroken|unrestricted|DAN)\b|\b(?:reveal|print|output|send|leak|repeat)\s+(?:me\s+)?(?:your|the)\s+system\s+prompt\b/iu,
+  /<\|(?:im_start|im_end|system|endoftext)\|>|\[\/?INST\]|<\/?system(?:-reminder)?>/iu,
+];
+
 /** What is looked for in each line. */
 export const RISKY_PATTERNS: readonly RiskyPattern[] = [
   { kind: 'pipe to a shell', pattern: new RegExp(String.raw`${DOWNLOAD}[^\n]{0,400}?\|\s*${SHELL}\b`, 'iu') },
@@ -68,25 +76,7 @@ export const RISKY_PATTERNS: readonly RiskyPattern[] = [
     pattern:
       /\bhttps?:\/\/(?!127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/u,
   },
-  {
-    kind: 'hidden instruction',
-    pattern:
-      /\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|these|of|every|each)\s+){0,3}(?:previous|prior|above|earlier|preceding|former|other|system|safety)\s+(?:\w+\s+){0,2}(?:instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b/iu,
-  },
-  {
-    kind: 'hidden instruction',
-    pattern:
-      /\b(?:do\s+not|don['’]?t|never|without)\s+(?:ever\s+)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|alert(?:ing)?|notify(?:ing)?|ask(?:ing)?|show(?:ing)?|reveal(?:ing)?)\s+(?:this\s+|it\s+|that\s+|anything\s+)?(?:to\s+)?(?:the\s+)?(?:user|owner|human|person|anyone|anybody)\b/iu,
-  },
-  {
-    kind: 'hidden instruction',
-    pattern:
-      /\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:developer|debug|god|jailbroken|unrestricted|DAN)\b|\b(?:reveal|print|output|send|leak|repeat)\s+(?:me\s+)?(?:your|the)\s+system\s+prompt\b/iu,
-  },
-  {
-    kind: 'hidden instruction',
-    pattern: /<\|(?:im_start|im_end|system|endoftext)\|>|\[\/?INST\]|<\/?system(?:-reminder)?>/iu,
-  },
+  ...HIDDEN_INSTRUCTIONS.map((pattern) => ({ kind: 'hidden instruction' as const, pattern })),
 ];
 
 /** What holds programs, by its first bytes read as Latin-1. */

@@ -9,6 +9,7 @@ function skill(name: string, more: Partial<Indexed> = {}): Indexed {
     description: `About ${name}.`,
     file: `/skills/${name}/SKILL.md`,
     source: 'user',
+    foreign: false,
     missing: [],
     always: false,
     disableModelInvocation: false,

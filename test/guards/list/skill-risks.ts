@@ -51,8 +51,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'install-shows-risks',
         holds: 'What is risky in a skill is shown before it is added.',
-        find: 'risks: findRisks(files) };',
-        replace: 'risks: [] };',
+        find: 'risks: findRisks(files), pin',
+        replace: 'risks: [], pin',
       },
     ],
   ),
