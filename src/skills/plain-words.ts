@@ -12,8 +12,8 @@ const LONGEST_WORD = 30;
 const MARKUP = /!?\[(?<shown>[^\]]{0,200})\]\([^)]{0,400}\)|<[^>]{0,400}>/gu;
 /** What joins words into addresses, paths, names of tools, JSON or markup. */
 const JOINER =
-  /[^\p{L}\p{M}\p{N}\s.,;:!?'’()%&+#。！？；、，：（）-]|(?<=\S)[.:!?;](?=\S)|(?<=[\p{L}\p{N}])[#&](?=[\p{L}\p{N}])/gu;
-const SENTENCE_END = /(?<=[.!?;。！？；])\s*/u;
+  /[^\p{L}\p{M}\p{N}\s.,;:!?'’()%&+#。！？；、，：（）\u200C\u200D-]|(?<=\S)[.:!?;](?=\S)|(?<=[\p{L}\p{N}])[#&](?=[\p{L}\p{N}])/gu;
+const SENTENCE_END = /(?<=[.!?;。！？；])/u;
 /** Two scripts in a word: letters that look like others. */
 const MIXED =
   /(?=[\p{L}\p{M}]*\p{Script=Latin})(?=[\p{L}\p{M}]*[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}])/u;
@@ -48,9 +48,8 @@ export function plainDescription(text: string): string {
   const words = visible.replace(MARKUP, ' $<shown> ').replace(JOINER, ' ');
   const kept = words
     .split(SENTENCE_END)
-    .map((sentence) => oneLine(sentence, SEARCHED))
-    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence) && !isOdd(sentence));
-  return oneLine(kept.join(' ').replace(/\s+(?=[.,;:!?)])|(?<=\()\s+/gu, ''), LONGEST);
+    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence) && !isOdd(oneLine(sentence, SEARCHED)));
+  return oneLine(kept.join('').replace(/\s+(?=[.,;:!?)])|(?<=\()\s+/gu, ''), LONGEST);
 }
 
 /** What a skill lacks, as one phrase of ordinary words (`program gh`). */
