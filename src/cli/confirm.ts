@@ -16,7 +16,7 @@ export async function confirm(
   if (context.stdin.isTTY !== true || context.stdout.isTTY !== true) {
     throw new AppError(
       'nobody-to-ask',
-      `There is no terminal to ask at, so nothing was done. The question is: ${question} To say yes to it, run the same command with --yes.`,
+      `There is no terminal to ask at, so nothing was done. The question is: ${question} To say yes to it, add --yes to the command.`,
     );
   }
   const lines = createInterface({ input: context.stdin, output: context.stdout });

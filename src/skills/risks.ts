@@ -113,7 +113,13 @@ function spelledOut(text: string): string {
   );
 }
 
-const MEDIA = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|pdf|ttf|otf|woff2?|mp3|ogg|flac|wav|mp4|webm)$/iu;
+/** How files are named that are only shown or heard. */
+export const MEDIA_NAME = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|pdf|ttf|otf|woff2?|mp3|ogg|flac|wav|mp4|webm)$/iu;
+
+/** Whether a file is an image, font, sound or document by its name and by its bytes. */
+export function isMedia({ path, bytes }: ScannedFile): boolean {
+  return binaryKind(path, bytes) === 'harmless';
+}
 
 /** What a file is, when it is no text; `harmless` for images, fonts, sounds and documents. */
 function binaryKind(path: string, bytes: Uint8Array): string | undefined {
@@ -122,5 +128,5 @@ function binaryKind(path: string, bytes: Uint8Array): string | undefined {
   if (program !== undefined) return program.what;
   const isUtf16 = head.startsWith('\u00FF\u00FE') || head.startsWith('\u00FE\u00FF');
   if (!head.includes('\0') || isUtf16) return undefined;
-  return MEDIA.test(path) ? 'harmless' : 'a file that is no text';
+  return MEDIA_NAME.test(path) ? 'harmless' : 'a file that is no text';
 }

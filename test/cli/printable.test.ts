@@ -79,9 +79,9 @@ describe('commands', () => {
     ['skills', 'show', 'evil', '--json'],
     ['skills', 'check'],
     ['skills', 'check', '--json'],
-    ['skills', 'show', EVIL],
-    [EVIL],
-    ['status', EVIL],
+    ['skills', 'show', 'EVIL'],
+    ['EVIL'],
+    ['status', 'EVIL'],
   ])('show nothing that acts or hides: assistant %s %s', async (...words) => {
     const line = new CommandLine();
     line.env = { HOME: temporaryFolder(), PATH: '' };
@@ -89,7 +89,7 @@ describe('commands', () => {
     mkdirSync(folder, { recursive: true });
     const front = `name: evil\ndescription: "${EVIL}"\nlicense: "${EVIL}"\nrequires: {bins: ["${EVIL}"]}`;
     writeFileSync(join(folder, 'SKILL.md'), `---\n${front}\n---\n${EVIL}\n`);
-    await line.run(...words);
+    await line.run(...words.map((word) => (word === 'EVIL' ? EVIL : word)));
     expect(line.out + line.err).not.toBe('');
     expect(line.out + line.err).not.toMatch(NEVER);
   });

@@ -279,7 +279,7 @@ describe('assistant skills add', () => {
     const folder = skill(join(temporaryFolder(), 'new'), 'new', { more: 'requires: {bins: [gone]}\n' });
     expect(await line.run('skills', 'add', folder)).toBe(1);
     expect(line.err).toBe(
-      `There is no terminal to ask at, so nothing was done. The question is: Add it as new in ${join(line.home, 'workspace/skills')}? To say yes to it, run the same command with --yes.\n`,
+      `There is no terminal to ask at, so nothing was done. The question is: Add it as new in ${join(line.home, 'workspace/skills')}? To say yes to it, add --yes to the command.\n`,
     );
     expect(existsSync(inWorkspace(line, 'new'))).toBe(false);
     expect(await line.run('skills', 'add', join(folder, 'SKILL.md'), '--yes')).toBe(0);

@@ -15,8 +15,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'install-size',
         holds: 'A skill does not fill the disk.',
-        find: 'if (size > MOST_BYTES) throw',
-        replace: 'if (size > MOST_BYTES * 1000) throw',
+        find: 'if (room[kind] < 0) throw',
+        replace: 'if (room[kind] === undefined) throw',
       },
       {
         name: 'remove-own-only',
@@ -99,7 +99,7 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risks-binary',
         holds: 'Whatever is no text in a skill is told.',
-        find: "return MEDIA.test(path) ? 'harmless' : 'a file that is no text';",
+        find: "return MEDIA_NAME.test(path) ? 'harmless' : 'a file that is no text';",
         replace: "return 'harmless';",
       },
       {
