@@ -87,8 +87,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risks-invisible',
         holds: 'Characters that nobody sees are told.',
-        find: "if (invisible > 0) add('invisible characters'",
-        replace: "if (invisible < 0) add('invisible characters'",
+        find: 'if (invisible > 0) {',
+        replace: 'if (invisible < 0) {',
       },
       {
         name: 'risks-programs',
@@ -115,6 +115,12 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
         replace: "if (raw.endsWith('\\\\') && current.text.length < 0)",
       },
       {
+        name: 'risks-weak-together',
+        holds: 'Two things that many honest skills hold are told where they stand together.',
+        find: 'if (kinds.length < 2 && kinds.every(',
+        replace: 'if (kinds.every(',
+      },
+      {
         name: 'risks-spelled-out',
         holds: 'What is shown of a risk hides nothing itself.',
         find: 'cut(spelledOut(part.trim()), 3 * LONGEST_EXCERPT)',
@@ -129,20 +135,20 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risky-download-to-shell',
         holds: 'Piping a download into a shell is told.',
-        find: "{ kind: 'pipe to a shell', pattern: new RegExp(String.raw`${DOWNLOAD}[^\\n]{0,400}?\\|\\s*${SHELL}\\b`, 'iu') },",
-        replace: '',
+        find: 'String.raw`${DOWNLOAD}[^\\n]{0,400}?',
+        replace: 'String.raw`(?!)${DOWNLOAD}[^\\n]{0,400}?',
       },
       {
         name: 'risky-secret-files',
         holds: 'Naming files with credentials is told.',
-        find: String.raw`/\.ssh\b|\bid_(?:rsa|`,
-        replace: String.raw`/(?!)\.ssh\b|(?!)\bid_(?:rsa|`,
+        find: 'new RegExp(`(?:${READS})(?:${place})`',
+        replace: 'new RegExp(`(?!)(?:${READS})(?:${place})`',
       },
       {
         name: 'risky-own-state',
         holds: "Naming the assistant's own configuration is told.",
-        find: String.raw`/\.(?:assistant|openclaw|`,
-        replace: String.raw`/(?!)\.(?:assistant|openclaw|`,
+        find: String.raw`\.(?:assistant|openclaw|`,
+        replace: String.raw`(?!)\.(?:assistant|openclaw|`,
       },
       {
         name: 'risky-hidden-instructions',
@@ -155,6 +161,42 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
         holds: 'Addresses to which data is carried off, or code is put, without a name are told.',
         find: String.raw`/\b(?:pastebin\.com|`,
         replace: String.raw`/(?!)\b(?:pastebin\.com|`,
+      },
+      {
+        name: 'risky-thieves',
+        holds: 'Addresses that are known for receiving what was stolen are told.',
+        find: String.raw`/\b(?:webhook\.site|`,
+        replace: String.raw`/(?!)\b(?:webhook\.site|`,
+      },
+      {
+        name: 'risky-remote-control',
+        holds: 'A way in for others is told.',
+        find: String.raw`/\/dev\/(?:tcp|udp)\/|`,
+        replace: String.raw`/(?!)\/dev\/(?:tcp|udp)\/|`,
+      },
+      {
+        name: 'risky-archive-password',
+        holds: 'An archive that a password keeps from being looked at is told.',
+        find: String.raw`\b(?:archive|zip|rar|7z|extract\w*|`,
+        replace: String.raw`(?!)\b(?:archive|zip|rar|7z|extract\w*|`,
+      },
+    ],
+  ),
+  ...guardsIn(
+    'skills/put-together.ts',
+    ['skills/risk-figures.test.ts'],
+    [
+      {
+        name: 'put-together-names',
+        holds: 'A command behind names that stand for its programs is told.',
+        find: 'if (SHELLS.test(meant)) found.set(name, meant);',
+        replace: '',
+      },
+      {
+        name: 'put-together-words',
+        holds: 'A word that is put together from parts is told.',
+        find: 'if (line === together) return undefined;',
+        replace: 'if (line !== null) return undefined;',
       },
     ],
   ),
