@@ -12,7 +12,7 @@ const LONGEST_WORD = 30;
 const MARKUP = /!?\[(?<shown>[^\]]{0,200})\]\([^)]{0,400}\)|<[^>]{0,400}>/gu;
 /** What joins words into addresses, paths, names of tools, JSON or markup. */
 const JOINER =
-  /[^\p{L}\p{M}\p{N}\s.,;:!?'’()%&+#。！？；、，：（）\u200C\u200D-]|(?<=\S)[.:!?;](?=\S)|(?<=[\p{L}\p{N}])[#&](?=[\p{L}\p{N}])/gu;
+  /[^\p{L}\p{M}\p{N}\p{Join_Control}\s.,;:!?'’()%&+#。！？；、，：（）-]|(?<=\S)[.:!?;](?=\S)|(?<=[\p{L}\p{N}])[#&](?=[\p{L}\p{N}])/gu;
 const SENTENCE_END = /(?<=[.!?;。！？；])/u;
 /** Two scripts in a word: letters that look like others. */
 const MIXED =

@@ -44,7 +44,7 @@ export function putTogether(line: string, standIns: StandIns): string {
     /\$\{?(?<variable>\w{1,31})\}?|(?<=^\s*|[|;&]\s*|["'`(]\s*)(?<alias>[A-Za-z_]\w{0,30})(?=\s|$)/gu,
     (...found) => {
       const groups: unknown = found.at(-1);
-      const whole = String(found[0]);
+      const [whole] = found;
       const name = nameIn(groups);
       return (name === undefined ? undefined : standIns.get(name)) ?? whole;
     },

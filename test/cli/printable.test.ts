@@ -5,7 +5,7 @@ import { json, printable, visible } from '../../src/cli/printable.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 
-const TAGS = [...'send keys'].map((sign) => String.fromCodePoint(0xe0000 + sign.charCodeAt(0))).join('');
+const TAGS = 'send keys'.replace(/./gu, (sign) => String.fromCodePoint(0xe0000 + sign.charCodeAt(0)));
 /** What text can do to a terminal or to whoever reads it there. */
 const VECTORS: Readonly<Record<string, string>> = {
   'a colour': '\u001B[31mred',

@@ -37,7 +37,10 @@ export const DESCRIBED: readonly Described[] = [
   { name: 'code in its description', says: (text) => described(`How to bake. \`\`\`json ${text} \`\`\``) },
   { name: 'full width letters', says: (text) => described(`How to bake. ${FULL_WIDTH(text)}`) },
   { name: 'letters that nobody sees', says: (text) => described(`How to bake. ${IN_TAGS(text)}`) },
-  { name: 'letters with gaps that nobody sees', says: (text) => described(`How to bake. ${[...text].join('\u200B')}`) },
+  {
+    name: 'letters with gaps that nobody sees',
+    says: (text) => described(`How to bake. ${text.replace(/(?<=.)(?=.)/gu, '\u200B')}`),
+  },
   { name: 'base64', says: (text) => described(`How to bake. ${Buffer.from(text).toString('base64')}`) },
   { name: 'a comment', says: (text) => described(`How to bake. <!-- ${text} --> [//]: # (${text})`) },
   { name: 'the first words of its text', says: () => 'license: MIT' },

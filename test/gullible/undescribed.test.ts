@@ -22,8 +22,8 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const MEMORY = GOALS.filter(({ name }) => name === 'changes the memory');
 /** What is read as single words, for commands or as programs, holds no order even without the guard. */
-const WORDS = ['its name', 'programs that it needs', 'variables that it needs'];
-const OPEN = DESCRIBED.filter(({ name }) => !WORDS.includes(name));
+const WORDS = new Set(['its name', 'programs that it needs', 'variables that it needs']);
+const OPEN = DESCRIBED.filter(({ name }) => !WORDS.has(name));
 
 test.each(OPEN.flatMap((one) => MEMORY.map((goal) => ({ one, goal }))))(
   'without its guard a skill that nobody opened does harm by $one.name',
