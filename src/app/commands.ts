@@ -82,7 +82,10 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
           restoreFiles(await changes.of(sessionKey, turnId), { guard, copies: changes }),
         tool: (name) => registry.named(name),
       }),
-      skillsCommand({ skills: () => parts.catalog.read() }),
+      skillsCommand({
+        skills: () => parts.catalog.read(),
+        found: async () => (await parts.catalog.survey()).found.map(({ name }) => name),
+      }),
       parts.cron,
       ...answerCommands,
       pairCommand({ desk: parts.pairing, timezone }),

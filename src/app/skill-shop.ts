@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { Config } from '../config/schema.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { findObstacle, installSkill, planInstall, removeSkill, type InstallPlan } from '../skills/install.ts';
+import { addPins } from '../skills/pins.ts';
 import type { Skill } from '../skills/skill.ts';
 import { openSkills, workspaceSkills } from './skills.ts';
 
@@ -21,6 +23,8 @@ export interface SkillShop {
   readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
   /** Copies what was planned into the workspace; returns the new folder. */
   readonly add: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string>;
+  /** Uses a skill of another program from now on, as long as its text is the one that was shown. */
+  readonly enable: (plan: InstallPlan) => Promise<void>;
   readonly remove: (skill: Skill) => Promise<void>;
 }
 
@@ -37,6 +41,9 @@ export function openSkillShop(config: Config, paths: HomePaths, env: Environment
     plan: planInstall,
     obstacle,
     add: (plan, { replace }) => installSkill(plan, { workspaceSkills: folder, replace }),
+    enable: async (plan) => {
+      await addPins(paths.skillPins, new Map([[plan.folder, plan.pin]]), (path) => !existsSync(path));
+    },
     remove: (skill) => removeSkill(skill, folder),
   };
 }

@@ -37,6 +37,7 @@ export function openSkills(
     config,
     disabled: config.skills.disabled,
     entries: config.skills.entries,
+    pins: paths.skillPins,
     platform: process.platform,
     log,
   });

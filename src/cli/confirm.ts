@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { AppError } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
+import { printable } from './printable.ts';
 
 /**
  * Asks a person at this terminal; only `y` and `yes` are a yes. With `--yes` nobody is asked. Throws where there is no
@@ -15,14 +16,14 @@ export async function confirm(
   if (context.stdin.isTTY !== true || context.stdout.isTTY !== true) {
     throw new AppError(
       'nobody-to-ask',
-      'This needs confirmation, and there is no terminal to ask in. Add --yes to go ahead.',
+      `There is no terminal to ask at, so nothing was done. The question is: ${question} To say yes to it, add --yes to the command.`,
     );
   }
   const lines = createInterface({ input: context.stdin, output: context.stdout });
   try {
     // Ctrl-D and Ctrl-C close it without an answer.
     const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    const answer = await Promise.race([lines.question(`${printable(question)} [y/N] `), closed]);
     return /^\s*y(?:es)?\s*$/iu.test(answer);
   } finally {
     lines.close();

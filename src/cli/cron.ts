@@ -3,7 +3,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { visible } from './printable.ts';
+import { json, visible } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type Words = readonly string[];
@@ -66,8 +66,7 @@ export async function cronEnableCommand(flags: Flags, context: CliContext, [id =
 }
 
 function print(context: CliContext, flags: Flags, info: CronInfo): void {
-  const text =
-    flags['json'] === true ? JSON.stringify({ jobs: info.jobs, runs: info.runs }, null, 2) : plain(info.text);
+  const text = flags['json'] === true ? json({ jobs: info.jobs, runs: info.runs }) : plain(info.text);
   context.stdout.write(`${text}\n`);
 }
 

@@ -2,7 +2,7 @@ import type { RequestName, RequestResult } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { visible } from './printable.ts';
+import { json, visible } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];
@@ -22,7 +22,7 @@ export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 
   return async (flags: Flags, context: CliContext, [id = '']: readonly string[]): Promise<number> => {
     await using assistant = await openAssistant(context, textFlag(flags, 'home'));
     await assistant.port.request(name, { id });
-    context.stdout.write(flags['json'] === true ? `${JSON.stringify({ id })}\n` : `${says}\n`);
+    context.stdout.write(flags['json'] === true ? `${json({ id }, 0)}\n` : `${says}\n`);
     return 0;
   };
 }
@@ -41,7 +41,7 @@ async function list(
     const why = reason === null ? '' : `\n    ${reason}`;
     return `${id}  ${at} UTC  ${state.padEnd(9)}  ${channel}:${chat}${'who' in item ? ` ${item.who}` : ''}  ${text}${why}`;
   });
-  const shown = flags['json'] === true ? JSON.stringify(items, null, 2) : visible(lines.join('\n'));
+  const shown = flags['json'] === true ? json(items) : visible(lines.join('\n'));
   context.stdout.write(`${shown === '' ? nothing : shown}\n`);
   return 0;
 }

@@ -4,7 +4,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, visible } from './printable.ts';
+import { indented, json, visible } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -106,6 +106,6 @@ function changeLines({ tools, difference }: McpServerReport): readonly string[] 
 }
 
 function print(context: CliContext, flags: Flags, facts: unknown, lines: readonly string[]): void {
-  const text = flags['json'] === true ? JSON.stringify(facts, null, 2) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : visible(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

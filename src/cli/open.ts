@@ -5,6 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
+import { printable } from './printable.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
@@ -51,7 +52,7 @@ export async function openAssistant(
   const isSet = running === undefined && log && (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel;
   const port = running ?? (await startAssistant(context, { paths, config: isSet ? {} : QUIET_LOG, serve: 'local' }));
   if (running === undefined) {
-    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
+    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   }
   return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };
 }

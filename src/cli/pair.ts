@@ -3,7 +3,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag, usageError } from './flags.ts';
 import { openAssistant, type OpenedAssistant } from './open.ts';
-import { visible } from './printable.ts';
+import { json, visible } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -88,6 +88,6 @@ function minute(at: number): string {
 }
 
 function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? JSON.stringify(facts, null, 2) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : visible(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { visible } from './printable.ts';
+import { json, visible } from './printable.ts';
 
 /** `assistant plugins [list]`. */
 export async function pluginsListCommand(
@@ -14,7 +14,7 @@ export async function pluginsListCommand(
     const how = state === 'not enabled' ? 'found, not enabled (list it in "plugins")' : state;
     return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
   });
-  const shown = flags['json'] === true ? JSON.stringify(plugins, null, 2) : visible(lines.join('\n'));
+  const shown = flags['json'] === true ? json(plugins) : visible(lines.join('\n'));
   context.stdout.write(`${shown === '' ? 'There are no plugins.' : shown}\n`);
   return 0;
 }

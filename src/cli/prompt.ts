@@ -2,7 +2,7 @@ import type { PromptInfo } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { printable } from './printable.ts';
+import { json, printable } from './printable.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
 export async function promptCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -10,7 +10,7 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
   const session = textFlag(flags, 'session') ?? 'terminal:main';
   const prompt = await assistant.port.request('prompt', { session });
   if (flags['json'] === true) {
-    context.stdout.write(`${JSON.stringify(prompt, null, 2)}\n`);
+    context.stdout.write(`${json(prompt)}\n`);
     return 0;
   }
   if (flags['full'] === true) {
@@ -20,7 +20,7 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
     ];
     context.stdout.write(`${printable(texts.join('\n\n---\n\n'))}\n\n`);
   }
-  context.stdout.write(`${table(prompt).join('\n')}\n`);
+  context.stdout.write(`${printable(table(prompt).join('\n'))}\n`);
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { readVersion } from '../config/version.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
+import { printable } from './printable.ts';
 import { pointToOwnHelp, requireKnownCommands, withoutHelpWord } from './usage.ts';
 
 /** What a wrong command line returns. */
@@ -33,12 +34,11 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    if (error instanceof AppError) {
-      context.stderr.write(`${error.message}\n`);
-      return error.exitCode;
-    }
-    context.stderr.write(`Something unexpected went wrong: ${errorMessage(error)}\n`);
-    if (error instanceof Error && (await isDebugging(context, argv))) context.stderr.write(`${error.stack ?? ''}\n`);
+    const isKnown = error instanceof AppError;
+    context.stderr.write(`${isKnown ? '' : 'Something unexpected went wrong: '}${printable(errorMessage(error))}\n`);
+    if (isKnown) return error.exitCode;
+    const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
+    if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
     return 1;
   }
 }
@@ -70,8 +70,8 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => context.stdout.write(printable(text)),
+      writeErr: (text) => context.stderr.write(printable(text)),
     })
     .exitOverride();
   const action =
@@ -333,6 +333,13 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--yes', 'do not ask')
     .option('--replace', 'put it in the place of one with the same name')
     .action(action(async () => (await import('./skills.ts')).skillsAddCommand));
+  skills
+    .command('enable')
+    .description('show what another program brought, ask, and use it as it is now')
+    .argument('[name]', 'the skill')
+    .option('--all', 'each of them')
+    .option('--yes', 'do not ask')
+    .action(action(async () => (await import('./skills.ts')).skillsEnableCommand));
   skills
     .command('remove')
     .description('remove a skill of the workspace')

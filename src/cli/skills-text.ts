@@ -1,27 +1,53 @@
 import type { InstallPlan, Risk, Skill } from '../app/skill-shop.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { visible } from './printable.ts';
+import { printable, visible } from './printable.ts';
 
-interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always'> {
+interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {
   readonly enabled: boolean;
+  /** Another program brought it, and nobody agreed to it as it is. @default false */
+  readonly found?: boolean;
 }
+
+const LONGEST_NAME = 32;
+const LONGEST_STATE = 28;
 
 export function listLines(skills: readonly ListedSkill[]): readonly string[] {
   if (skills.length === 0) return ['There are no skills. assistant skills add PATH adds one.'];
-  const width = Math.max(...skills.map(({ name }) => name.length));
-  const states = skills.map(stateOf);
-  const stateWidth = Math.min(28, Math.max(...states.map((state) => state.length)));
-  return skills.map(({ name, source, description }, index) =>
-    [name.padEnd(width), source.padEnd(9), (states[index] ?? '').padEnd(stateWidth), oneLine(description, 80)].join(
-      '  ',
+  const rows = skills.map((skill) => ({
+    name: oneLine(skill.name, LONGEST_NAME),
+    source: skill.source,
+    state: oneLine(visible(stateOf(skill)), LONGEST_STATE),
+    description: oneLine(visible(skill.description), 80),
+  }));
+  const width = (of: 'name' | 'source' | 'state'): number => Math.max(...rows.map((row) => row[of].length));
+  const [name, source, state] = [width('name'), width('source'), width('state')];
+  return [
+    ...rows.map((row) =>
+      [row.name.padEnd(name), row.source.padEnd(source), row.state.padEnd(state), row.description].join('  '),
     ),
-  );
+    ...advice(skills),
+  ];
 }
 
-function stateOf({ enabled, missing, always }: ListedSkill): string {
-  if (!enabled) return 'off';
-  if (missing.length > 0) return `needs ${missing.join(', ')}`;
-  return always ? 'always' : 'ready';
+function stateOf({ enabled, found = false, missing, always, warnings }: ListedSkill): string {
+  const odd = warnings.length > 0 ? ', odd' : '';
+  if (!enabled) return `off${odd}`;
+  if (found) return `found, not enabled${odd}`;
+  if (missing.length > 0) return `${odd === '' ? '' : 'odd, '}needs ${missing.join(', ')}`;
+  return `${always ? 'always' : 'ready'}${odd}`;
+}
+
+/** What to do about those that are not simply ready. */
+function advice(skills: readonly ListedSkill[]): readonly string[] {
+  const found = skills.find((skill) => skill.found === true);
+  const odd = skills.find(({ warnings }) => warnings.length > 0);
+  const lines = [
+    ...(found === undefined
+      ? []
+      : [`Other programs brought what is not enabled. To use one: assistant skills enable ${found.name}`]),
+    ...(odd === undefined ? [] : [`What is odd about a skill: assistant skills check ${odd.name}`]),
+  ];
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** All about a skill, and its text. */
@@ -35,16 +61,16 @@ export function aboutSkill(skill: Skill, files: readonly string[]): readonly str
   return [
     `${name} (${source}): ${visible(description)}`,
     ...rows({
-      folder,
+      folder: visible(folder),
       files: files.map(visible).join(', '),
       'used by': calls.join(', '),
-      needs: needsOf(skill),
-      missing: missing.join(', '),
+      needs: visible(needsOf(skill)),
+      missing: visible(missing.join(', ')),
       ...aboutText(skill),
     }),
     ...skill.warnings.map((warning) => `⚠ ${visible(warning)}`),
     '',
-    skill.body.trimEnd(),
+    printable(skill.body.trimEnd()),
   ];
 }
 
@@ -53,7 +79,7 @@ export function aboutPlan({ folder, skill, files, size, risks }: InstallPlan): r
   const width = Math.max(...files.map(({ size }) => String(size).length));
   return [
     `${skill.name}: ${visible(skill.description)}`,
-    ...rows({ from: visible(folder), needs: needsOf(skill), ...aboutText(skill) }),
+    ...rows({ from: visible(folder), needs: visible(needsOf(skill)), ...aboutText(skill) }),
     '',
     `${plural(files.length, 'file')}, ${plural(size, 'byte')}:`,
     ...files.map((file) => {
@@ -76,17 +102,18 @@ interface FoundIn extends Pick<Skill, 'name' | 'folder' | 'missing' | 'warnings'
 export function findingLines(skills: readonly FoundIn[], warnings: readonly string[]): readonly string[] {
   const told = skills.flatMap(({ name, folder, missing, warnings, risks }) => {
     const found = [
-      ...(missing.length === 0 ? [] : [`  needs ${missing.join(', ')}`]),
+      ...(missing.length === 0 ? [] : [`  needs ${visible(missing.join(', '))}`]),
       ...warnings.map((warning) => `  ⚠ ${visible(warning)}`),
       ...risks.map(riskLine),
     ];
     return found.length === 0 ? [] : [`${name} in ${visible(folder)}`, ...found];
   });
-  const fine = skills.filter((skill) => skill.warnings.length + skill.risks.length + skill.missing.length === 0).length;
+  const remarked = skills.filter((skill) => skill.warnings.length + skill.risks.length + skill.missing.length > 0);
+  const verdict = remarked.length === 0 ? 'nothing to remark' : `${remarked.length} with remarks`;
   return [
     ...warnings.map((warning) => `⚠ ${visible(warning)}`),
     ...told,
-    `${plural(skills.length, 'skill')}, ${fine} with nothing to say about.`,
+    `${plural(skills.length, 'skill')} checked, ${verdict}.`,
   ];
 }
 

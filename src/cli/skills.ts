@@ -9,7 +9,7 @@ import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { printable } from './printable.ts';
+import { json, printable } from './printable.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -18,8 +18,12 @@ const MOST_FILES = 500;
 /** `assistant skills [list]`. */
 export async function skillsListCommand(flags: Flags, context: CliContext): Promise<number> {
   const shop = await openShop(flags, context);
-  const { skills, disabled, warnings } = await shop.catalog.survey();
-  const all = [...skills.map((skill) => facts(skill, true)), ...disabled.map((skill) => facts(skill, false))];
+  const { skills, disabled, found, warnings } = await shop.catalog.survey();
+  const all = [
+    ...skills.map((skill) => facts(skill, { enabled: true })),
+    ...disabled.map((skill) => facts(skill, { enabled: false })),
+    ...found.map((skill) => ({ ...facts(skill, { enabled: true }), found: true })),
+  ];
   all.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const warning of warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   print(context, flags, all, listLines(all));
@@ -55,8 +59,8 @@ export async function skillsCheckCommand(
   [which]: readonly string[],
 ): Promise<number> {
   const shop = await openShop(flags, context);
-  const { skills, disabled, warnings } = await shop.catalog.survey();
-  const known = [...skills, ...disabled];
+  const { skills, disabled, found, warnings } = await shop.catalog.survey();
+  const known = [...skills, ...disabled, ...found];
   const findings: Finding[] = [];
   const isPath = which !== undefined && !known.some(({ name }) => name === which) && existsSync(resolve(which));
   if (isPath) {
@@ -99,14 +103,52 @@ export async function skillsAddCommand(
     return 1;
   }
   const target = await shop.add(plan, { replace });
-  context.stdout.write(`Added ${name} in ${target}. It can be used from the next message on.\n`);
+  context.stdout.write(`Added ${name} in ${printable(target)}. It can be used from the next message on.\n`);
   const { disabled, skills } = await shop.catalog.survey();
   if (disabled.some((skill) => skill.name === name)) {
     context.stdout.write(`The settings leave it out: see skills.disabled and skills.entries.${name}.\n`);
   }
   const missing = skills.find((skill) => skill.name === name)?.missing ?? [];
-  if (missing.length > 0) context.stdout.write(`It still needs ${missing.join(', ')}.\n`);
+  if (missing.length > 0) context.stdout.write(`It still needs ${printable(missing.join(', '))}.\n`);
   return 0;
+}
+
+/** `assistant skills enable NAME` or `--all`: shows what another program brought, asks, and uses it from then on. */
+export async function skillsEnableCommand(
+  flags: Flags,
+  context: CliContext,
+  [name]: readonly string[],
+): Promise<number> {
+  const shop = await openShop(flags, context);
+  const { found } = await shop.catalog.survey();
+  const wanted = flags['all'] === true ? found : found.filter((skill) => skill.name === name?.toLowerCase());
+  if (wanted.length === 0) {
+    context.stdout.write(`${await nothingToEnable(shop, name)}\n`);
+    return 0;
+  }
+  let declined = 0;
+  for (const { name: known, folder, changed } of wanted) {
+    const plan = await shop.plan(folder);
+    const since = changed ? '\nIts text changed since you agreed to it.' : '';
+    context.stdout.write(`${printable(aboutPlan(plan).join('\n'))}${since}\n`);
+    if (await confirm(context, `Use ${known} in ${folder} as it is now?`, { yes: flags['yes'] === true })) {
+      await shop.enable(plan);
+      context.stdout.write(`Enabled ${known}. It can be used from the next message on.\n`);
+    } else {
+      declined += 1;
+      context.stdout.write(`${known} was not enabled.\n`);
+    }
+  }
+  return declined === 0 ? 0 : 1;
+}
+
+async function nothingToEnable(shop: SkillShop, name: string | undefined): Promise<string> {
+  if (name === undefined) return 'No skill of another program waits for a yes.';
+  const { skills, disabled } = await shop.catalog.survey();
+  const wanted = await find(shop, name);
+  if (skills.some((skill) => skill.name === wanted.name)) return `${wanted.name} is enabled already.`;
+  const isOff = disabled.some((skill) => skill.name === wanted.name);
+  return `${wanted.name} is ${isOff ? 'left out by the settings: see skills.disabled and skills.entries' : 'not enabled'}.`;
 }
 
 /** `assistant skills remove NAME`. */
@@ -133,13 +175,13 @@ export async function skillsRemoveCommand(
 async function openShop(flags: Flags, context: CliContext): Promise<SkillShop> {
   const paths = pathsOf(context, textFlag(flags, 'home'));
   const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
-  for (const warning of warnings) context.stderr.write(`⚠ ${warning}\n`);
+  for (const warning of warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   return openSkillShop(config, paths, context.env);
 }
 
 async function find(shop: SkillShop, name: string): Promise<Skill> {
-  const { skills, disabled } = await shop.catalog.survey();
-  const all = [...skills, ...disabled];
+  const { skills, disabled, found } = await shop.catalog.survey();
+  const all = [...skills, ...disabled, ...found];
   const skill = all.find((candidate) => candidate.name === name.toLowerCase());
   if (skill !== undefined) return skill;
   const close = nearest(
@@ -150,7 +192,7 @@ async function find(shop: SkillShop, name: string): Promise<Skill> {
   throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
 }
 
-function facts(skill: Skill, enabled: boolean) {
+function facts(skill: Skill, { enabled }: { readonly enabled: boolean }) {
   const { name, description, source, missing, always, userInvocable, disableModelInvocation } = skill;
   const { folder, file, warnings } = skill;
   const available = missing.length === 0;
@@ -159,6 +201,6 @@ function facts(skill: Skill, enabled: boolean) {
 }
 
 function print(context: CliContext, flags: Flags, what: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? JSON.stringify(what, null, 2) : printable(lines.join('\n'));
+  const text = flags['json'] === true ? json(what) : printable(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

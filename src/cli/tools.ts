@@ -1,19 +1,22 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
+import { json, visible } from './printable.ts';
 
 /** `assistant tools list`. */
 export async function toolsListCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
   const tools = await assistant.port.tools();
   if (flags['json'] === true) {
-    context.stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
+    context.stdout.write(`${json(tools)}\n`);
     return 0;
   }
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, description, role } of tools) {
     const [first = ''] = description.split(/(?<=\.)\s|\n/u);
-    context.stdout.write(`${name.padEnd(width)}  ${first}${role === 'owner' ? ' (owner only)' : ''}\n`);
+    context.stdout.write(
+      `${visible(name).padEnd(width)}  ${visible(first)}${role === 'owner' ? ' (owner only)' : ''}\n`,
+    );
   }
   return 0;
 }
@@ -22,10 +25,10 @@ export async function toolsListCommand(flags: Readonly<Record<string, unknown>>,
 export async function toolsRunCommand(
   flags: Readonly<Record<string, unknown>>,
   context: CliContext,
-  [name = '', json = '{}']: readonly string[],
+  [name = '', given = '{}']: readonly string[],
 ): Promise<number> {
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const report = await assistant.port.runTool({ name, arguments: json, dryRun: flags['dryRun'] === true });
-  context.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  const report = await assistant.port.runTool({ name, arguments: given, dryRun: flags['dryRun'] === true });
+  context.stdout.write(`${json(report)}\n`);
   return report.decision === 'allow' && report.result?.isError !== true ? 0 : 1;
 }

@@ -31,6 +31,8 @@ export interface HomePaths {
   readonly backups: string;
   readonly logs: string;
   readonly plugins: string;
+  /** Which skills of other programs a person agreed to. */
+  readonly skillPins: string;
   /** What the sandbox needs of files. */
   readonly sandbox: string;
 }
@@ -59,6 +61,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     backups: at('backups'),
     logs: at('logs'),
     plugins: at('plugins'),
+    skillPins: at('skill-pins.json'),
     sandbox: at('sandbox'),
   };
 }

@@ -6,10 +6,11 @@ import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings, withEnvironment } from './environment-keys.ts';
 import { homePaths } from './home.ts';
+import { openToOthers } from './open-to-others.ts';
 import { problemsError } from './problems.ts';
 import { configSchema, type Config } from './schema.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
-import { unknownKeys } from './unknown-keys.ts';
+import { idleKeys } from './idle-keys.ts';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -48,8 +49,9 @@ export async function loadConfig(options: {
     setsLogLevel: asSettings(written['log'])['level'] !== undefined,
     secrets: collectSecrets(config, env, resolved.secrets),
     warnings: [
+      ...(source === undefined ? [] : await openToOthers(path, written)),
       ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),
-      ...unknownKeys(written),
+      ...idleKeys(written),
       ...missingVariables(resolved.missing, config, written),
       ...idleChannels(resolved.missing, config),
     ],

@@ -45,6 +45,8 @@ const STATE = new Set([
   'search.db',
   'sessions',
   'gateway.token',
+  'mcp-pins.json',
+  'skill-pins.json',
   'audit.jsonl',
   'lock',
   'control.sock',

@@ -5,6 +5,7 @@ import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import type { Skill, SkillText } from './skill.ts';
 import { isCurrent, stampOf, type Stamps } from './stamps.ts';
+import { LARGEST_SKILL, pinOf, readPins, type SkillPins } from './pins.ts';
 import { substitute } from './substitute.ts';
 import { walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
 
@@ -20,7 +21,15 @@ export interface SkillCatalogOptions extends SkillHost {
       { readonly enabled: boolean; readonly trusted?: boolean; readonly env: Readonly<Record<string, string>> }
     >
   >;
+  /** The file with what a person agreed to of the skills of other programs. @default null: nothing */
+  readonly pins?: string | null;
   readonly log: Logger;
+}
+
+/** A skill of another program that nobody agreed to yet, or not as it is now. */
+export interface FoundSkillOfOthers extends Skill {
+  /** Somebody agreed to an earlier text. */
+  readonly changed: boolean;
 }
 
 /** Everything that was found. */
@@ -29,6 +38,8 @@ export interface SkillSurvey {
   readonly skills: readonly Skill[];
   /** What the configuration leaves out; by name. */
   readonly disabled: readonly Skill[];
+  /** What other programs brought and nobody agreed to; by name. */
+  readonly found: readonly FoundSkillOfOthers[];
   /** What was found and is not used, one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -42,8 +53,6 @@ export interface LoadedSkill {
 }
 
 const MOST_SKILLS = 2_000;
-/** Bytes of one `SKILL.md`; what stands behind them is left out. */
-const LARGEST = 300_000;
 /** Bytes of all of them together. */
 const MOST_BYTES = 48_000_000;
 const MOST_NAMED = 10;
@@ -53,6 +62,8 @@ interface ReadFile {
   readonly text: SkillText;
   readonly line: number;
   readonly bytes: number;
+  /** What a yes is bound to. */
+  readonly pin: string;
 }
 
 interface Candidate extends FoundSkill {
@@ -66,10 +77,11 @@ export class SkillCatalog {
   #files: ReadonlyMap<string, ReadFile> = new Map();
   #candidates: readonly Candidate[] = [];
   #warnings: readonly string[] = [];
+  #pins: SkillPins = new Map();
   /** Undefined before the first look. */
   #stamps: Stamps | undefined;
   #needs: Needs | undefined;
-  #survey: SkillSurvey = { skills: [], disabled: [], warnings: [] };
+  #survey: SkillSurvey = { skills: [], disabled: [], found: [], warnings: [] };
   /** One look after the other: each sees what was changed before it was asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -122,7 +134,7 @@ export class SkillCatalog {
     this.#survey = this.#judge(this.#needs);
     const { log } = this.#options;
     for (const reason of this.#survey.warnings) if (!before.has(reason)) log.warn('skills', { reason });
-    if (!isKnown) this.#reportOdd();
+    if (!isKnown) this.#report();
     return this.#survey;
   }
 
@@ -131,6 +143,10 @@ export class SkillCatalog {
     const warnings: string[] = [];
     const files = new Map<string, ReadFile>();
     const candidates: Candidate[] = [];
+    const { pins } = this.#options;
+    const agreed = typeof pins === 'string' ? readPins(pins) : { pins: new Map<string, string>(), warnings: [] };
+    if (typeof pins === 'string') stamps.set(pins, stampOf(pins));
+    warnings.push(...agreed.warnings);
     let bytes = 0;
     let left = 0;
     for (const root of this.#options.roots) {
@@ -160,6 +176,7 @@ export class SkillCatalog {
     this.#stamps = stamps;
     this.#files = files;
     this.#candidates = candidates;
+    this.#pins = agreed.pins;
     this.#warnings = warnings;
   }
 
@@ -167,18 +184,19 @@ export class SkillCatalog {
     const stamp = stampOf(file);
     const known = this.#files.get(file);
     if (known?.stamp === stamp) return known;
-    const { bytes, size } = await readPlainFile(file, LARGEST);
+    const { bytes, size } = await readPlainFile(file, LARGEST_SKILL);
     const content = decodePlain(bytes);
     // YAML and its relatives take longer to load than all of the daemon: not before the first look.
     const { readSkillText } = await import('./skill-text.ts');
     const text = readSkillText(content, { folderName });
     const isCut = size > bytes.length;
-    const limit = `It has ${Math.ceil(size / 1_000)} kB; only the first ${LARGEST / 1_000} kB were read.`;
+    const limit = `It has ${Math.ceil(size / 1_000)} kB; only the first ${LARGEST_SKILL / 1_000} kB were read.`;
     return {
       stamp,
       text: isCut ? { ...text, warnings: [...text.warnings, limit] } : text,
       line: lineOf(content, text.body),
       bytes: bytes.length,
+      pin: pinOf(bytes),
     };
   }
 
@@ -187,32 +205,54 @@ export class SkillCatalog {
     const { disabled, entries } = this.#options;
     const warnings = [...this.#warnings];
     const byName = new Map<string, Skill>();
+    const found: FoundSkillOfOthers[] = [];
     for (const { folder, file, source, read } of this.#candidates) {
       const { name } = read.text;
+      const { env, trusted = false } = (Object.hasOwn(entries, name) ? entries[name] : undefined) ?? { env: {} };
+      const missing = needs.missing(read.text, { folder, env });
+      const skill = { ...read.text, folder, file, source, foreign: source !== 'package' && !trusted, missing };
+      const isAgreed = source !== 'user' || trusted || this.#pins.get(folder) === read.pin;
+      if (!isAgreed) {
+        found.push({ ...skill, changed: this.#pins.has(folder) });
+        continue;
+      }
       const first = byName.get(name);
       if (first !== undefined) {
         warnings.push(`The skill ${name} in ${folder} is not used: the one in ${first.folder} has this name first.`);
         continue;
       }
-      const { env, trusted = false } = (Object.hasOwn(entries, name) ? entries[name] : undefined) ?? { env: {} };
-      const missing = needs.missing(read.text, { folder, env });
-      byName.set(name, { ...read.text, folder, file, source, foreign: source !== 'package' && !trusted, missing });
+      byName.set(name, skill);
     }
-    const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = [...byName.values()].sort(byTheirNames);
     const isOff = ({ name }: Skill): boolean =>
       disabled.includes(name) || (Object.hasOwn(entries, name) && entries[name]?.enabled === false);
-    return { skills: all.filter((skill) => !isOff(skill)), disabled: all.filter(isOff), warnings };
+    return {
+      skills: all.filter((skill) => !isOff(skill)),
+      disabled: all.filter(isOff),
+      found: found.filter((skill) => !isOff(skill)).sort(byTheirNames),
+      warnings,
+    };
   }
 
-  #reportOdd(): void {
-    const odd = this.#survey.skills.filter(({ warnings }) => warnings.length > 0).map(({ name }) => name);
-    if (odd.length === 0) return;
-    const names = odd.slice(0, MOST_NAMED).join(', ');
-    this.#options.log.info('some skills are oddly written; assistant skills check says how', {
-      count: odd.length,
-      names,
-    });
+  #report(): void {
+    const odd = this.#survey.skills.filter(({ warnings }) => warnings.length > 0);
+    this.#tell('some skills are oddly written; assistant skills check says how', odd);
+    const message = 'skills of other programs were found and are not used; assistant skills enable NAME uses one';
+    this.#tell(message, this.#survey.found);
   }
+
+  #tell(message: string, skills: readonly Skill[]): void {
+    if (skills.length === 0) return;
+    const names = skills
+      .map(({ name }) => name)
+      .slice(0, MOST_NAMED)
+      .join(', ');
+    this.#options.log.info(message, { count: skills.length, names });
+  }
+}
+
+function byTheirNames(a: Skill, b: Skill): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** The line of a file with which its body begins, from 1. */

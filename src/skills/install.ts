@@ -4,7 +4,8 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { putFolder, removeFolder } from '../storage/folders.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
-import { findRisks, type Risk } from './risks.ts';
+import { pinOf } from './pins.ts';
+import { findRisks, isMedia, MEDIA_NAME, type Risk } from './risks.ts';
 import { readSkillText } from './skill-text.ts';
 import type { Skill, SkillText } from './skill.ts';
 
@@ -29,32 +30,42 @@ export interface InstallPlan {
   /** Bytes of all files. */
   readonly size: number;
   readonly risks: readonly Risk[];
+  /** What a yes to the text of its `SKILL.md` is bound to. */
+  readonly pin: string;
 }
 
 const MOST_FILES = 500;
-const MOST_BYTES = 5 * 1024 * 1024;
+const MB = 1024 * 1024;
+/** Bytes of all that is read by a model or run. */
+const MOST_TEXT_BYTES = 5 * MB;
+/** Bytes of all that is only shown or heard: fonts, pictures, sounds, documents. */
+const MOST_MEDIA_BYTES = 50 * MB;
 const DEEPEST = 20;
 const NOT_COPIED = new Set(['.git', '.DS_Store']);
 
 /**
  * Reads the skill in a folder, or the one whose `SKILL.md` is named, without changing anything. Throws an `AppError`
  * that says what is wrong: no skill there, a link that leads out of the folder or to another folder, a device, over
- * 5 MB or 500 files. `.git` is not copied.
+ * 5 MB (fonts, pictures, sounds and documents: 50 MB) or 500 files. `.git` is not copied.
  */
 export async function planInstall(path: string): Promise<InstallPlan> {
   const folder = await folderOf(path);
   const files: PlannedFile[] = [];
-  let size = 0;
+  const room = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
   for (const { name, real } of await filesIn(folder)) {
-    const { bytes, size: own, executable } = await readPlainFile(real, MOST_BYTES - size + 1);
-    size += own;
-    if (size > MOST_BYTES) throw refusal(`${folder} holds more than ${MOST_BYTES / 1024 / 1024} MB.`);
+    // What calls itself media and is none counts as text, as much of it as there is.
+    const most = MEDIA_NAME.test(name) ? Math.max(room.text, room.media) : room.text;
+    const { bytes, executable } = await readPlainFile(real, most + 1);
+    const kind = isMedia({ path: name, bytes }) ? 'media' : 'text';
+    room[kind] -= bytes.length;
+    if (room[kind] < 0) throw refusal(tooLarge(folder, kind));
     files.push({ path: name, size: bytes.length, sha256: hashOf(bytes), executable, bytes });
   }
+  const size = files.reduce((sum, file) => sum + file.size, 0);
   const main = files.find((file) => /^skill\.md$/iu.test(file.path));
   if (main === undefined) throw refusal(`${folder} has no SKILL.md, so it is not a skill.`);
   const skill = readSkillText(decodePlain(main.bytes), { folderName: basename(folder) });
-  return { folder, skill, files, size, risks: findRisks(files) };
+  return { folder, skill, files, size, risks: findRisks(files), pin: pinOf(main.bytes) };
 }
 
 /**
@@ -114,6 +125,12 @@ export async function removeSkill(skill: Skill, workspaceSkills: string): Promis
     throw new AppError('skill-not-removable', message);
   }
   await removeFolder(skill.folder);
+}
+
+function tooLarge(folder: string, kind: 'text' | 'media'): string {
+  return kind === 'text'
+    ? `${folder} holds more than ${MOST_TEXT_BYTES / MB} MB beside fonts, pictures, sounds and documents.`
+    : `${folder} holds more than ${MOST_MEDIA_BYTES / MB} MB of fonts, pictures, sounds and documents.`;
 }
 
 async function folderOf(path: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { cut, plural } from '../util/text.ts';
 import { countInvisible } from './invisible.ts';
+import { putTogether, revealed, standInsOf, type StandIns } from './put-together.ts';
 import { PROGRAMS, RISKY_PATTERNS, type RiskKind } from './risky-patterns.ts';
 
 export interface Risk {
@@ -43,15 +44,22 @@ function scan({ path, bytes }: ScannedFile): readonly Risk[] {
   const binary = binaryKind(path, bytes);
   if (binary === 'harmless') return [];
   if (binary !== undefined) return [{ file: path, line: 0, kind: 'program file', excerpt: binary }];
-  const found = new Map<RiskKind, { readonly risks: Risk[]; count: number }>();
-  const add = (kind: RiskKind, line: number, excerpt: string): void => {
-    const known = found.get(kind) ?? { risks: [], count: 0 };
-    found.set(kind, known);
+  const found = new Map<RiskKind, Found>();
+  const add: Add = (risk, { weak }) => {
+    const known = found.get(risk.kind) ?? { risks: [], count: 0, weak: true };
+    found.set(risk.kind, known);
     known.count += 1;
-    if (known.count <= MOST_OF_A_KIND) known.risks.push({ file: path, line, kind, excerpt });
+    known.weak &&= weak;
+    if (known.count <= MOST_OF_A_KIND) known.risks.push({ file: path, ...risk });
   };
-  for (const { text, line } of logicalLines(new TextDecoder().decode(bytes))) scanLine(text, line, add);
-  return [...found.values()].flatMap(({ risks, count }) => {
+  const text = new TextDecoder().decode(bytes);
+  const file: Context = { standIns: standInsOf(text), isAboutAttacks: ABOUT_ATTACKS.test(text), add };
+  for (const logical of logicalLines(text)) scanLine(logical.text, logical.line, file);
+  // One thing that many honest skills hold says nothing; two of them in a file do. Data stands in long lines everywhere.
+  const kinds = [...found].filter(([kind]) => kind !== 'long line');
+  if (kinds.length < 2 && kinds.every(([, { weak }]) => weak)) return [];
+  const told = [...found.values()];
+  return told.flatMap(({ risks, count }) => {
     const more = count - risks.length;
     const last = risks.at(-1);
     if (more === 0 || last === undefined) return risks;
@@ -59,27 +67,65 @@ function scan({ path, bytes }: ScannedFile): readonly Risk[] {
   });
 }
 
-type Add = (kind: RiskKind, line: number, excerpt: string) => void;
+interface Found {
+  readonly risks: Risk[];
+  count: number;
+  /** None of them says anything by itself. */
+  weak: boolean;
+}
 
-function scanLine(text: string, line: number, add: Add): void {
+type Add = (risk: Omit<Risk, 'file'>, options: { readonly weak: boolean }) => void;
+
+interface Context {
+  readonly standIns: StandIns;
+  /** It teaches how such words are recognized, so it quotes them. */
+  readonly isAboutAttacks: boolean;
+  readonly add: Add;
+}
+
+const ABOUT_ATTACKS =
+  /\b(?:prompt[- ]injections?|jailbreak\w*|adversarial|injection\s+(?:attack|attempt|pattern|payload|technique)s?|red[- ]?team\w*)\b/iu;
+
+function scanLine(text: string, line: number, { standIns, isAboutAttacks, add }: Context): void {
   // A byte order mark is none at the beginning of a file alone.
   const invisible = countInvisible(line === 1 ? text : `.${text}`);
-  if (invisible > 0) add('invisible characters', line, `${invisible}: ${around(text, firstHidden(text), 0)}`);
-  if (text.length > LONG_LINE) add('long line', line, `${text.length} characters: ${around(text, 0, 0)}`);
+  if (invisible > 0) {
+    const excerpt = `${invisible}: ${around(text, firstHidden(text), 0)}`;
+    add({ kind: 'invisible characters', line, excerpt }, { weak: false });
+  }
+  if (text.length > LONG_LINE) {
+    add({ kind: 'long line', line, excerpt: `${text.length} characters: ${around(text, 0, 0)}` }, { weak: true });
+  }
   // What can not be seen must not keep a pattern apart.
   const plain = text.normalize('NFKC').replace(/\p{Cf}/gu, '');
-  const seen = new Set<RiskKind>();
+  const seen = new Map<RiskKind, { readonly weak: boolean }>();
   for (let start = 0; start < plain.length; start += WINDOW - OVERLAP) {
     const window = plain.slice(start, start + WINDOW);
-    for (const { kind, pattern } of RISKY_PATTERNS) {
-      if (seen.has(kind)) continue;
-      const match = pattern.exec(window);
+    const together = putTogether(window, standIns);
+    const word = revealed(window, together);
+    if (word !== undefined) {
+      const excerpt = around(together, together.indexOf(word), word.length);
+      add({ kind: 'hidden code', line, excerpt }, { weak: false });
+    }
+    for (const { kind, pattern, weak = false } of RISKY_PATTERNS) {
+      const before = seen.get(kind);
+      if (before !== undefined && (!before.weak || weak)) continue;
+      const match = pattern.exec(together);
       if (match === null) continue;
-      seen.add(kind);
-      add(kind, line, around(window, match.index, match[0].length));
+      const isTalk = kind === 'hidden instruction' && isQuoted(together, match.index, match.index + match[0].length);
+      if (isTalk && isAboutAttacks) continue;
+      seen.set(kind, { weak: weak || isTalk });
+      add({ kind, line, excerpt: around(together, match.index, match[0].length) }, { weak: weak || isTalk });
     }
     if (start + WINDOW >= plain.length) break;
   }
+}
+
+/** Whether a part of a line stands between quotation marks or marks of code. */
+function isQuoted(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 80), start);
+  const after = text.slice(end, end + 120);
+  return /["'`“‘«|][^"'`“”‘’»|]*$/u.test(before) && /^[^"'`“”‘’»|]*["'`”’»|]/u.test(after);
 }
 
 /** Lines, with those that a backslash at their end continues as one. */
@@ -113,7 +159,13 @@ function spelledOut(text: string): string {
   );
 }
 
-const MEDIA = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|pdf|ttf|otf|woff2?|mp3|ogg|flac|wav|mp4|webm)$/iu;
+/** How files are named that are only shown or heard. */
+export const MEDIA_NAME = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|pdf|ttf|otf|woff2?|mp3|ogg|flac|wav|mp4|webm)$/iu;
+
+/** Whether a file is an image, font, sound or document by its name and by its bytes. */
+export function isMedia({ path, bytes }: ScannedFile): boolean {
+  return binaryKind(path, bytes) === 'harmless';
+}
 
 /** What a file is, when it is no text; `harmless` for images, fonts, sounds and documents. */
 function binaryKind(path: string, bytes: Uint8Array): string | undefined {
@@ -122,5 +174,5 @@ function binaryKind(path: string, bytes: Uint8Array): string | undefined {
   if (program !== undefined) return program.what;
   const isUtf16 = head.startsWith('\u00FF\u00FE') || head.startsWith('\u00FE\u00FF');
   if (!head.includes('\0') || isUtf16) return undefined;
-  return MEDIA.test(path) ? 'harmless' : 'a file that is no text';
+  return MEDIA_NAME.test(path) ? 'harmless' : 'a file that is no text';
 }

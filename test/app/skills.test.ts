@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSkills, skillLayers } from '../../src/app/skills.ts';
+import { openSkillShop } from '../../src/app/skill-shop.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 
@@ -20,7 +21,11 @@ test('the workspace comes before the person’s folder, that before the package'
   put(own, 'cron', 'Of the person.');
   put(join(home, 'workspace/skills'), 'cron', 'Of the workspace.');
   const catalog = openSkills(config, homePaths(home), { env: { HOME: person } });
-  const sources = new Map((await catalog.read()).map(({ name, source }) => [name, source]));
+  const read = async () => new Map((await catalog.read()).map(({ name, source }) => [name, source]));
+  expect((await read()).get('weather')).toBe('package');
+  const shop = openSkillShop(config, homePaths(home), { HOME: person });
+  await shop.enable(await shop.plan(join(own, 'weather')));
+  const sources = await read();
   expect(sources.get('cron')).toBe('workspace');
   expect(sources.get('weather')).toBe('user');
   expect(sources.get('memory')).toBe('package');

@@ -34,7 +34,7 @@ describe('variables in texts', () => {
     ['{"agent": {"model": "openai/gpt"}, "providers": {"openai": {"apiKey": "${NOPE}"}}}', 'providers.openai.apiKey'],
     ['{"agent": {"fallbacks": ["x/y"]}, "providers": {"x": {"headers": {"K": "${NOPE}"}}}}', 'providers.x.headers.K'],
     ['{"channels": {"telegram": {"enabled": true, "token": "${NOPE}"}}}', 'channels.telegram.token'],
-    ['{"gateway": {"token": "${NOPE}"}}', 'gateway.token'],
+    ['{"voice": {"apiKey": "${NOPE}"}}', 'voice.apiKey'],
   ])('that are not set are a warning where they are needed: %s', async (text, key) => {
     const { warnings } = await load(text);
     expect(warnings).toEqual([`${key} names the variable NOPE, which is not set; the setting is left out.`]);

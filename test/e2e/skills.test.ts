@@ -1,6 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { planInstall } from '../../src/skills/install.ts';
+import { addPins } from '../../src/skills/pins.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -82,14 +84,24 @@ describe('a skill', () => {
     expect(lastBody(world)).toContain('rnbqkbnr');
   });
 
-  test('of ~/.agents/skills can be read by file tools although it lies outside the workspace', async () => {
+  test('of ~/.agents/skills is used from the owner’s yes on, without a restart: listed, and read by file tools', async () => {
     await using world = await startWorld();
     const folder = join(world.home, '..', 'person', '.agents', 'skills', 'go');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'SKILL.md'), '---\nname: go\ndescription: Plays go.\n---\nCorners first.');
     await writeFile(join(folder, 'rules.txt'), 'nineteen lines');
+    world.model.reply({ calls: [{ name: 'read_file', arguments: { path: join(folder, 'rules.txt') } }] }, 'no');
+    expect(await say(world, '/skills')).toContain(
+      'Found in ~/.agents/skills, not enabled: go. To use one, run this: assistant skills enable NAME',
+    );
+    await say(world, 'go');
+    expect(lastBody(world)).not.toContain('Plays go.');
+    expect(lastBody(world)).not.toContain('nineteen lines');
+    const { folder: real, pin } = await planInstall(folder);
+    await addPins(join(world.home, 'skill-pins.json'), new Map([[real, pin]]), () => false);
     world.model.reply({ calls: [{ name: 'read_file', arguments: { path: join(folder, 'rules.txt') } }] }, 'ok');
     await say(world, 'go');
+    expect(lastBody(world)).toContain('Plays go.');
     expect(lastBody(world)).toContain('nineteen lines');
   });
 

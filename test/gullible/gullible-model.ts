@@ -14,6 +14,8 @@ export class GullibleModel {
   says: string | null = null;
   /** It obeys these tokens only. @default all */
   only: readonly string[] | null = null;
+  /** What it makes of the texts of a request beside reading them as they stand. @default nothing */
+  reads: ((text: string) => string) | null = null;
   readonly #done = new Set<string>();
   readonly #tried: string[] = [];
   readonly #seen = new Set<string>();
@@ -73,7 +75,7 @@ export class GullibleModel {
 
   #read({ body }: ModelApiRequest): string {
     const text = textsOf(body).join('\n');
-    return `${text}\n${readNames(text)}`;
+    return `${text}\n${readNames(text)}\n${this.reads?.(text) ?? ''}`;
   }
 }
 

@@ -8,6 +8,7 @@ describe('finding skills', () => {
     await using shelf = await openShelf();
     await shelf.skill('bundled/weather', ordinary('weather'));
     await shelf.put('user/notes/skill.md', '---\nname: notes\ndescription: Notes.\n---\nText');
+    await shelf.agree();
     await shelf.skill('workspace/abc', ordinary('abc'));
     const skills = await shelf.open().read();
     expect(skills.map(({ name, source }) => [name, source])).toEqual([
@@ -26,7 +27,7 @@ describe('finding skills', () => {
   test('roots that do not exist hold nothing', async () => {
     await using shelf = await openShelf();
     const catalog = shelf.open();
-    expect(await catalog.survey()).toEqual({ skills: [], disabled: [], warnings: [] });
+    expect(await catalog.survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
     expect(await catalog.load('any')).toBeUndefined();
     expect(catalog.folders()).toEqual([]);
   });
@@ -45,7 +46,7 @@ describe('finding skills', () => {
     for (const folder of ['.git/x', '.hidden', 'node_modules/pkg', '.']) {
       await shelf.skill(join('workspace', folder), ordinary('nothing'));
     }
-    expect(await shelf.open().survey()).toEqual({ skills: [], disabled: [], warnings: [] });
+    expect(await shelf.open().survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
   });
 
   test('the first root has a name first; the other is reported once', async () => {
@@ -68,6 +69,7 @@ describe('finding skills', () => {
   test('what the settings turn off is known and left out', async () => {
     await using shelf = await openShelf();
     for (const name of ['one', 'two', 'three', 'constructor']) await shelf.skill(`user/${name}`, ordinary(name));
+    await shelf.agree();
     const catalog = shelf.open({ disabled: ['one'], entries: { two: { enabled: false, env: {} } } });
     const { skills, disabled } = await catalog.survey();
     expect(skills.map(({ name }) => name)).toEqual(['constructor', 'three']);
@@ -157,6 +159,7 @@ describe('walls', () => {
     await shelf.skill('elsewhere/one', ordinary('one'));
     await symlink(join(shelf.path, 'elsewhere'), shelf.workspace);
     await symlink(join(shelf.path, 'elsewhere'), shelf.user);
+    await shelf.agree();
     const { skills, warnings } = await shelf.open().survey();
     expect(skills).toMatchObject([{ name: 'one', source: 'user', folder: join(shelf.path, 'elsewhere/one') }]);
     expect(warnings).toEqual([`${shelf.workspace} is a link, so no skill in it is used.`]);

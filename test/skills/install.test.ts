@@ -82,7 +82,9 @@ describe('planning', () => {
     const folder = join(shelf.path, 'new');
     await shelf.skill('new', ordinary('new'));
     await shelf.put('new/large', 'x'.repeat(5 * 1024 * 1024));
-    expect((await failureOf(planInstall(folder))).message).toBe(`${folder} holds more than 5 MB.`);
+    expect((await failureOf(planInstall(folder))).message).toBe(
+      `${folder} holds more than 5 MB beside fonts, pictures, sounds and documents.`,
+    );
     await writeFile(join(folder, 'large'), '');
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(folder, 'socket'), resolve));
@@ -90,6 +92,30 @@ describe('planning', () => {
     await new Promise((resolve) => server.close(resolve));
     for (let n = 0; n < 500; n += 1) await writeFile(join(folder, String(n)), '');
     expect((await failureOf(planInstall(folder))).message).toBe(`${folder} holds more than 500 files.`);
+  });
+
+  test('fonts and pictures have room of their own, which is not without end and not for text', async () => {
+    await using shelf = await openShelf();
+    await shelf.skill('new', ordinary('new'));
+    const folder = join(shelf.path, 'new');
+    const font = `\0\x01\0\0${'f'.repeat(6 * 1024 * 1024)}`;
+    await shelf.put('new/fonts/one.ttf', font);
+    await shelf.put('new/fonts/two.woff2', font);
+    const { files, risks } = await planInstall(folder);
+    expect(files.map(({ path, size }) => [path, size])).toEqual([
+      ['SKILL.md', expect.any(Number)],
+      ['fonts/one.ttf', font.length],
+      ['fonts/two.woff2', font.length],
+    ]);
+    expect(risks).toEqual([]);
+    await shelf.put('new/fonts/three.ttf', `\0${'f'.repeat(39 * 1024 * 1024)}`);
+    expect((await failureOf(planInstall(folder))).message).toBe(
+      `${folder} holds more than 50 MB of fonts, pictures, sounds and documents.`,
+    );
+    await shelf.put('new/fonts/three.ttf', 'f'.repeat(6 * 1024 * 1024));
+    expect((await failureOf(planInstall(folder))).message).toBe(
+      `${folder} holds more than 5 MB beside fonts, pictures, sounds and documents.`,
+    );
   });
 
   test('reads no file through a link, also in the middle of its path', async () => {

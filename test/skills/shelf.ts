@@ -1,6 +1,8 @@
 import { chmod, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SkillCatalog, type SkillCatalogOptions } from '../../src/skills/catalog.ts';
+import { planInstall } from '../../src/skills/install.ts';
+import { addPins } from '../../src/skills/pins.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -19,6 +21,8 @@ export interface Shelf extends AsyncDisposable {
   skill(folder: string, frontMatter: string, body?: string): Promise<string>;
   /** Puts a program on the PATH. */
   program(name: string): Promise<void>;
+  /** Says yes to all that lies in `user` as it is now. */
+  agree(): Promise<void>;
   open(options?: Partial<SkillCatalogOptions>): SkillCatalog;
 }
 
@@ -33,6 +37,22 @@ export async function openShelf(): Promise<Shelf> {
     await writeFile(at(name), text);
     return at(name);
   };
+  const open: Shelf['open'] = (options = {}) =>
+    new SkillCatalog({
+      roots: [
+        { path: at('workspace'), source: 'workspace' },
+        { path: at('user'), source: 'user' },
+        { path: at('bundled'), source: 'package' },
+      ],
+      env: { PATH: at('bin') },
+      config: {},
+      disabled: [],
+      entries: {},
+      pins: at('pins.json'),
+      platform: 'linux',
+      log,
+      ...options,
+    });
   return {
     path,
     workspace: at('workspace'),
@@ -43,21 +63,12 @@ export async function openShelf(): Promise<Shelf> {
     put,
     skill: (name, frontMatter, body = 'Do it.\n') => put(join(name, 'SKILL.md'), `---\n${frontMatter}\n---\n${body}`),
     program: async (name) => await chmod(await put(join('bin', name), '#!/bin/sh\n'), 0o755),
-    open: (options = {}) =>
-      new SkillCatalog({
-        roots: [
-          { path: at('workspace'), source: 'workspace' },
-          { path: at('user'), source: 'user' },
-          { path: at('bundled'), source: 'package' },
-        ],
-        env: { PATH: at('bin') },
-        config: {},
-        disabled: [],
-        entries: {},
-        platform: 'linux',
-        log,
-        ...options,
-      }),
+    agree: async () => {
+      const { found } = await open().survey();
+      const plans = await Promise.all(found.map(({ folder }) => planInstall(folder)));
+      await addPins(at('pins.json'), new Map(plans.map(({ folder, pin }) => [folder, pin])), () => false);
+    },
+    open,
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }

@@ -71,7 +71,7 @@ describe('a listing', () => {
 
   test('hides the assistant’s own state', async () => {
     await using files = await fileTools({ paths: (home) => ({ workspace: home }) });
-    for (const name of ['state.db', 'state.db-wal', 'gateway.token', 'notes.txt']) {
+    for (const name of ['state.db', 'state.db-wal', 'gateway.token', 'mcp-pins.json', 'skill-pins.json', 'notes.txt']) {
       await writeFile(join(files.home, name), 'x');
     }
     await mkdir(join(files.home, 'sessions'));

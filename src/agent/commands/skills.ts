@@ -5,9 +5,13 @@ import type { Command } from './command.ts';
 interface SkillsPorts {
   /** Every skill, by name. */
   readonly skills: () => Promise<readonly Skill[]>;
+  /** Names of those of other programs that the owner did not agree to. */
+  readonly found: () => Promise<readonly string[]>;
 }
 
-export const skillsCommand = ({ skills }: SkillsPorts): Command => ({
+const MOST_FOUND = 20;
+
+export const skillsCommand = ({ skills, found }: SkillsPorts): Command => ({
   name: 'skills',
   description: 'what I have learned; `/skills name` tells more',
   role: 'trusted',
@@ -16,14 +20,22 @@ export const skillsCommand = ({ skills }: SkillsPorts): Command => ({
   run: async ({ args }) => {
     const all = await skills();
     if (args !== '') return details(all, args.toLowerCase());
-    if (all.length === 0) return 'There are no skills. Put a folder with a SKILL.md into `skills/` of the workspace.';
-    return [...all.map(line), '`/name what to do` or `$name` in a message uses one.'].join('\n');
+    const others = foundLines(await found());
+    const none = 'There are no skills. Put a folder with a SKILL.md into `skills/` of the workspace.';
+    if (all.length === 0) return [none, ...others].join('\n');
+    return [...all.map(line), '`/name what to do` or `$name` in a message uses one.', ...others].join('\n');
   },
 });
 
 function line({ name, description, missing, always }: Skill): string {
   const state = missing.length > 0 ? ` (needs ${missing.join(', ')})` : always ? ' (always active)' : '';
   return `- **${name}**${state}: ${oneLine(description, 160)}`;
+}
+
+function foundLines(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  const shown = `${names.slice(0, MOST_FOUND).join(', ')}${names.length > MOST_FOUND ? ', …' : ''}`;
+  return [`Found in ~/.agents/skills, not enabled: ${shown}. To use one, run this: \`assistant skills enable NAME\``];
 }
 
 function details(all: readonly Skill[], name: string): string {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { modelReference } from './agent.ts';
-import { count, flag, optionalText, text } from './values.ts';
+import { count, flag, optionalText, reserved, text } from './values.ts';
 
 export const heartbeatSchema = z
   .object({
@@ -37,26 +37,35 @@ export const gatewaySchema = z
   .object({
     host: text().default('127.0.0.1').describe('Address to listen on. Anything but loopback requires `gateway.token`.'),
     port: count(18790, 0, 'Port to listen on; 0: any that is free.', 65_535),
-    token: optionalText('Token for everything but `/health`; null: made at first start into `gateway.token`.'),
-    ui: flag(true, 'Whether the browser page is served.'),
+    token: reserved(
+      optionalText('No page asks for it; `host` beyond loopback needs one already.'),
+      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting does nothing but permit a gateway.host beyond loopback.',
+    ),
+    ui: reserved(
+      flag(true, 'Nothing is served to browsers.'),
+      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
+    ),
   })
   .prefault({})
   .describe('The HTTP server.');
 
-export const hooksSchema = z
-  .record(
-    z.string(),
-    z
-      .object({
-        secret: text().describe('Signs or guards the calls.'),
-        session: optionalText('The session it speaks into; null: one of its own.'),
-        template: optionalText('Text made from the call; null: the call’s body.'),
-        role: z.enum(['owner', 'trusted', 'guest']).default('guest').describe('What its turns may do.'),
-      })
-      .describe('One webhook.'),
-  )
-  .default({})
-  .describe('Webhooks by name.');
+export const hooksSchema = reserved(
+  z
+    .record(
+      z.string(),
+      z
+        .object({
+          secret: text().describe('Its secret.'),
+          session: optionalText('Its session.'),
+          template: optionalText('Its text.'),
+          role: z.enum(['owner', 'trusted', 'guest']).default('guest').describe('Its role.'),
+        })
+        .describe('One webhook; the names of its keys are reserved.'),
+    )
+    .default({})
+    .describe('Webhooks by name.'),
+  'hooks is not available yet: no webhook is served. The setting has no effect.',
+);
 
 export const sessionSchema = z
   .object({ unified: flag(false, 'Whether the owner’s direct chats share one conversation.') })

@@ -4,6 +4,21 @@ import * as z from 'zod';
 
 export const text = () => z.string().min(1, { error: 'expected a text that is not empty' });
 
+/** Keys whose names are reserved, with the sentence for a person who sets one. */
+const RESERVED = new WeakMap<z.ZodType, string>();
+
+/** Marks a setting that is read but does nothing yet; `sentence` says so to whoever sets it. */
+export function reserved<T extends z.ZodType>(schema: T, sentence: string): T {
+  const described = schema.describe(`Not available yet. ${schema.description ?? ''}`.trim());
+  RESERVED.set(described, sentence);
+  return described;
+}
+
+/** The sentence for a setting that does nothing yet; undefined for all others. */
+export function reservedSentence(schema: unknown): string | undefined {
+  return schema instanceof z.ZodType ? RESERVED.get(schema) : undefined;
+}
+
 /** Null means: not set. */
 export const optionalText = (doc: string) => text().nullable().default(null).describe(doc);
 

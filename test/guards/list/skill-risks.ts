@@ -15,8 +15,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'install-size',
         holds: 'A skill does not fill the disk.',
-        find: 'if (size > MOST_BYTES) throw',
-        replace: 'if (size > MOST_BYTES * 1000) throw',
+        find: 'if (room[kind] < 0) throw',
+        replace: 'if (room[kind] === undefined) throw',
       },
       {
         name: 'remove-own-only',
@@ -51,8 +51,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'install-shows-risks',
         holds: 'What is risky in a skill is shown before it is added.',
-        find: 'risks: findRisks(files) };',
-        replace: 'risks: [] };',
+        find: 'risks: findRisks(files), pin',
+        replace: 'risks: [], pin',
       },
     ],
   ),
@@ -87,8 +87,8 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risks-invisible',
         holds: 'Characters that nobody sees are told.',
-        find: "if (invisible > 0) add('invisible characters'",
-        replace: "if (invisible < 0) add('invisible characters'",
+        find: 'if (invisible > 0) {',
+        replace: 'if (invisible < 0) {',
       },
       {
         name: 'risks-programs',
@@ -99,7 +99,7 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risks-binary',
         holds: 'Whatever is no text in a skill is told.',
-        find: "return MEDIA.test(path) ? 'harmless' : 'a file that is no text';",
+        find: "return MEDIA_NAME.test(path) ? 'harmless' : 'a file that is no text';",
         replace: "return 'harmless';",
       },
       {
@@ -113,6 +113,12 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
         holds: 'Nothing is hidden by continuing a command in the next line.',
         find: "if (raw.endsWith('\\\\') && current.text.length < WINDOW)",
         replace: "if (raw.endsWith('\\\\') && current.text.length < 0)",
+      },
+      {
+        name: 'risks-weak-together',
+        holds: 'Two things that many honest skills hold are told where they stand together.',
+        find: 'if (kinds.length < 2 && kinds.every(',
+        replace: 'if (kinds.every(',
       },
       {
         name: 'risks-spelled-out',
@@ -129,20 +135,20 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'risky-download-to-shell',
         holds: 'Piping a download into a shell is told.',
-        find: "{ kind: 'pipe to a shell', pattern: new RegExp(String.raw`${DOWNLOAD}[^\\n]{0,400}?\\|\\s*${SHELL}\\b`, 'iu') },",
-        replace: '',
+        find: 'String.raw`${DOWNLOAD}[^\\n]{0,400}?',
+        replace: 'String.raw`(?!)${DOWNLOAD}[^\\n]{0,400}?',
       },
       {
         name: 'risky-secret-files',
         holds: 'Naming files with credentials is told.',
-        find: String.raw`/\.ssh\b|\bid_(?:rsa|`,
-        replace: String.raw`/(?!)\.ssh\b|(?!)\bid_(?:rsa|`,
+        find: 'new RegExp(`(?:${READS})(?:${place})`',
+        replace: 'new RegExp(`(?!)(?:${READS})(?:${place})`',
       },
       {
         name: 'risky-own-state',
         holds: "Naming the assistant's own configuration is told.",
-        find: String.raw`/\.(?:assistant|openclaw|`,
-        replace: String.raw`/(?!)\.(?:assistant|openclaw|`,
+        find: String.raw`\.(?:assistant|openclaw|`,
+        replace: String.raw`(?!)\.(?:assistant|openclaw|`,
       },
       {
         name: 'risky-hidden-instructions',
@@ -155,6 +161,42 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
         holds: 'Addresses to which data is carried off, or code is put, without a name are told.',
         find: String.raw`/\b(?:pastebin\.com|`,
         replace: String.raw`/(?!)\b(?:pastebin\.com|`,
+      },
+      {
+        name: 'risky-thieves',
+        holds: 'Addresses that are known for receiving what was stolen are told.',
+        find: String.raw`/\b(?:webhook\.site|`,
+        replace: String.raw`/(?!)\b(?:webhook\.site|`,
+      },
+      {
+        name: 'risky-remote-control',
+        holds: 'A way in for others is told.',
+        find: String.raw`/\/dev\/(?:tcp|udp)\/|`,
+        replace: String.raw`/(?!)\/dev\/(?:tcp|udp)\/|`,
+      },
+      {
+        name: 'risky-archive-password',
+        holds: 'An archive that a password keeps from being looked at is told.',
+        find: String.raw`\b(?:archive|zip|rar|7z|extract\w*|`,
+        replace: String.raw`(?!)\b(?:archive|zip|rar|7z|extract\w*|`,
+      },
+    ],
+  ),
+  ...guardsIn(
+    'skills/put-together.ts',
+    ['skills/risk-figures.test.ts'],
+    [
+      {
+        name: 'put-together-names',
+        holds: 'A command behind names that stand for its programs is told.',
+        find: 'if (SHELLS.test(meant)) found.set(name, meant);',
+        replace: '',
+      },
+      {
+        name: 'put-together-words',
+        holds: 'A word that is put together from parts is told.',
+        find: 'if (line === together) return undefined;',
+        replace: 'if (line !== null) return undefined;',
       },
     ],
   ),

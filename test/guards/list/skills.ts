@@ -103,6 +103,18 @@ export const SKILL_GUARDS: readonly Guard[] = [
         replace: '',
       },
       {
+        name: 'skills-index-plain',
+        holds: 'What somebody else says of their skill gives a model no order.',
+        find: 'if (!skill.foreign) return skill;',
+        replace: "if (skill.name !== '') return skill;",
+      },
+      {
+        name: 'skills-index-paths',
+        holds: 'The name of a folder of somebody else gives a model no order.',
+        find: '(foreign && !isPlainPath(file))',
+        replace: '(foreign && file.length === 0)',
+      },
+      {
         name: 'skills-index-escaped',
         holds: 'A description or path does not become markup of the prompt.',
         find: ".replace(/[&<>\"]/gu, (character) => ENTITIES[character] ?? '')",
@@ -133,11 +145,54 @@ export const SKILL_GUARDS: readonly Guard[] = [
     ['skills/catalog.test.ts'],
     [
       {
+        name: 'skill-agreed',
+        holds: 'A skill of another program waits for a yes to its text.',
+        find: 'this.#pins.get(folder) === read.pin;',
+        replace: "read.pin !== '';",
+        tests: ['skills/foreign.test.ts'],
+      },
+      {
         name: 'skill-foreign',
         holds: 'A skill counts as written by others, unless it comes with the assistant or a person vouched for it.',
         find: "foreign: source !== 'package' && !trusted,",
         replace: 'foreign: source === null && !trusted,',
         tests: ['skills/foreign.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'skills/plain-words.ts',
+    ['skills/plain-words.test.ts'],
+    [
+      {
+        name: 'plain-words-joined',
+        holds: 'No address, path or code is in what the index says of a skill of somebody else.',
+        find: ".replace(JOINER, ' ');",
+        replace: ';',
+      },
+      {
+        name: 'plain-words-orders',
+        holds: 'No order is in what the index says of a skill of somebody else.',
+        find: 'return ORDERS.some((order) => order.test(rest));',
+        replace: 'return rest === null;',
+      },
+      {
+        name: 'plain-words-packed',
+        holds: 'No packed data is in what the index says of a skill of somebody else.',
+        find: 'PACKED.test(sentence) || ',
+        replace: '',
+      },
+      {
+        name: 'plain-words-scripts',
+        holds: 'Letters that look like others hide no order there.',
+        find: " || sentence.split(' ').some((word) => MIXED.test(word))",
+        replace: '',
+      },
+      {
+        name: 'plain-words-needs',
+        holds: 'What a skill of somebody else lacks gives a model no order.',
+        find: "return isPlain ? need : 'something with an odd name';",
+        replace: 'return isPlain ? need : need;',
       },
     ],
   ),

@@ -1,14 +1,28 @@
 import * as z from 'zod';
 import { nearest } from '../util/text.ts';
 import { channelKeys } from './schema/channels.ts';
+import { reservedSentence } from './schema/values.ts';
 import { configSchema, innerSchema } from './schema.ts';
 
-/** One warning for each key that nothing reads, naming the nearest key that something does. */
-export function unknownKeys(raw: unknown): readonly string[] {
+/**
+ * One warning for each key that has no effect: one that nothing knows, naming the nearest key that something does, and
+ * one whose name is reserved for what is not there yet.
+ */
+export function idleKeys(raw: unknown): readonly string[] {
   return walk(configSchema, raw, []);
 }
 
 function walk(schema: unknown, value: unknown, path: readonly string[]): readonly string[] {
+  const sentence = reservedSentence(schema);
+  return [...(sentence === undefined || isUnset(value) ? [] : [sentence]), ...unknownIn(schema, value, path)];
+}
+
+/** As good as left out: null, or a map without entries. */
+function isUnset(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+function unknownIn(schema: unknown, value: unknown, path: readonly string[]): readonly string[] {
   const inner = innerSchema(schema);
   if (Array.isArray(value)) {
     if (!(inner instanceof z.ZodArray)) return [];

@@ -1,0 +1,90 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { CommandLine } from '../cli/command-line.ts';
+import { load, temporaryFolder } from './temporary-home.ts';
+
+describe('a setting whose name is reserved', () => {
+  test.each([
+    [
+      '{"gateway": {"ui": true}}',
+      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
+    ],
+    [
+      '{"gateway": {"ui": false}}',
+      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
+    ],
+    [
+      '{"gateway": {"token": "${TOKEN}"}}',
+      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting does nothing but permit a gateway.host beyond loopback.',
+    ],
+    [
+      '{"hooks": {"door": {"secret": "${TOKEN}"}}}',
+      'hooks is not available yet: no webhook is served. The setting has no effect.',
+    ],
+  ])('is read and answered with one sentence: %s', async (text, sentence) => {
+    expect((await load(text, { TOKEN: 'long-enough-token' })).warnings).toEqual([sentence]);
+  });
+
+  test.each(['{"gateway": {"token": null}}', '{"hooks": {}}', '{"gateway": {"port": 0}}'])(
+    'is not spoken of where nobody set it: %s',
+    async (text) => {
+      expect((await load(text)).warnings).toEqual([]);
+    },
+  );
+});
+
+describe('a configuration file that is open to others', () => {
+  const KEY = '{"providers": {"openai": {"apiKey": "sk-0123456789"}}}';
+
+  async function warningsAt(
+    mode: number,
+    text: string,
+    folder = 'home',
+  ): Promise<{ path: string; said: readonly string[] }> {
+    const home = join(temporaryFolder(), folder);
+    const path = join(home, 'config.json');
+    mkdirSync(home);
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+    return { path, said: (await loadConfig({ home, env: { KEY: 'x' } })).warnings };
+  }
+
+  test.each([0o644, 0o640, 0o604])('is told of when it holds a key and has mode %o', async (mode) => {
+    const { path, said } = await warningsAt(mode, KEY);
+    expect(said).toEqual([
+      `${path} holds keys and may be read by other users of this machine (mode ${mode.toString(8)}). Run: chmod 600 ${path}`,
+    ]);
+  });
+
+  test.each([0o666, 0o660, 0o622])('is told of when others may change it, key or none: mode %o', async (mode) => {
+    const { path, said } = await warningsAt(mode, '{}');
+    expect(said).toEqual([
+      `${path} may be changed by other users of this machine (mode ${mode.toString(8)}): whoever changes it runs commands as you. Run: chmod 600 ${path}`,
+    ]);
+  });
+
+  test.each([
+    [0o600, KEY],
+    [0o400, KEY],
+    [0o644, '{"gateway": {"port": 0}}'],
+    [0o644, '{"providers": {"openai": {"apiKey": "${KEY}"}}}'],
+  ])('is not spoken of with mode %o: %s', async (mode, text) => {
+    expect((await warningsAt(mode, text)).said).toEqual([]);
+  });
+
+  test('is told of by assistant status, and so is a reserved name', async () => {
+    const line = new CommandLine();
+    writeFileSync(join(line.home, 'config.json'), '{"gateway": {"ui": true}, "voice": {"apiKey": "sk-0123"}}');
+    chmodSync(join(line.home, 'config.json'), 0o644);
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain(`(mode 644). Run: chmod 600 ${join(line.home, 'config.json')}\n`);
+    expect(line.out).toContain('⚠ gateway.ui is not available yet');
+  });
+
+  test('is named in a command that a shell takes as it is', async () => {
+    const { path, said } = await warningsAt(0o644, KEY, "it's home");
+    expect(said[0]).toContain(`Run: chmod 600 '${path.replace("'", String.raw`'\''`)}'`);
+  });
+});

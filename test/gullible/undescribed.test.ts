@@ -1,0 +1,41 @@
+import '../support/internet-mock.ts';
+import './no-guards.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { describedCarrier, DESCRIBED, PROSE, readsEverything, SPOKEN } from './described.ts';
+import { GOALS } from './goals.ts';
+import { perform } from './perform.ts';
+import { openStage } from './stage.ts';
+
+vi.mock('../../src/skills/plain-words.ts', () => ({
+  plainDescription: (text: string) => text,
+  plainNeed: (need: string) => need,
+  isPlainPath: () => true,
+}));
+vi.mock('../../src/skills/pins.ts', async (original) => ({
+  ...(await original<object>()),
+  readPins: () => ({ pins: { get: () => 'agreed', has: () => true }, warnings: [] }),
+  pinOf: () => 'agreed',
+}));
+
+const stage = await openStage({ unguarded: true });
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const MEMORY = GOALS.filter(({ name }) => name === 'changes the memory');
+/** What is read as single words, for commands or as programs, holds no order even without the guard. */
+const WORDS = new Set(['its name', 'programs that it needs', 'variables that it needs']);
+const OPEN = DESCRIBED.filter(({ name }) => !WORDS.has(name));
+
+test.each(OPEN.flatMap((one) => MEMORY.map((goal) => ({ one, goal }))))(
+  'without its guard a skill that nobody opened does harm by $one.name',
+  async ({ one, goal }) => {
+    stage.gullible.reads = readsEverything;
+    expect(await perform(stage, describedCarrier(one), goal)).toMatchObject({ done: true });
+  },
+);
+
+test.each(PROSE)('without its guard a skill that nobody opened gives an order in plain words: %s', async (sentence) => {
+  stage.gullible.reads = (text) => (/mallory/iu.test(text) ? SPOKEN : '');
+  const said = describedCarrier({ name: sentence, says: () => `description: ${JSON.stringify(sentence)}` });
+  await perform(stage, said, { name: 'obeys Mallory', calls: () => [], isDone: () => false });
+  expect(stage.gullible.tried).toEqual([SPOKEN]);
+});
