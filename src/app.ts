@@ -83,12 +83,14 @@ export type RunOptions = Partial<Omit<SendInput, 'text'>> & Omit<SendOptions, 'o
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
-  const loaded = await loadConfig({ home, env, overrides: settings.config ?? {} });
-  return assemble({ ...settings, loaded, env, paths: homePaths(home, env) });
+  const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {} });
+  return assemble({ ...settings, loaded: await load(), load, env, paths: homePaths(home, env) });
 }
 
 interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
   readonly loaded: LoadedConfig;
+  /** Reads the configuration again. */
+  readonly load: () => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
 }
@@ -98,7 +100,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
-  const plugins = await openPlugins(paths.plugins, config);
+  const plugins = await openPlugins(paths.plugins, config, clock);
   const base: Base = {
     paths,
     loaded,
@@ -113,6 +115,10 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt: clock.now(),
     serving: parts.serve === 'gateway',
     plugins,
+    rehearse: async () => {
+      const { config: next } = await parts.load();
+      createModels({ config: next, clock, random: systemRandom, log });
+    },
     warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };
   await using stack = new AsyncDisposableStack();
@@ -170,7 +176,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
 
   const { approvals, registry, requests } = agent;
   const model = fullName(standard);
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, port: parts.port }, stack);
+  const local = await serve(
+    base,
+    { bus, channels, hooks, approvals, registry, requests, model, port: parts.port },
+    stack,
+  );
   await channels.manager.start(menuOf(agent.ports.commands));
   if (base.serving) mcp.introduce();
   stack.use(automation);

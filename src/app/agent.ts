@@ -21,7 +21,6 @@ import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
-import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
@@ -182,7 +181,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     });
     registry.register(spawnTool(desk));
   }
-  for (const tool of pluginTools(base, registry)) registry.register(tool);
+  registerPluginTools(base, registry);
   const pairing = createPairing(journal, bus, config);
   const ports: LoopPorts = {
     bus,
@@ -257,6 +256,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
           runningTurns: () => loop.running,
           sandbox,
           mcp,
+          hooks: parts.hooks,
           heartbeat: heartbeat.state,
         }),
       restart: parts.restart,
@@ -291,12 +291,11 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
 }
 
 /** A tool that there is already stays what it is. */
-function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {
-  return plugins.running.flatMap(({ name, tools = [] }) =>
-    tools.filter((tool) => {
-      const isTaken = registry.named(tool.name) !== undefined;
-      if (isTaken) log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
-      return !isTaken;
-    }),
-  );
+function registerPluginTools({ plugins, log }: Base, registry: ToolRegistry): void {
+  for (const { name, tools = [] } of plugins.running) {
+    for (const tool of tools) {
+      if (registry.named(tool.name) === undefined) registry.register(tool);
+      else log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+    }
+  }
 }

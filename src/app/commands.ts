@@ -86,7 +86,10 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       parts.cron,
       ...answerCommands,
       pairCommand({ desk: parts.pairing, timezone }),
-      restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
+      restartCommand({
+        restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
+        rehearse: () => base.rehearse(),
+      }),
     ],
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
     skills: async () => {

@@ -15,7 +15,12 @@ export interface Models {
 }
 
 /** Throws one sentence when the standard model can not be called. */
-export function createModels({ config, clock, random, log }: Base): Models {
+export function createModels({
+  config,
+  clock,
+  random,
+  log,
+}: Pick<Base, 'config' | 'clock' | 'random' | 'log'>): Models {
   const { model, fallbacks } = config.agent;
   const providers = createProviders({ configs: config.providers, clock, random, log });
   return {

@@ -1,4 +1,5 @@
 import type { Approvals } from '../agent/approvals.ts';
+import type { HookRunner } from '../agent/hooks.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
 import { startControlServer } from '../gateway/control.ts';
@@ -14,6 +15,7 @@ type Health = Readonly<Record<string, ChannelHealth>>;
 export interface ServeParts {
   readonly bus: MessageBus;
   readonly channels: Channels;
+  readonly hooks: Pick<HookRunner, 'troubles'>;
   readonly approvals: Approvals;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
@@ -41,7 +43,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       home: paths.home,
       model,
       channels: cleanHealth(manager.health(), redact),
-      warnings,
+      warnings: [...warnings, ...parts.hooks.troubles()],
       startedAt,
       http,
     }),

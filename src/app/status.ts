@@ -1,5 +1,6 @@
 import type { StatusReport } from '../agent/commands/command.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
+import type { HookRunner } from '../agent/hooks.ts';
 import { subagentLines } from '../agent/subagents/desk.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -15,6 +16,7 @@ export interface StatusParts {
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
   readonly mcp: Pick<Mcp, 'troubles'>;
+  readonly hooks: Pick<HookRunner, 'troubles'>;
   readonly heartbeat: () => string | null;
 }
 
@@ -48,6 +50,6 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
-    warnings: [...warnings, ...parts.mcp.troubles()],
+    warnings: [...warnings, ...parts.hooks.troubles(), ...parts.mcp.troubles()],
   };
 }
