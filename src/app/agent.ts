@@ -216,7 +216,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       mcp.introduce();
       return prompts.tools(target, role);
     },
-    render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
+    render: (message) => manager.renderParts(message) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
