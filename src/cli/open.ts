@@ -34,11 +34,14 @@ export interface OpenedAssistant extends AsyncDisposable {
 }
 
 /** The assistant of a home: the one that runs already, else one in this process with a quiet log. */
-export async function openAssistant(context: CliContext, home: string | undefined): Promise<OpenedAssistant> {
+export async function openAssistant(
+  context: CliContext,
+  home: string | undefined,
+  level: 'warn' | 'silent' = 'warn',
+): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
-  const port =
-    running ?? (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local' }));
+  const port = running ?? (await startAssistant(context, { paths, config: { log: { level } }, serve: 'local' }));
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
   }
