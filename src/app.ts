@@ -116,8 +116,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
     serving: parts.serve === 'gateway',
     plugins,
     rehearse: async () => {
-      const { config: next } = await parts.load();
-      createModels({ config: next, clock, random: systemRandom, log });
+      const next = await parts.load();
+      createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
     },
     warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };

@@ -124,6 +124,8 @@ export interface ModelError {
   readonly status?: number;
   /** `images`: the model takes no images. `image`: there was something wrong with one of them. */
   readonly about?: 'images' | 'image';
+  /** What a person may have to correct: the path of a setting, or the variable that it was read from. */
+  readonly setting?: string;
   /** One sentence: what happened; no secret, no stack. */
   readonly message: string;
 }

@@ -30,6 +30,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   webfetch: 'web_fetch',
   fetch: 'web_fetch',
   task: 'spawn',
+  'fs.read': 'read_file',
+  'fs.write': 'write_file',
+  'fs.edit': 'edit_file',
+  'fs.list': 'list_dir',
 };
 
 const TIMEOUT_MS = 120_000;

@@ -184,3 +184,19 @@ describe('/usage', () => {
     expect(other).not.toContain('Everywhere');
   });
 });
+
+describe('a command with a colon or full-width signs', () => {
+  test.each(['/model:default', '/model: default', '/model：default', '／model default', '／model：default'])(
+    '%s is the command',
+    async (text) => {
+      await using world = await startWorld();
+      expect(await say(world, text)).toMatch(/^From now on the standard model/u);
+    },
+  );
+
+  test.each(['/note: buy milk', '/etc/hosts: what is it?'])('%s is an ordinary message', async (text) => {
+    await using world = await startWorld();
+    world.model.reply('ok');
+    expect(await say(world, text)).toBe('ok');
+  });
+});

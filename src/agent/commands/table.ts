@@ -41,7 +41,7 @@ export class CommandTable {
     if (type === 'comma') return this.#comma(parsed.name, args, message.role);
     const name = ALIASES[parsed.name] ?? parsed.name;
     const command = this.#options.commands.find((candidate) => candidate.name === name);
-    if (command === undefined) return 'unknown';
+    if (command === undefined) return parsed.colon ? null : 'unknown';
     if (!atLeast(message.role, command.role)) {
       return { type: 'refused', reason: `/${name} is for the ${command.role} only.` };
     }
