@@ -167,8 +167,13 @@ export class Turns {
          SELECT outbound.turn_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
          WHERE outbound.channel = ? AND outbound.chat = ? AND parts.platform_id = ?
        ) ORDER BY id DESC LIMIT 1`,
-      ...[sessionKey, channel, chatId, externalId],
-      ...[channel, chatId, externalId.replace(/^m:/u, '')],
+      sessionKey,
+      channel,
+      chatId,
+      externalId,
+      channel,
+      chatId,
+      externalId.replace(/^m:/u, ''),
     );
     return row === undefined ? undefined : this.#closed(row);
   }

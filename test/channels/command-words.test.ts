@@ -37,6 +37,6 @@ describe('a command in the program’s own words', () => {
     await using world = await startWorld();
     const { text } = await world.assistant.run('/help');
     const listed = Array.from(text.matchAll(/^- \/(?<name>[a-z]+):/gmu), ({ groups }) => groups?.['name']);
-    expect(listed.toSorted()).toEqual([...COMMAND_NAMES].toSorted());
+    expect(new Set(listed)).toEqual(new Set(COMMAND_NAMES));
   });
 });

@@ -126,7 +126,9 @@ test('a /mem that fails says so, sets no anchor, and may be tried again', async 
   world.model.setHandler(() => 'ok');
   world.model.setAside(failing);
   await countTo(world, FOUR);
-  expect(await say(world, '/mem I am called Ming')).toMatch(/^I could not archive this: .*\/mem tries again\.$/su);
+  expect(await say(world, '/mem I am called Ming')).toMatch(
+    /^I kept your note “I am called Ming” in HISTORY\.md\. I could not archive the conversation: .*\/mem tries again\.$/su,
+  );
   expect(await hasAnchor(world)).toBe(false);
   expect(await note(world, 'HISTORY.md')).not.toContain('word');
   await say(world, 'word five');
