@@ -85,12 +85,14 @@ export type RunOptions = Partial<Omit<SendInput, 'text'>> & Omit<SendOptions, 'o
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
-  const loaded = await loadConfig({ home, env, overrides: settings.config ?? {} });
-  return assemble({ ...settings, loaded, env, paths: homePaths(home, env) });
+  const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {} });
+  return assemble({ ...settings, loaded: await load(), load, env, paths: homePaths(home, env) });
 }
 
 interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
   readonly loaded: LoadedConfig;
+  /** Reads the configuration again. */
+  readonly load: () => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
 }
@@ -100,7 +102,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
-  const plugins = await openPlugins(paths.plugins, config);
+  const plugins = await openPlugins(paths.plugins, config, clock);
   const startedAt = clock.now();
   const storage = new StorageHealth({ clock, log, startedAt, probe: () => probeDisk(paths.probe) });
   const base: Base = {
@@ -118,6 +120,10 @@ async function assemble(parts: Parts): Promise<Assistant> {
     storage,
     serving: parts.serve === 'gateway',
     plugins,
+    rehearse: async () => {
+      const next = await parts.load();
+      createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
+    },
     warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };
   await using stack = new AsyncDisposableStack();

@@ -28,7 +28,13 @@ export interface QuestionPorts {
 export type ArchiveReply =
   | { readonly ok: true; readonly entry: string; readonly update: string | null }
   /** `held`: no budget is left, which is nobody's failure. */
-  | { readonly ok: false; readonly held: boolean; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly held: boolean;
+      readonly reason: string;
+      /** It has fixed sentences only: asking again changes nothing. @default false */
+      readonly scripted?: boolean;
+    };
 
 /** A model that is still thinking after this long has failed. */
 const LONGEST_QUESTION_MS = 300_000;
@@ -81,7 +87,7 @@ export async function askToArchive(
   );
   await calls.count(call, model, asked.usage);
   signal.throwIfAborted();
-  if (!asked.ok) return { ok: false, held: false, reason: asked.reason };
+  if (!asked.ok) return { ok: false, held: false, reason: asked.reason, scripted: asked.scripted === true };
   return { ok: true, ...readSaved(asked.value) };
 }
 

@@ -1,5 +1,5 @@
 import type { ArchiveRow, Archives } from '../journal/archives.ts';
-import { rawEntries, rawSummary, tagOf } from '../memory/consolidate.ts';
+import { noteEntry, rawEntries, rawSummary, saidByPeople, tagOf, withNote } from '../memory/consolidate.ts';
 import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../memory/history.ts';
 import { endBeforeNewest } from '../memory/plan.ts';
 import type { Session } from '../session/session.ts';
@@ -123,21 +123,32 @@ class ArchiveRun {
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
     const now = part.own ? await readToRewrite(this.#ports, fits) : null;
     const reply = await this.#question(part, now?.text ?? null);
+    // What the owner wanted kept is kept, whatever a model makes of it.
+    const { note } = part;
+    const noted = note === null ? [] : this.#paragraphs(part, false, [noteEntry(note, clock.now())]);
+    const memoryWith = (update: string | null): MemoryChange | null => {
+      if (now === null) return null;
+      const { text: base, hash } = now;
+      if (update !== null) return { base, hash, update, untrusted, askedAgain: false };
+      return note === null ? null : { base, hash, update: withNote(base, note), untrusted: false, askedAgain: false };
+    };
     if (reply.ok) {
       const { entry, update } = reply;
-      const memory =
-        now === null || update === null
-          ? null
-          : { base: now.text, hash: now.hash, update, untrusted, askedAgain: false };
       const at = part.turns.at(-1)?.at ?? clock.now();
       await record.answered(part, {
         entry,
-        memory,
-        paragraphs: this.#paragraphs(part, untrusted, [{ at, text: entry }]),
+        memory: memoryWith(update),
+        paragraphs: [...noted, ...this.#paragraphs(part, untrusted, [{ at, text: entry }])],
       });
       return null;
     }
     const { held, reason } = reply;
+    if (reply.scripted === true) {
+      const paragraphs = this.#paragraphs(part, untrusted, rawEntries(saidByPeople(part.turns)));
+      const entry = rawSummary(part.turns);
+      await record.answered(part, { entry, memory: memoryWith(null), paragraphs: [...noted, ...paragraphs] });
+      return null;
+    }
     if (held) return { outcome: 'failed', held, reason };
     const failures = await record.failed();
     log.warn('a model could not say what to remember', { ...record.facts, failures, reason });

@@ -1,5 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { ArchiveRow } from '../journal/archives.ts';
+import { noteEntry, tagOf } from '../memory/consolidate.ts';
+import { renderHistory } from '../memory/history.ts';
 import { asRole, weakest } from '../security/access.ts';
 import type { RunningTurn } from '../tools/tape.ts';
 import { raceAbort, deadline } from '../util/clock.ts';
@@ -145,13 +147,24 @@ export class Archiving implements AsyncDisposable {
         role: weakest(role, ...fresh.map((turn) => asRole(turn.role))),
       });
       try {
-        return resultOf(await this.#finish(row, { message, stop }), fresh.length);
+        const done = resultOf(await this.#finish(row, { message, stop }), fresh.length, note);
+        if (done.result !== 'failed' || note === null) return done;
+        await this.#keepNote(note, row);
+        return { ...done, note };
       } catch (error) {
         if (stop?.aborted !== true || this.#work.signal.aborted) throw error;
         await this.#giveUp(row);
         return { result: 'stopped' };
       }
     });
+  }
+
+  /** No model could say what is left of a conversation: the owner's note is kept all the same. */
+  async #keepNote(note: string, { direct, session, role }: ArchiveRow): Promise<void> {
+    const { memory, clock, timezone } = this.#ports;
+    const tag = direct && role === 'owner' ? '' : tagOf(session, role);
+    const paragraph = renderHistory({ ...noteEntry(note, clock.now()), tag }, timezone);
+    if (paragraph !== undefined) await memory.appendRendered([paragraph]);
   }
 
   /** Resolves when nothing is under way any more. */
@@ -235,7 +248,7 @@ export class Archiving implements AsyncDisposable {
   }
 }
 
-function resultOf(outcome: ArchiveOutcome, exchanges: number): MemResult {
+function resultOf(outcome: ArchiveOutcome, exchanges: number, note: string | null): MemResult {
   switch (outcome.outcome) {
     case 'failed':
       return { result: 'failed', reason: outcome.reason };
@@ -244,7 +257,7 @@ function resultOf(outcome: ArchiveOutcome, exchanges: number): MemResult {
     case 'done': {
       const { progress, own } = outcome;
       const memory = !own ? 'not-here' : progress.questions.length > 0 ? 'asked' : progress.memory;
-      return { result: 'archived', exchanges, memory };
+      return { result: 'archived', exchanges, memory, note };
     }
   }
 }

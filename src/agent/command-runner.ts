@@ -65,12 +65,20 @@ export class CommandRunner {
   }
 
   /** Tells whoever waits for this message that no model turn will answer it. */
-  tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped', text: string): void {
+  tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped' | 'failed', text: string): void {
     const { bus, redact } = this.#ports;
     createLive(bus, { turnId, target: message, redact })({
       type: 'turn-end',
       answers: [message.externalId],
-      result: { outcome, text, isError: false, model: null, usage: noUsage, costUsd: null, durationMs: 0 },
+      result: {
+        outcome,
+        text,
+        isError: outcome === 'failed',
+        model: null,
+        usage: noUsage,
+        costUsd: null,
+        durationMs: 0,
+      },
     });
   }
 

@@ -15,7 +15,7 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'auth':
       return error.status === 403
         ? `${provider} does not let this API key use ${model}: check what the key may do, or choose another model with /model.`
-        : `${provider} refused the API key: check \`providers.${provider}.apiKey\` or the key's environment variable, then send /retry.`;
+        : `${provider} refused the API key. ${correctedKey(error.setting ?? `providers.${provider}.apiKey`)}, then send /retry.`;
     case 'quota':
       return `The account at ${provider} has no credit left: top it up, or choose another model with /model, then send /retry.`;
     case 'rate-limit':
@@ -23,9 +23,11 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'overloaded':
       return `${provider} is overloaded or out of order. ${AGAIN} ${soon(error.retryAfterMs)}, or choose another model with /model.`;
     case 'timeout':
-      return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\`.`;
+      return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\` and restart me (/restart).`;
     case 'network':
-      return `I could not reach ${provider}, or the connection broke off. Check the network and \`providers.${provider}.baseUrl\`, then send /retry.`;
+      return error.setting === undefined
+        ? `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry.`
+        : `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry; if \`${error.setting}\` is wrong, correct it and restart me (/restart) before.`;
     case 'context-overflow':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
@@ -39,6 +41,13 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'bad-request':
       return oneLine(error.message, LONGEST_DETAIL);
   }
+}
+
+/** What to do about a key: nothing reads a setting again while it runs, and a variable not even at a /restart. */
+function correctedKey(setting: string): string {
+  return /^[A-Z_0-9]+$/u.test(setting)
+    ? `Set the environment variable \`${setting}\` to a valid key and start me again with it`
+    : `Correct \`${setting}\` and restart me (/restart)`;
 }
 
 function soon(retryAfterMs: number | undefined): string {

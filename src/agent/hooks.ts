@@ -2,7 +2,8 @@ import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from 
 import type { ModelRequest } from '../providers/provider.ts';
 import type { ToolResult } from '../tools/tool.ts';
 import type { Logger } from '../util/log.ts';
-import { errorMessage } from '../util/errors.ts';
+import { thrownLine } from '../util/misfit.ts';
+import { checkHookValue } from './hook-values.ts';
 
 /** What a hook says about the thing it was shown. */
 export type Decision<Value> =
@@ -63,10 +64,14 @@ interface Registered {
   readonly hooks: Hooks;
 }
 
-/** Calls the hooks of plugins. An ordinary hook that throws is skipped and reported; a guard that throws denies. */
+/**
+ * Calls the hooks of plugins. An ordinary hook that throws, or answers what its stage cannot take, is skipped and
+ * reported; a guard that does so denies.
+ */
 export class HookRunner {
   readonly #registered: Registered[] = [];
   readonly #log: Logger;
+  readonly #troubles = new Map<string, string>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -83,10 +88,16 @@ export class HookRunner {
     };
   }
 
+  /** One sentence for each hook that failed, about its last failure. */
+  troubles(): readonly string[] {
+    return [...this.#troubles.values()];
+  }
+
   session(draft: InboundDraft): string | undefined {
     for (const { owner, hooks } of this.#registered.toReversed()) {
       try {
         const key = hooks.session?.(draft);
+        checkHookValue('session', key);
         if (key !== undefined) return key;
       } catch (error) {
         this.#report(owner, 'session', error);
@@ -100,6 +111,7 @@ export class HookRunner {
     for (const { owner, hooks } of this.#registered.toReversed()) {
       try {
         const answer = await call(hooks);
+        checkHookValue(name, answer);
         if (answer !== undefined) return answer;
       } catch (error) {
         this.#report(owner, name, error);
@@ -118,6 +130,7 @@ export class HookRunner {
     for (const { owner, hooks, guard } of this.#registered) {
       try {
         const decision = await call(hooks, current);
+        checkHookValue(name, decision);
         if (decision?.type === 'deny') return { denied: decision.reason };
         if (decision?.type === 'replace') current = decision.value;
       } catch (error) {
@@ -131,7 +144,9 @@ export class HookRunner {
   async loadState(turn: TurnFacts): Promise<TurnState> {
     let state: TurnState = {};
     await this.#each('loadState', async (hooks) => {
-      state = { ...state, ...(await hooks.loadState?.(turn)) };
+      const loaded = await hooks.loadState?.(turn);
+      checkHookValue('loadState', loaded);
+      state = { ...state, ...loaded };
     });
     return state;
   }
@@ -155,6 +170,11 @@ export class HookRunner {
   }
 
   #report(owner: string, hook: HookName, error: unknown): void {
-    this.#log.error('a hook failed and was skipped', { plugin: owner, hook, reason: errorMessage(error) });
+    const reason = thrownLine(error);
+    this.#troubles.set(
+      `${owner} ${hook}`,
+      `The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`,
+    );
+    this.#log.error('a hook failed and was skipped', { plugin: owner, hook, reason });
   }
 }

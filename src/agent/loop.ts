@@ -303,5 +303,8 @@ export class AgentLoop {
       if (target === undefined) await journal.turns.dead(turn.id, []);
       else await giveUpTurn(turn.id, target, text, { ...this.#ports, ...facts });
     });
+    for (const message of [...turn.messages, ...(turn.asked === undefined ? [] : [turn.asked])]) {
+      this.#commands.tell(turn.id, message, 'failed', text);
+    }
   }
 }

@@ -7,8 +7,8 @@ import type { ChatAddress } from '../tools/tool.ts';
 const ANSWER_TTL_MS = 24 * 3_600_000;
 const HEARTBEAT_TTL_MS = 2 * 3_600_000;
 
-/** Markdown → the parts that a channel will send; empty when the channel is not known yet. */
-export type RenderParts = (channel: string, markdown: string) => readonly string[];
+/** The parts that the channel of a message will send; empty when the channel is not known yet. */
+export type RenderParts = (message: OutboundMessage) => readonly string[];
 
 interface PartPorts {
   readonly render: RenderParts;
@@ -20,6 +20,8 @@ export interface Saying {
   readonly kind: OutboundMessage['kind'];
   readonly text: string;
   readonly turnId?: string;
+  /** An answer that is not the model's but the program's own words. @default false */
+  readonly own?: boolean;
 }
 
 /** The chat in which a message was written. */
@@ -37,7 +39,7 @@ export function outboundTo(target: InboundMessage, saying: Saying, now: number):
     media: [],
     ...(saying.turnId === undefined ? {} : { turnId: saying.turnId }),
     expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
-    metadata: {},
+    metadata: saying.own === true ? { own: true } : {},
   };
 }
 
@@ -53,6 +55,6 @@ export function deadNotice(
 
 /** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */
 export function withParts(message: OutboundMessage, { render, redact }: PartPorts): OutboundDraft {
-  const text = redact(message.text);
-  return { message: { ...message, text }, parts: render(message.channel, text) };
+  const clean = { ...message, text: redact(message.text) };
+  return { message: clean, parts: render(clean) };
 }

@@ -5,6 +5,7 @@ import { asRole } from '../security/access.ts';
 import { oneLine } from '../util/text.ts';
 import { noUsage } from '../util/usage.ts';
 import type { AgentLoop, LoopPorts } from './loop.ts';
+import { retryWords } from './commands/retry.ts';
 import { giveUpTurn } from './give-up.ts';
 import { adoptSources } from './sources.ts';
 import { turnEndEntry } from './turn-end.ts';
@@ -56,7 +57,7 @@ async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promi
     await giveUpTurn(turn.id, newest, sentence, { ...ports, now: ports.clock.now() });
   } else if (!ended && turn.attempts >= MOST_ATTEMPTS) {
     const asked = messages.map(({ text }) => `“${oneLine(text, 80)}”`).join(' and ');
-    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. /retry runs it again.`;
+    const sentence = `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. \`${retryWords(messages.map(({ text }) => text)).replaceAll('`', "'")}\` runs it again.`;
     if (entries.length > 0) await session.append([lastEntry(turn, newest, 'failed', sentence)]);
     await giveUpTurn(turn.id, newest, sentence, { ...ports, now: ports.clock.now() });
   } else {

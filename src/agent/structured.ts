@@ -33,6 +33,8 @@ export type StructuredAnswer<T> =
       readonly reason: string;
       /** Of the model's error; undefined when its answers did not fit. */
       readonly kind?: ModelError['kind'];
+      /** It only has fixed sentences, so that asking again changes nothing. @default false */
+      readonly scripted?: boolean;
       readonly usage: Usage;
     };
 
@@ -77,6 +79,9 @@ export async function askStructured<Schema extends z.ZodObject>(
     const outcome = await climb(question, messages, ports);
     if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
     usage = addUsage(usage, outcome.usage ?? noUsage);
+    if (outcome.scripted === true) {
+      return { ok: false, reason: 'The demo is no model and cannot do this.', scripted: true, usage };
+    }
     const read = readAnswer(outcome, question);
     if ('value' in read) return { ok: true, value: read.value, usage };
     reason = read.problem;

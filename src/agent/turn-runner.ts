@@ -230,7 +230,8 @@ export class TurnRunner {
       const kind: OutboundMessage['kind'] = n < texts.length ? 'part' : 'answer';
       const rendered = await hooks.decide('render', text, (hook, value) => hook.render?.(facts, value));
       if ('denied' in rendered || rendered.value.trim() === '') continue;
-      const saying = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId };
+      const own = end.outcome === 'failed';
+      const saying = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId, own };
       const message = outboundTo(target, saying, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if (!('denied' in sent)) drafts.push(withParts(sent.value, this.#ports));

@@ -21,7 +21,6 @@ import { spawnTool } from '../tools/spawn.ts';
 import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
-import type { Tool } from '../tools/tool.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
@@ -186,7 +185,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     });
     registry.register(spawnTool(desk));
   }
-  for (const tool of pluginTools(base, registry)) registry.register(tool);
+  registerPluginTools(base, registry);
   const pairing = createPairing(base, {
     journal,
     ownersOnly: () => [
@@ -196,6 +195,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const troubles = (): readonly string[] => [
     ...peopleTroubles(config, journal.people.list(), base.loaded.path),
+    ...parts.hooks.troubles(),
     ...mcp.troubles(),
   ];
   const ports: LoopPorts = {
@@ -232,7 +232,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       mcp.introduce();
       return prompts.tools(target, role);
     },
-    render: (channel, markdown) => manager.renderParts(channel, markdown) ?? [],
+    render: (message) => manager.renderParts(message) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
@@ -306,12 +306,11 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
 }
 
 /** A tool that there is already stays what it is. */
-function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {
-  return plugins.running.flatMap(({ name, tools = [] }) =>
-    tools.filter((tool) => {
-      const isTaken = registry.named(tool.name) !== undefined;
-      if (isTaken) log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
-      return !isTaken;
-    }),
-  );
+function registerPluginTools({ plugins, log }: Base, registry: ToolRegistry): void {
+  for (const { name, tools = [] } of plugins.running) {
+    for (const tool of tools) {
+      if (registry.named(tool.name) === undefined) registry.register(tool);
+      else log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+    }
+  }
 }

@@ -31,6 +31,8 @@ export interface Base {
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
   readonly plugins: Plugins;
+  /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
+  readonly rehearse: () => Promise<void>;
   /** What the person should know at each look, one sentence each. */
   readonly warnings: readonly string[];
 }

@@ -46,6 +46,8 @@ export interface CommandParts {
   readonly restart: (() => void) | undefined;
 }
 
+/** How long ago a message may have failed that /retry finds by its words. */
+const RETRY_MS = 7 * 24 * 3_600_000;
 /** So that the reply to a /restart is on its way before the process ends. */
 const RESTART_DELAY_MS = 500;
 
@@ -66,7 +68,11 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
     commands: [
       helpCommand({ commands: (role) => table.of(role) }),
       newCommand({ resetSession: parts.resetSession }),
-      retryCommand({ lastTurn: (sessionKey) => journal.turns.last(sessionKey) }),
+      retryCommand({
+        lastTurn: (sessionKey) => journal.turns.last(sessionKey),
+        unanswered: (sessionKey) => journal.turns.unanswered(sessionKey, clock.now() - RETRY_MS),
+        turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
+      }),
       statusCommand({ status }),
       usageCommand({
         usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
@@ -89,7 +95,10 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       parts.cron,
       ...answerCommands,
       pairCommand({ desk: parts.pairing, timezone }),
-      restartCommand({ restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart) }),
+      restartCommand({
+        restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
+        rehearse: () => base.rehearse(),
+      }),
     ],
     ownerless: (channel) => parts.pairing.ownerless(channel),
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),

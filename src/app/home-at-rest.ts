@@ -1,5 +1,5 @@
 import type { HomePaths } from '../config/home.ts';
-import type { Config } from '../config/schema.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { peopleOnDisk } from '../journal/people.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -17,10 +17,11 @@ export interface HomeAtRest {
 }
 
 /** Reads the journal, if there is one; starts nothing. */
-export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, config: Config, clock: Clock): HomeAtRest {
+export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
+  const { config } = loaded;
   const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
   try {
-    const { standard } = createModels({ config, clock, random: systemRandom, log: silentLog });
+    const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
     return { model: fullName(standard), troubles };
   } catch (error) {
     return { model: null, troubles: [...troubles, errorMessage(error)] };

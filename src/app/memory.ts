@@ -87,6 +87,9 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
   });
   return {
     archiving,
-    commands: [memCommand({ archive: (message, text, stop) => archiving.mem(message, text, stop) }), soulCommand(soul)],
+    commands: [
+      memCommand({ archive: (message, text, stop) => archiving.mem(message, redact(text), stop) }),
+      soulCommand(soul),
+    ],
   };
 }

@@ -17,12 +17,13 @@ export interface Models {
 /** Throws one sentence when the standard model can not be called. */
 export function createModels({
   config,
+  loaded: { keyVariables },
   clock,
   random,
   log,
-}: Pick<Base, 'config' | 'clock' | 'random' | 'log'>): Models {
+}: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'>): Models {
   const { model, fallbacks } = config.agent;
-  const providers = createProviders({ configs: config.providers, clock, random, log });
+  const providers = createProviders({ configs: config.providers, keyVariables, clock, random, log });
   return {
     standard: providers.resolve(model, fallbacks),
     resolve: (ref) => {

@@ -3,6 +3,8 @@ import { isBuiltIn, type PluggedKinds } from '../channels/registry.ts';
 import { loadPlugins } from '../plugins/loader.ts';
 import type { Plugin, PluginChannel } from '../plugins/plugin.ts';
 import type { AccessSettings } from '../security/access.ts';
+import { toJsonSchema } from '../tools/schema.ts';
+import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 
 export interface Plugins {
@@ -25,8 +27,12 @@ interface PluginState {
 export async function openPlugins(
   folder: string,
   config: { readonly plugins: readonly string[]; readonly channels: Readonly<Record<string, AccessSettings>> },
+  clock: Clock,
 ): Promise<Plugins> {
-  const { found, running, troubles } = await loadPlugins(folder, config.plugins);
+  const { found, running, troubles } = await loadPlugins(folder, config.plugins, {
+    clock,
+    showParameters: toJsonSchema,
+  });
   const kinds: Record<string, PluggedKinds[string]> = {};
   const taken: string[] = [];
   for (const { name, channels = [] } of running.values()) {

@@ -1,3 +1,4 @@
+import { withCommandPrefix } from '../bus/commands.ts';
 import type {
   AcceptResult,
   Button,
@@ -116,6 +117,8 @@ export interface Channel {
   readonly capabilities: ChannelCapabilities;
   /** Connects; resolves when messages flow. Throws a `ChannelError` when it can not. Disposing disconnects. */
   start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable>;
+  /** What stands before a command's name where a person gives it: `/assistant ` for `/assistant retry`. @default '/' */
+  readonly commandPrefix?: string;
   /** Markdown → the platform's own markup, split into parts that each fit. Pure; never empty for non-blank text. */
   render(markdown: string): readonly string[];
   /** Sends one part. Throws a `SendError` on failure. */
@@ -134,6 +137,15 @@ export interface Channel {
   /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;
   health(): ChannelHealth;
+}
+
+/** The parts of a message as its channel will send them; in the program's own words commands stand as they are given there. */
+export function partsOf(
+  channel: Pick<Channel, 'render' | 'commandPrefix'>,
+  { kind, text, metadata }: Pick<OutboundMessage, 'kind' | 'text' | 'metadata'>,
+): readonly string[] {
+  const isOwn = kind === 'notice' || kind === 'approval' || metadata['own'] === true;
+  return channel.render(isOwn ? withCommandPrefix(text, channel.commandPrefix ?? '/') : text);
 }
 
 /**

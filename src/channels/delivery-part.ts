@@ -7,7 +7,7 @@ import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { shortRound } from '../util/wake.ts';
-import { SendError, type Channel, type OutgoingPart } from './channel.ts';
+import { partsOf, SendError, type Channel, type OutgoingPart } from './channel.ts';
 
 const SEND_DEADLINE_MS = 30_000;
 const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
@@ -93,7 +93,7 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
 }
 
 async function renderParts(id: string, row: OutboundState, channel: Channel, ports: PartPorts): Promise<Step> {
-  const rendered = channel.render(row.message.text);
+  const rendered = partsOf(channel, row.message);
   const texts = rendered.length === 0 && row.message.media.length > 0 ? [''] : rendered;
   if (texts.length === 0) return giveUp(row, 'there is nothing to send', ports);
   await persist(() => ports.outbox.render(id, texts), ports);

@@ -1,3 +1,4 @@
+import type { OutboundMessage } from '../bus/messages.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { PairedRole } from '../bus/messages.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
@@ -14,6 +15,7 @@ import {
   type ChannelHealth,
   type MenuCommand,
   type Stranger,
+  partsOf,
 } from './channel.ts';
 import type { Outlets } from './delivery-part.ts';
 
@@ -112,8 +114,9 @@ export class ChannelManager implements Outlets {
   }
 
   /** The parts as the platform will get them; undefined when the channel is unknown or not loaded yet. */
-  renderParts(name: string, markdown: string): readonly string[] | undefined {
-    return this.channel(name)?.render(markdown);
+  renderParts(message: OutboundMessage): readonly string[] | undefined {
+    const channel = this.channel(message.channel);
+    return channel === undefined ? undefined : partsOf(channel, message);
   }
 
   /** By channel name, in the order of the configuration. */

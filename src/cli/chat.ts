@@ -21,7 +21,7 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
   const message = await messageOf(textFlag(flags, 'message'), context);
   const isJson = flags['json'] === true;
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: true });
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'configured' });
   const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
     ask(

@@ -10,9 +10,11 @@ type Flags = Readonly<Record<string, unknown>>;
 
 const LONGEST_LINE = 100;
 
+// The commands say themselves what does not work: an assistant that is started for one of them writes no log.
+
 /** `assistant mcp [list]`. */
 export async function mcpListCommand(flags: Flags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
   const servers = await assistant.port.request('mcpList', {});
   const lines = servers.flatMap((server) => [
     `${server.name}  ${stateOf(server)}`,
@@ -29,7 +31,7 @@ export async function mcpTestCommand(
   context: CliContext,
   [name = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
   const report = await assistant.port.request('mcpTest', { name });
   print(context, flags, report, [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)]);
   return 0;
@@ -41,7 +43,7 @@ export async function mcpTrustCommand(
   context: CliContext,
   [name = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
   const report = await assistant.port.request('mcpTest', { name });
   const changes = changeLines(report);
   if (changes.length === 0) {
@@ -82,7 +84,8 @@ function warningOf({ name, trouble, difference }: McpServerInfo): readonly strin
 function offerLines({ tools, resources, prompts }: McpServerReport): readonly string[] {
   return [
     ...tools.map(({ name, description, state }) => {
-      const mark = state === 'agreed' ? '' : ` [${state}: off]`;
+      const mark =
+        state === 'agreed' ? '' : state === 'unusable' ? ' [left out: no model takes its schema]' : ` [${state}: off]`;
       return `  ${name}${mark}  ${oneLine(description, LONGEST_LINE)}`;
     }),
     ...(resources ? ['  (has resources)'] : []),
@@ -95,7 +98,7 @@ function changeLines({ tools, difference }: McpServerReport): readonly string[] 
   const { added = [], removed = [] } = difference ?? {};
   return [
     ...tools
-      .filter(({ state }) => state !== 'agreed')
+      .filter(({ state }) => state === 'added' || state === 'changed')
       .flatMap(({ name, description, parameters, state }) => [
         `${state === 'added' ? 'new' : 'changed'}: ${name}`,
         indented(`${description}\n${JSON.stringify(parameters, null, 1)}`, '  │ '),

@@ -39,18 +39,21 @@ export interface OpenedAssistant extends AsyncDisposable {
 export const QUIET_LOG = { log: { level: 'warn' } } as const;
 
 /**
- * The assistant of a home: the one that runs already, else one in this process with a quiet log. `log`: a level that the
- * file sets is kept.
+ * The assistant of a home: the one that runs already, else one in this process. `log`: what that one logs; with
+ * `configured` a level that the file sets, else warnings.
  */
 export async function openAssistant(
   context: CliContext,
   home: string | undefined,
-  { log = false }: { readonly log?: boolean } = {},
+  { log = 'warn' }: { readonly log?: 'warn' | 'silent' | 'configured' } = {},
 ): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
-  const isSet = running === undefined && log && (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel;
-  const port = running ?? (await startAssistant(context, { paths, config: isSet ? {} : QUIET_LOG, serve: 'local' }));
+  const logSettings = async (): Promise<Readonly<Record<string, unknown>>> => {
+    if (log !== 'configured') return { log: { level: log } };
+    return (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel ? {} : QUIET_LOG;
+  };
+  const port = running ?? (await startAssistant(context, { paths, config: await logSettings(), serve: 'local' }));
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   }

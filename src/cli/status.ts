@@ -18,9 +18,10 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
     print(context, isJson ? { running: true, ...info } : runningLines(info, context.clock.now()));
     return 0;
   }
-  const { config, warnings, path, exists } = await loadConfig({ home: paths.home, env: context.env });
+  const loaded = await loadConfig({ home: paths.home, env: context.env });
+  const { config, warnings, path, exists } = loaded;
   const { homeAtRest } = await import('../app/home-at-rest.ts');
-  const { model: modelNow, troubles: found } = homeAtRest(paths, config, context.clock);
+  const { model: modelNow, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const facts = {
     running: false,

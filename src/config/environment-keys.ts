@@ -19,6 +19,11 @@ const PROVIDER_KEYS = {
   'azure-openai': 'AZURE_OPENAI_API_KEY',
 };
 
+/** The variable that fills `providers.NAME.apiKey`; undefined for names that none fills. */
+export function usualKeyVariable(provider: string): string | undefined {
+  return Object.entries(PROVIDER_KEYS).find(([name]) => name === provider)?.[1];
+}
+
 const BASE_URLS: Readonly<Record<string, string>> = { anthropic: 'ANTHROPIC_BASE_URL', openai: 'OPENAI_BASE_URL' };
 
 /** Which variables fill which settings of which entry; the first is the one that enables it. */

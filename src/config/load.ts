@@ -4,7 +4,7 @@ import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
-import { mergeSettings, withEnvironment } from './environment-keys.ts';
+import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-keys.ts';
 import { homePaths } from './home.ts';
 import { openToOthers } from './open-to-others.ts';
 import { problemsError } from './problems.ts';
@@ -21,6 +21,8 @@ export interface LoadedConfig {
   readonly exists: boolean;
   /** Whether the file says which level is logged. */
   readonly setsLogLevel: boolean;
+  /** The variables that keys of providers were read from, by the name of the entry. */
+  readonly keyVariables: Readonly<Record<string, string>>;
   /** Every secret value that is known, for redaction. */
   readonly secrets: readonly string[];
 }
@@ -47,6 +49,7 @@ export async function loadConfig(options: {
     path,
     exists: source !== undefined,
     setsLogLevel: asSettings(written['log'])['level'] !== undefined,
+    keyVariables: keyVariablesOf(config, written, env),
     secrets: collectSecrets(config, env, resolved.secrets),
     warnings: [
       ...(source === undefined ? [] : await openToOthers(path, written)),
@@ -84,6 +87,22 @@ function parse(
   const parsed = configSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
   throw problemsError(parsed.error, { ...source, raw });
+}
+
+/** Whose key is one reference to a variable, or comes from the usual variable because the file names none. */
+function keyVariablesOf(
+  { providers }: Config,
+  written: Readonly<Record<string, unknown>>,
+  env: Environment,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(providers).flatMap(([name, { apiKey }]) => {
+    const given = asSettings(asSettings(written['providers'])[name])['apiKey'];
+    const variable =
+      typeof given === 'string' ? /^\$\{(?<name>\w+)\}$/u.exec(given)?.groups?.['name'] : usualKeyVariable(name);
+    const isUsed = variable !== undefined && typeof apiKey === 'string' && env[variable] === apiKey;
+    return isUsed ? [[name, variable] as const] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** A setting whose variable is not set is worth a warning when its section is meant to work. */

@@ -250,7 +250,7 @@ export interface McpServerReport extends McpServerInfo {
     /** Its JSON Schema, which a model reads too. */
     readonly parameters: Readonly<Record<string, unknown>>;
     /** `added` and `changed` ones are off until they are agreed to. */
-    readonly state: 'agreed' | 'added' | 'changed';
+    readonly state: 'agreed' | 'added' | 'changed' | 'unusable';
   }[];
   readonly resources: boolean;
   readonly prompts: boolean;

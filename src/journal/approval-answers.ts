@@ -50,7 +50,7 @@ function take(ports: ApprovalPorts, message: InboundMessage): Taken | null {
   if (answer !== null) return settle(ports, message, answer);
   // What the owner says instead of an answer is a no, and why.
   if (message.role !== 'owner' || message.origin !== 'user' || message.untrusted) return null;
-  if (message.text.trim() === '' || /^[/,]/u.test(message.text)) return null;
+  if (message.text.trim() === '' || /^[/／,，]/u.test(message.text)) return null;
   const open = openIn(ports, message);
   if (open === undefined) return null;
   const words = { verdict: 'deny', code: null, reason: message.text.trim() } as const;
@@ -60,7 +60,7 @@ function take(ports: ApprovalPorts, message: InboundMessage): Taken | null {
 function answerIn({ action, text, untrusted, origin }: InboundMessage): Answer | null {
   if (action !== undefined) return pressed(action.id);
   if (untrusted || origin !== 'user') return null;
-  const match = /^\/(?<word>approve|deny)(?:@\w+)?(?:\s+(?<rest>[\s\S]+))?$/iu.exec(text.trim());
+  const match = /^[/／](?<word>approve|deny)(?:@\w+)?(?:\s+(?<rest>[\s\S]+))?$/iu.exec(text.trim());
   if (match?.groups === undefined) return null;
   const { word = '', rest = '' } = match.groups;
   const [first = '', ...more] = rest.trim().split(/\s+/u);

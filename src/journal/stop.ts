@@ -9,7 +9,7 @@ type StopPorts = LedgerPorts & { readonly outbox: Outbox };
 /** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
 export function isStopRequest(message: InboundMessage): boolean {
   const { origin, mentioned, untrusted, text } = message;
-  return origin === 'user' && mentioned && !untrusted && /^(?:\/stop(?:@\w+)?|stop)$/iu.test(text.trim());
+  return origin === 'user' && mentioned && !untrusted && /^(?:[/／]stop(?:@\w+)?|stop)$/iu.test(text.trim());
 }
 
 /** What a message ended that a session was doing. */

@@ -1,4 +1,5 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
+import type { Row } from '../storage/database.ts';
 import { cancelQuestions } from './approvals.ts';
 import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
@@ -148,8 +149,47 @@ export class Turns {
       session,
     );
     if (row === undefined) return undefined;
-    const id = row.text('id');
-    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.messages(id) };
+    return this.#closed(row);
+  }
+
+  /**
+   * Turns of a session that failed or were stopped after `since` (ms since 1970) and whose messages are still kept,
+   * newest first; at most 20.
+   */
+  unanswered(session: string, since: number): readonly ClosedTurn[] {
+    return this.#ports.db
+      .all(
+        `SELECT id, role, outcome FROM turns
+         WHERE session = ? AND outcome IN ('failed', 'stopped') AND state IN ('done', 'dead') AND updated_at >= ?
+           AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND payload IS NOT NULL)
+         ORDER BY id DESC LIMIT 20`,
+        session,
+        since,
+      )
+      .map((row) => this.#closed(row));
+  }
+
+  /** The turn of a session that wrote a message of its chat, or that answered one, by the platform's id. */
+  ofMessage(
+    { sessionKey, channel, chatId }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId'>,
+    externalId: string,
+  ): ClosedTurn | undefined {
+    const row = this.#ports.db.get(
+      `SELECT id, role, outcome FROM turns WHERE session = ? AND (outcome IS NULL OR outcome <> 'command') AND id IN (
+         SELECT turn_id FROM inbound WHERE channel = ? AND chat = ? AND external_id = ?
+         UNION
+         SELECT outbound.turn_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+         WHERE outbound.channel = ? AND outbound.chat = ? AND parts.platform_id = ?
+       ) ORDER BY id DESC LIMIT 1`,
+      sessionKey,
+      channel,
+      chatId,
+      externalId,
+      channel,
+      chatId,
+      externalId.replace(/^m:/u, ''),
+    );
+    return row === undefined ? undefined : this.#closed(row);
   }
 
   /** One more try after a crash; returns how many that makes. */
@@ -204,6 +244,11 @@ export class Turns {
       says: notice,
       hears,
     });
+  }
+
+  #closed(row: Row): ClosedTurn {
+    const id = row.text('id');
+    return { id, role: row.text('role'), outcome: row.textOrNull('outcome'), messages: this.messages(id) };
   }
 
   #end(end: TurnEnding): Promise<boolean> {

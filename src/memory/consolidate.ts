@@ -137,6 +137,25 @@ export function rawEntries(turns: readonly TurnSpan[]): readonly HistoryEntry[] 
   return turns.map((turn) => ({ at: turn.at, text: copyOf(turn, { most: LONGEST_PARAGRAPH }) }));
 }
 
+/** The turns without what the assistant said in them. */
+export function saidByPeople(turns: readonly TurnSpan[]): readonly TurnSpan[] {
+  return turns.map((turn) => ({
+    ...turn,
+    entries: turn.entries.filter((entry) => entry.kind === 'message' && entry.role === 'user'),
+  }));
+}
+
+/** The owner's note as an entry of its own, word by word. */
+export function noteEntry(note: string, at: number): HistoryEntry {
+  return { at, text: `Noted by the owner: ${note.trim()}` };
+}
+
+/** MEMORY.md with the note as a line at its end. */
+export function withNote(memory: string, note: string): string {
+  const line = `- ${note.replace(/\s+/gu, ' ').trim()}`;
+  return memory.trim() === '' ? `${line}\n` : `${memory.trimEnd()}\n${line}\n`;
+}
+
 /** Says in a summary what the turns were about, made without a model. */
 export function rawSummary(turns: readonly TurnSpan[]): string {
   const requests = turns.map((turn) => requestOf(turn, 120)).filter((text) => text !== '');

@@ -2,8 +2,11 @@ import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import { errorCode, errorMessage } from '../util/errors.ts';
+import { deadline, raceAbort, type Clock } from '../util/clock.ts';
+import { errorCode } from '../util/errors.ts';
+import { thrownLine } from '../util/misfit.ts';
 import type { Plugin } from './plugin.ts';
+import { readPlugin, type ShowParameters } from './shape.ts';
 
 /** A package in the folder of plugins. */
 export interface FoundPlugin {
@@ -22,19 +25,19 @@ export interface LoadedPlugins {
   readonly troubles: readonly string[];
 }
 
+export interface LoadPorts {
+  readonly clock: Clock;
+  readonly showParameters: ShowParameters;
+}
+
 const packageFile = z.object({
   name: z.string().min(1),
   version: z.string().default(''),
   assistant: z.object({ plugin: z.string().min(1) }),
 });
 
-const isFunction = z.custom<(...given: readonly unknown[]) => unknown>((value) => typeof value === 'function');
-const pluginShape = z.object({
-  name: z.string().min(1),
-  channels: z.array(z.looseObject({ kind: z.string().min(1), shows: z.string(), open: isFunction })).optional(),
-  tools: z.array(z.looseObject({ name: z.string().min(1), execute: isFunction })).optional(),
-  hooks: z.record(z.string(), isFunction).optional(),
-});
+/** A package that has not loaded by then does not run. */
+const LOAD_MS = 20_000;
 
 /** The packages in a folder that say in their package.json that they are plugins (`"assistant": {"plugin": FILE}`). */
 async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
@@ -51,7 +54,7 @@ async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
 }
 
 /** Imports the packages that are listed, and no other. Never throws. */
-export async function loadPlugins(folder: string, listed: readonly string[]): Promise<LoadedPlugins> {
+export async function loadPlugins(folder: string, listed: readonly string[], ports: LoadPorts): Promise<LoadedPlugins> {
   const found = await findPlugins(folder);
   const running = new Map<string, Plugin>();
   const troubles: string[] = [];
@@ -59,9 +62,9 @@ export async function loadPlugins(folder: string, listed: readonly string[]): Pr
     const one = found.find((candidate) => candidate.name === name);
     try {
       if (one === undefined) throw new Error(`there is no such package in ${folder}`);
-      running.set(name, await importPlugin(one.file));
+      running.set(name, await importPlugin(one, ports));
     } catch (error) {
-      troubles.push(`The plugin "${name}" does not run: ${errorMessage(error)}.`);
+      troubles.push(`The plugin "${name}" does not run: ${thrownLine(error)}.`);
     }
   }
   return { found, running, troubles };
@@ -77,14 +80,9 @@ async function readPackage(folder: string): Promise<FoundPlugin> {
   return { name, version, file };
 }
 
-async function importPlugin(file: string): Promise<Plugin> {
-  const module: unknown = await import(pathToFileURL(file).href);
+async function importPlugin({ name, file }: FoundPlugin, { clock, showParameters }: LoadPorts): Promise<Plugin> {
+  using limit = deadline(clock, LOAD_MS, 'loading it');
+  const module: unknown = await raceAbort(import(pathToFileURL(file).href), limit.signal);
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined;
-  const shape = pluginShape.safeParse(exported);
-  if (!shape.success) {
-    const path = shape.error.issues[0]?.path.join('.') ?? '';
-    throw new Error(`its default export is no plugin${path === '' ? '' : ` (${path})`}`);
-  }
-  // Checked as far as it can be: what a function takes only shows when it is called.
-  return exported as Plugin;
+  return readPlugin(exported, { owner: name, showParameters });
 }

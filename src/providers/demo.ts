@@ -124,7 +124,7 @@ function* toEvents(request: ModelRequest, { text, calls }: DemoAnswer): Generato
     ...calls.map((call) => ({ type: 'tool-call' as const, ...call })),
   ];
   const stopReason = calls.length > 0 ? 'tool-calls' : 'stop';
-  yield { type: 'end', stopReason, response: { content, model: request.model, usage } };
+  yield { type: 'end', stopReason, response: { content, model: request.model, usage, scripted: true } };
 }
 
 const BYTES_PER_TOKEN = 3.6;

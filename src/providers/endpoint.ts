@@ -20,7 +20,7 @@ export interface EndpointOptions {
   /** @default as `firstByteMs` */
   readonly idleMs?: number;
   readonly clock: Clock;
-  /** The environment variable that usually holds the key; named in messages. */
+  /** The environment variable that the key was read from; named in messages. @default the key stands in the configuration */
   readonly keyVariable?: string | null;
 }
 

@@ -11,6 +11,7 @@ export interface ErrorContext {
   readonly host: string | null;
   readonly model: string;
   readonly toolChoice: ToolChoice;
+  /** The variable that the key was read from; null: it stands in the configuration, or there is none. */
   readonly keyVariable: string | null;
   /** Never shown. */
   readonly secrets: readonly string[];
@@ -70,7 +71,9 @@ export function malformedAnswer(context: ErrorContext, what: string): ModelError
 function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
   const name = who(context);
   const make = (kind: ModelErrorKind, message: string, retryable = true): ModelError => {
-    return { type: 'error', kind, retryable, message: withoutSecrets(message, context) };
+    const setting = kind === 'network' ? addressSetting(context) : undefined;
+    const about = setting === undefined ? {} : { setting };
+    return { type: 'error', kind, retryable, ...about, message: withoutSecrets(message, context) };
   };
   const late = findCause(thrown, (error) => error instanceof DeadlineError);
   if (late !== undefined) {
@@ -87,13 +90,14 @@ function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
   if (findCause(thrown, (error) => error instanceof SyntaxError) !== undefined) {
     return malformedAnswer(context, 'a piece of the stream is not JSON');
   }
-  const address = `Check providers.${context.provider}.baseUrl`;
+  const setting = addressSetting(context);
+  const address = setting === undefined ? 'Check the network' : `Check ${setting} and the network`;
   switch (code) {
     case 'ECONNREFUSED':
       return make('network', `${name} refused the connection: is the server running? ${address}.`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return make('network', `The host of ${name} could not be found. ${address} and the network.`);
+      return make('network', `The host of ${name} could not be found. ${address}.`);
     case 'ERR_INVALID_URL':
       return make('bad-request', `The address of ${name} is not valid. ${address}.`, false);
   }
@@ -114,6 +118,7 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
     retryable: kind === 'rate-limit' || kind === 'overloaded' || kind === 'timeout',
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
+    ...(kind === 'auth' ? { setting: keySetting(context) } : {}),
     ...(about !== undefined && ABOUT_REQUEST.has(kind) ? { about } : {}),
     message: withoutSecrets(describe(kind, facts, context), context),
   };
@@ -156,16 +161,14 @@ function refusesToolChoice(haystack: string, choice: ToolChoice): boolean {
 
 function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext): string {
   const name = who(context);
-  const { provider, model, keyVariable } = context;
+  const { model } = context;
   const status = facts.status === undefined ? '' : ` (${facts.status})`;
   const said = facts.detail === '' ? '.' : `: ${sentence(facts.detail)}`;
   switch (kind) {
-    case 'auth': {
-      const keys = [keyVariable, `providers.${provider}.apiKey`].filter((key) => key !== null).join(' or ');
+    case 'auth':
       return facts.status === 403
-        ? `${name} denied access to the model "${model}"${status}. Check what the key may do: ${keys}.`
-        : `${name} refused the API key${status}. Check ${keys}.`;
-    }
+        ? `${name} denied access to the model "${model}"${status}. Check what the key in ${keySetting(context)} may do.`
+        : `${name} refused the API key${status}. Check ${keySetting(context)}.`;
     case 'quota':
       return `${name} says that the account has no credit left${status}. Check its billing, or choose another model.`;
     case 'rate-limit':
@@ -182,9 +185,25 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
       return `The model "${model}" of ${name} does not take this choice of tool${status}${said}`;
     default:
       return (facts.status === 404 && imageTrouble(facts) === undefined) || PHRASES.unknownModel.test(facts.haystack)
-        ? `${name} does not know the model "${model}"${status}. Check the model's name and providers.${provider}.baseUrl.`
+        ? unknownModel(context, status)
         : `${name} did not accept the request for the model "${model}"${status}${said}`;
   }
+}
+
+function unknownModel(context: ErrorContext, status: string): string {
+  const setting = addressSetting(context);
+  const also = setting === undefined ? '' : `, or ${setting} if the address is wrong,`;
+  return `${who(context)} does not know the model "${context.model}"${status}. Choose another with /model, or correct agent.model${also} and restart.`;
+}
+
+/** Where the key was taken from. */
+function keySetting({ provider, keyVariable }: ErrorContext): string {
+  return keyVariable ?? `providers.${provider}.apiKey`;
+}
+
+/** Undefined for the API's own address: there is none to correct. */
+function addressSetting({ provider, host }: ErrorContext): string | undefined {
+  return host === null ? undefined : `providers.${provider}.baseUrl`;
 }
 
 function waitFor(retryAfterMs: number | undefined): string {

@@ -31,7 +31,12 @@ export interface ProviderConfig {
 export function openProvider(
   name: string,
   config: ProviderConfig,
-  options: { readonly apiKey: string | null; readonly clock: Clock },
+  options: {
+    readonly apiKey: string | null;
+    /** The variable that the key was read from. @default it stands in the configuration */
+    readonly keyVariable?: string | undefined;
+    readonly clock: Clock;
+  },
 ): Provider {
   const preset = presetOf(name, config);
   if (config.wire === 'responses' && preset.api !== 'openai') {
@@ -62,20 +67,35 @@ export function presetOf(name: string, config: ProviderConfig): Preset {
 function toEndpoint(
   name: string,
   config: ProviderConfig,
-  { preset, apiKey, clock }: { readonly preset: Preset; readonly apiKey: string | null; readonly clock: Clock },
+  {
+    preset,
+    apiKey,
+    keyVariable = null,
+    clock,
+  }: {
+    readonly preset: Preset;
+    readonly apiKey: string | null;
+    readonly keyVariable?: string | null | undefined;
+    readonly clock: Clock;
+  },
 ): EndpointOptions {
-  const { keyVariable } = preset;
   if (preset.needsBaseUrl === true && !hasBaseUrl(config)) {
     throw invalid(
       `The provider "${name}" has no address. Set providers.${name}.baseUrl, e.g. "https://my-resource.openai.azure.com/openai/v1".`,
       { provider: name },
     );
   }
-  if (apiKey === null && keyVariable !== null && !hasBaseUrl(config)) {
-    throw invalid(
-      `The provider "${name}" has no API key. Set ${keyVariable} in the environment or providers.${name}.apiKey in the configuration.`,
-      { provider: name, keyVariable },
-    );
+  if (apiKey === null && preset.keyVariable !== null && !hasBaseUrl(config)) {
+    // The usual variable fills the entry of the usual name and no other.
+    const usual = findPreset(name) === preset ? preset.keyVariable : null;
+    const places = [
+      ...(usual === null ? [] : [`${usual} in the environment`]),
+      `providers.${name}.apiKey in the configuration`,
+    ];
+    throw invalid(`The provider "${name}" has no API key. Set ${places.join(' or ')}.`, {
+      provider: name,
+      keyVariable: usual,
+    });
   }
   const { firstByteSeconds, idleSeconds } = config.timeouts ?? {};
   return {

@@ -97,6 +97,8 @@ export interface ModelResponse {
   readonly usage: Usage | null;
   /** Which model it was, when it was not the one that was asked first. */
   readonly answeredBy?: ModelName;
+  /** Fixed sentences, which nobody wrote about this conversation: nothing of it is to be remembered. @default false */
+  readonly scripted?: boolean;
   /** One sentence that the person should read with the answer, e.g. that images were left out. */
   readonly note?: string;
 }
@@ -124,6 +126,8 @@ export interface ModelError {
   readonly status?: number;
   /** `images`: the model takes no images. `image`: there was something wrong with one of them. */
   readonly about?: 'images' | 'image';
+  /** What a person may have to correct: the path of a setting, or the variable that it was read from. */
+  readonly setting?: string;
   /** One sentence: what happened; no secret, no stack. */
   readonly message: string;
 }

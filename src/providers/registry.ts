@@ -23,6 +23,8 @@ import { withRetry } from './retry.ts';
 
 export interface ProvidersOptions {
   readonly configs: Readonly<Record<string, ProviderConfig>>;
+  /** The variables that keys were read from, by the name of their entry. @default they stand in the configuration */
+  readonly keyVariables?: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** @default the system's */
   readonly random?: Random;
@@ -61,14 +63,21 @@ const EAGER = { waitsMs: [1000, 2000], longestWaitMs: 10_000 };
  * 3. the keys of the model: a refused or used up key is replaced at once, without any wait;
  * 4. once more without images, where images were refused.
  */
-export function createProviders({ configs, clock, random = systemRandom, log }: ProvidersOptions): Providers {
+export function createProviders({
+  configs,
+  keyVariables = {},
+  clock,
+  random = systemRandom,
+  log,
+}: ProvidersOptions): Providers {
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs)])];
 
   const adapter = (name: string, apiKey: string | null, id: string): Provider => {
-    const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), { apiKey, clock }));
+    const options = { apiKey, keyVariable: keyVariables[name], clock };
+    const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
     adapters.set(id, found);
     return found;
   };

@@ -1,7 +1,7 @@
 import type { Role } from '../bus/messages.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
+import { AppError, OwnWordsError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './asked.ts';
@@ -30,6 +30,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   webfetch: 'web_fetch',
   fetch: 'web_fetch',
   task: 'spawn',
+  'fs.read': 'read_file',
+  'fs.write': 'write_file',
+  'fs.edit': 'edit_file',
+  'fs.list': 'list_dir',
 };
 
 const TIMEOUT_MS = 120_000;
@@ -167,7 +171,7 @@ export class ToolRegistry {
     const { reason = null } = decision;
     if (decision.decision === 'deny') {
       await audit({ decision: 'refused', reason });
-      return refusedResult(tool.name, `Refused: ${decision.reason}`);
+      return refusal(tool, `Refused: ${decision.reason}`);
     }
     if (decision.decision === 'allow') {
       if (isAudited(tool)) await audit({ decision: 'allowed', reason });
@@ -179,17 +183,17 @@ export class ToolRegistry {
       return this.#execute(ready, asked.allowed, options);
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
-    return refusedResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
+    return refusal(tool, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
-    if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');
+    if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');
     const slot = tool.waits === true ? undefined : options.slot;
     let started = false;
     try {
       return await (slot ?? unlimited)(async () => {
         context.signal.throwIfAborted();
-        if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);
+        if ((await context.changed?.()) === true) return ownError(tool, CHANGED);
         if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);
         context.signal.throwIfAborted();
         started = true;
@@ -197,10 +201,10 @@ export class ToolRegistry {
       });
     } catch (error) {
       if (context.signal.aborted) {
-        return errorResult(tool.name, started ? CUT_OFF + doubt(tool) : `${CUT_OFF} It had not started.`);
+        return ownError(tool, started ? CUT_OFF + doubt(tool) : `${CUT_OFF} It had not started.`);
       }
       if (!started && tool.effect !== 'none') throw error;
-      return errorResult(tool.name, failureLine(error));
+      return thrownResult(tool, error);
     }
   }
 
@@ -215,8 +219,8 @@ export class ToolRegistry {
       return await this.#cleanedUp(running, signal, context.signal);
     } catch (error) {
       if (!limit.signal.aborted || context.signal.aborted) throw error;
-      return errorResult(
-        tool.name,
+      return ownError(
+        tool,
         `The call was stopped after ${Math.round(limitMs / 1000)} s, the longest that this tool may take.${doubt(tool)}`,
       );
     }
@@ -275,7 +279,13 @@ export class ToolRegistry {
     // A page of something longer is not kept: the whole can be read as before.
     const isPage = result.metadata['truncated'] === true;
     const kept = output.length > maxOutput && !isPage ? await this.#spill(context, output) : undefined;
-    return { ...result, title: redact(result.title), output: capOutput(output, maxOutput, kept), metadata };
+    return {
+      ...result,
+      title: redact(result.title),
+      output: capOutput(output, maxOutput, kept),
+      ...(result.note === undefined ? {} : { note: redact(result.note) }),
+      metadata,
+    };
   }
 
   /** Undefined when it could not be kept; the result is then cut all the same. */
@@ -291,6 +301,24 @@ export class ToolRegistry {
 /** What is to be said of a call that started and was not waited for. */
 function doubt(tool: Tool): string {
   return tool.effect === 'none' ? '' : ' It may have taken effect.';
+}
+
+/** An error in the program's own words: of a tool whose results are fenced it stands outside of the fence. */
+function ownError(tool: Tool, words: string): ToolResult {
+  return tool.untrusted === true
+    ? { title: tool.name, output: '', note: words, metadata: {}, isError: true }
+    : errorResult(tool.name, words);
+}
+
+/** Why rules or a person did not let a call run. */
+function refusal(tool: Tool, words: string): ToolResult {
+  return { ...ownError(tool, words), refused: true };
+}
+
+/** What a tool threw: others' words may stand in it, beside what it declares to be the program's own. */
+function thrownResult(tool: Tool, error: unknown): ToolResult {
+  if (!(error instanceof OwnWordsError)) return errorResult(tool.name, failureLine(error));
+  return { ...errorResult(tool.name, failureLine(error.said)), note: error.own };
 }
 
 function unlimited<T>(task: () => Promise<T>): Promise<T> {

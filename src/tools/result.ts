@@ -24,12 +24,12 @@ export function failureLine(thrown: unknown): string {
 }
 
 /** What the model reads: one header line made of the title and the facts, then the output. */
-export function renderResult({ title, output, metadata, isError }: ToolResult): string {
+export function renderResult({ title, output, metadata, note = '', isError }: ToolResult): string {
   const facts = Object.entries(metadata)
     .filter(([, value]) => value !== null && value !== false)
     .map(([key, value]) => `${key}=${oneLine(String(value), 200)}`);
   const header = `[${[oneLine(title, 120), ...(isError === true ? ['error'] : []), ...facts].join(' · ')}]`;
-  return output === '' ? header : `${header}\n${output}`;
+  return [header, output, note].filter((part) => part !== '').join('\n');
 }
 
 /**

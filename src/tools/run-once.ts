@@ -43,6 +43,7 @@ export async function runToolOnce(
   const decision = await registry.decide(call, context);
   const reason = decision.decision === 'allow' ? null : decision.reason;
   if (call.dryRun || decision.decision !== 'allow') return { decision: decision.decision, reason, result: null };
-  const { title, output, metadata, isError } = await registry.run(call, context);
-  return { decision: 'allow', reason, result: { title, output, metadata, isError: isError === true } };
+  const { title, output, note = '', metadata, isError } = await registry.run(call, context);
+  const text = [output, note].filter((part) => part !== '').join('\n');
+  return { decision: 'allow', reason, result: { title, output: text, metadata, isError: isError === true } };
 }

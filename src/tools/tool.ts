@@ -117,6 +117,8 @@ export interface ToolResult {
   /** What the model reads. */
   readonly output: string;
   readonly metadata: ToolMetadata;
+  /** The program's own words about it, read after the output and never fenced; nothing of others may stand in it. @default none */
+  readonly note?: string;
   readonly isError?: boolean;
   /** Rules or a person did not let it run. */
   readonly refused?: boolean;

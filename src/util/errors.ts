@@ -20,6 +20,18 @@ export class AppError extends Error {
   }
 }
 
+/** A failure in whose message others' words stand (`said`) before the program's own about it (`own`). */
+export class OwnWordsError extends AppError {
+  readonly said: string;
+  readonly own: string;
+
+  constructor(code: string, { said, own }: { readonly said: string; readonly own: string }, cause?: unknown) {
+    super(code, [said, own].filter((part) => part !== '').join(' '), cause === undefined ? {} : { cause });
+    this.said = said;
+    this.own = own;
+  }
+}
+
 /** One line for a log or a tool result: the message, or what was thrown instead of an error. */
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;

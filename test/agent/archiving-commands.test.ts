@@ -152,7 +152,7 @@ describe('/mem', () => {
     expect(await world.memory()).toContain('- FACT I am called Ming.');
     expect(await visible(world)).not.toContain('Ming');
     // A note by itself is something new.
-    expect(await world.mem('FACT I live in Ulm.')).toContain('I archived your note');
+    expect(await world.mem('FACT I live in Ulm.')).toContain('I kept your note');
     expect(block(world.question(1), 'conversation')).not.toContain('FACT number 0.');
     expect(await world.memory()).toContain('- FACT I live in Ulm.');
     expect(await world.mem()).toContain('nothing new');

@@ -51,6 +51,16 @@ describe('hooks', () => {
     });
   });
 
+  test('a guard that answers what is no decision denies', async () => {
+    const odd = (): never => JSON.parse('{"type":"allow"}') as never;
+    const guard = runner(['g', { beforeTool: odd }, { guard: true }]);
+    const call = { name: 'exec', arguments: '{}' };
+    expect(await guard.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value))).toMatchObject({
+      denied: expect.stringContaining('guard g failed'),
+    });
+    expect(guard.troubles()).toEqual([expect.stringContaining('The hook beforeTool of the plugin "g" failed')]);
+  });
+
   test('state of several hooks is merged, and saved also when one of them throws', async () => {
     const saved: unknown[] = [];
     const hooks = runner(

@@ -223,10 +223,19 @@ describe('stopping', () => {
 describe('rendering', () => {
   test('parts are rendered by the channel, and not at all when there is none', async () => {
     const { manager } = setup(new ScriptedChannel());
-    expect(manager.renderParts('test', 'a|b')).toBeUndefined();
+    const message = {
+      id: '1',
+      channel: 'test',
+      chatId: '1',
+      kind: 'answer',
+      text: 'a|b',
+      media: [],
+      metadata: {},
+    } as const;
+    expect(manager.renderParts(message)).toBeUndefined();
     await manager.start();
-    expect(manager.renderParts('test', 'a|b')).toEqual(['a', 'b']);
-    expect(manager.renderParts('other', 'a|b')).toBeUndefined();
+    expect(manager.renderParts(message)).toEqual(['a', 'b']);
+    expect(manager.renderParts({ ...message, channel: 'other' })).toBeUndefined();
     expect(manager.outlet('other')).toBe('unknown');
     await manager.stop();
   });

@@ -52,6 +52,19 @@ function commandLine(report = REPORT): { line: CommandLine; trusted: string[] } 
   return { line, trusted };
 }
 
+test('an assistant that is started for one of these commands writes no log between its lines', async () => {
+  const { line } = commandLine();
+  await line.run('mcp', 'test', 'notes');
+  expect(line.started).toMatchObject([{ serve: 'local', config: { log: { level: 'silent' } } }]);
+});
+
+test('a tool that no model can be shown is marked', async () => {
+  const tools = [{ name: 'odd', description: 'Odd.', parameters, state: 'unusable' as const }];
+  const { line } = commandLine({ ...REPORT, tools });
+  await line.run('mcp', 'test', 'notes');
+  expect(line.out).toContain('odd [left out: no model takes its schema]  Odd.');
+});
+
 test('lists the servers, what is wrong with them and what to do', async () => {
   for (const argv of [['mcp'], ['mcp', 'list']]) {
     const { line } = commandLine();

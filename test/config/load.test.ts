@@ -213,3 +213,25 @@ test('the path of the configuration is told whether or not it exists', async () 
   writeFileSync(join(home, 'config.json'), '{}');
   expect(await loadConfig({ home, env: {} })).toMatchObject({ path: join(home, 'config.json'), exists: true });
 });
+
+describe('the place that a key was read from', () => {
+  const placesOf = async (providers: object, env: Readonly<Record<string, string>>): Promise<unknown> =>
+    (await load(JSON.stringify({ providers }), env)).keyVariables;
+  const env = { OPENAI_API_KEY: 'from-the-environment', MY_KEY: 'mine' };
+
+  test('is a variable where it fills the entry of its name, or where the file names it', async () => {
+    expect(await placesOf({}, env)).toEqual({ openai: 'OPENAI_API_KEY' });
+    expect(await placesOf({ test: { kind: 'openai', apiKey: '${MY_KEY}' } }, env)).toEqual({
+      openai: 'OPENAI_API_KEY',
+      test: 'MY_KEY',
+    });
+  });
+
+  test('is the configuration for an entry with a key of its own, whatever its kind', async () => {
+    expect(await placesOf({ test: { kind: 'openai', apiKey: 'written' } }, { OPENAI_API_KEY: 'x' })).not.toHaveProperty(
+      'test',
+    );
+    expect(await placesOf({ openai: { apiKey: 'written' } }, env)).toEqual({});
+    expect(await placesOf({ openai: { apiKey: ['a', 'b'] } }, env)).toEqual({});
+  });
+});

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
@@ -19,6 +19,20 @@ describe('a comma command', () => {
     expect(await readFile(join(world.workspace, 'a.txt'), 'utf8')).toBe('hello there');
     expect(await say(world, ',write_file {"path": "b.txt", "content": "b"}')).toContain('created b.txt');
     expect(await say(world, ',read_file a.txt')).toContain('hello there');
+    expect(world.model.requests).toHaveLength(0);
+  });
+
+  test.each([
+    [',fs.read path=a.txt', 'hello'],
+    [',Read path=a.txt', 'hello'],
+    ['，read_file path=a.txt', 'hello'],
+    [',Write path=b.txt content="two words"', 'created b.txt'],
+    [',fs.list path=.', 'a.txt'],
+    [',Bash command="rm -rf /"', 'refused in every mode'],
+  ])('takes keys and values also under another name of its tool: %s', async (command, answer) => {
+    await using world = await startWorld();
+    await writeFile(join(world.workspace, 'a.txt'), 'hello');
+    expect(await say(world, command)).toContain(answer);
     expect(world.model.requests).toHaveLength(0);
   });
 

@@ -80,6 +80,51 @@ describe('/retry', () => {
     expect(world.model.requests).toHaveLength(4);
   });
 
+  test('as a reply to a notice, or to the message itself, runs that one of several that failed', async () => {
+    await using world = await startWorld();
+    world.model.reply(refusal, refusal, refusal, 'About apples.', 'About pears.');
+    const asked: number[] = [];
+    for (const about of ['apples', 'pears', 'plums']) {
+      asked.push(world.telegram.userSays(OWNER, `tell me about ${about}`).messageId);
+      await waitFor(() => chatOf(world).length === asked.length);
+    }
+    const replyTo = (message_id: number, isBot: boolean): Record<string, unknown> => ({
+      reply_to_message: {
+        message_id,
+        date: 1,
+        chat: { id: OWNER, type: 'private' },
+        from: { id: isBot ? 1 : OWNER, is_bot: isBot, first_name: 'x' },
+        text: 'x',
+      },
+    });
+    const [ofApples] = world.telegram.sentMessages;
+    world.telegram.userSays(OWNER, '/retry', replyTo(ofApples?.messageId ?? 0, true));
+    await waitFor(() => chatOf(world).length === 4);
+    world.telegram.userSays(OWNER, '/retry', replyTo(asked[1] ?? 0, false));
+    await waitFor(() => chatOf(world).length === 5);
+    expect(chatOf(world).slice(3)).toEqual(['About apples.', 'About pears.']);
+    expect(times(world, 'about pears')).toBe(1);
+    world.telegram.userSays(OWNER, '/retry', replyTo(ofApples?.messageId ?? 0, true));
+    await waitFor(() => chatOf(world).length === 6);
+    expect(chatOf(world)[5]).toMatch(/run again already/u);
+    expect(world.model.requests).toHaveLength(5);
+  });
+
+  test('with the first words of a message runs that one; without any it names what else failed', async () => {
+    await using world = await startWorld();
+    world.model.reply(refusal, refusal, 'About plums.', 'About apples.');
+    await say(world, 'Tell me about apples, please');
+    await say(world, 'tell me about `pears`');
+    await say(world, 'and plums?');
+    const named = await say(world, '/retry');
+    expect(named).toMatch(/^Your last message was answered/u);
+    expect(named).toContain('/retry Tell me about apples, please');
+    expect(named).toContain("/retry tell me about 'pears'");
+    expect(await say(world, '/retry tell me about “apples”')).toBe('About apples.');
+    expect(await say(world, '/retry bananas')).toMatch(/^No message that failed begins with “bananas”\./u);
+    expect(world.model.requests).toHaveLength(4);
+  });
+
   test('runs a message again that was stopped, with what had joined it, also after a restart', async () => {
     await using world = await startWorld();
     world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }], delayMs: 300 }, { fault: 'hang' }, 'Both.');
@@ -137,5 +182,21 @@ describe('/usage', () => {
     const other = await say(world, '/usage', 43);
     expect(other).toMatch(/Here in all: 1,000 tokens in, 20 out, 1 call;/u);
     expect(other).not.toContain('Everywhere');
+  });
+});
+
+describe('a command with a colon or full-width signs', () => {
+  test.each(['/model:default', '/model: default', '/model：default', '／model default', '／model：default'])(
+    '%s is the command',
+    async (text) => {
+      await using world = await startWorld();
+      expect(await say(world, text)).toMatch(/^From now on the standard model/u);
+    },
+  );
+
+  test.each(['/note: buy milk', '/etc/hosts: what is it?'])('%s is an ordinary message', async (text) => {
+    await using world = await startWorld();
+    world.model.reply('ok');
+    expect(await say(world, text)).toBe('ok');
   });
 });

@@ -51,6 +51,24 @@ test('tools of a server are used from the chat; what they answer is fenced, and 
   expect(pins).not.toContain('a-token-of-the-server');
 });
 
+test('what the program itself says about a call stands outside of the fence', async () => {
+  await using world = await startWorld({ config: { mcpServers: { fix: mcpServers.fix } } });
+  await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_fix_echo'));
+  const calls = ['mcp_fix_die', 'mcp_fix_fail', 'mcp_fix_echo'];
+  world.model.reply(
+    ...calls.map((name) => ({ calls: [{ name, arguments: name === 'mcp_fix_echo' ? { text: {} } : {} }] })),
+    'Done.',
+  );
+  await say(world, 'Try them.');
+  const [died = '', failed = ''] = world.model.requests
+    .flatMap(({ view }) => view.toolResults.slice(-1))
+    .map(({ text }) => text);
+  expect(died).toMatch(
+    /<untrusted [^>]+>\nThe MCP server fix was lost while this ran \([^]+\n<\/untrusted [^>]+>\nIt may have taken effect\. The next call starts it again\.$/u,
+  );
+  expect(failed).toMatch(/<untrusted [^>]+>\nthe disk of the server is full\n<\/untrusted [^>]+>$/u);
+});
+
 test('after a restart the request begins as before, and nothing is started for a greeting', async () => {
   await using world = await startWorld({ config: { mcpServers: { fix: mcpServers.fix } } });
   await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_fix_echo'));

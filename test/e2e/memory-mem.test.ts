@@ -36,7 +36,9 @@ test('/mem with a text puts it into MEMORY.md, as it was written, and nowhere in
   });
   await countTo(world, FOUR);
   const reply = await say(world, '/mem I am called Ming\n  and live in Lisbon, NOT in Porto');
-  expect(reply).toBe('I archived 4 exchanges in HISTORY.md. MEMORY.md was brought up to date.');
+  expect(reply).toBe(
+    'I kept your note “I am called Ming and live in Lisbon, NOT in Porto” in HISTORY.md. I archived 4 exchanges in HISTORY.md. MEMORY.md was brought up to date.',
+  );
   const [question, ...more] = world.model.asides;
   expect(more).toEqual([]);
   const conversation = question === undefined ? '' : asked(question).conversation;
@@ -57,6 +59,35 @@ test('/mem with a text puts it into MEMORY.md, as it was written, and nowhere in
   expect(messages).not.toMatch(/word one|word two/u);
 });
 
+test.each([
+  ['that leaves it out', saves('They counted.'), 'MEMORY.md was brought up to date.'],
+  ['that fails', { error: { status: 400, message: 'no' } }, 'I could not archive the conversation'],
+])('/mem with a text keeps it word by word whatever a model answers: one %s', async (_what, answer, said) => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(() => answer);
+  await countTo(world, FOUR);
+  const reply = await say(world, '/mem I like cake');
+  expect(reply).toContain('I kept your note “I like cake” in HISTORY.md.');
+  expect(reply).toContain(said);
+  expect(await note(world, 'HISTORY.md')).toMatch(/^\[[^\]]+\] Noted by the owner: I like cake$/mu);
+  if ('error' in answer) return;
+  expect(await note(world, 'MEMORY.md')).toMatch(/^- I like cake$/mu);
+});
+
+test('what the demo says is not remembered; what people said and noted is', async () => {
+  await using world = await startWorld({ config: { agent: { model: 'demo/scripted' } } });
+  await countTo(world, ['what is a monad?', 'and a functor?', 'word three', 'word four']);
+  expect(await say(world, '/mem I like cake')).toContain('I kept your note “I like cake” in HISTORY.md.');
+  const history = await note(world, 'HISTORY.md');
+  expect(history).toContain('what is a monad?');
+  expect(history).toContain('Noted by the owner: I like cake');
+  expect(`${history}${await note(world, 'MEMORY.md')}`).not.toContain('scripted demo');
+  const anchors = (await world.tape(SESSION)).filter(({ kind }) => kind === 'anchor');
+  expect(JSON.stringify(anchors)).not.toContain('scripted demo');
+  expect(anchors).toHaveLength(1);
+});
+
 test('/mem with a text in a chat where nothing was said archives the text alone', async () => {
   await using world = await startWorld();
   world.model.setAside((request) => {
@@ -64,7 +95,7 @@ test('/mem with a text in a chat where nothing was said archives the text alone'
     return saves('A note.', `- The owner is called ${name}.`);
   });
   expect(await say(world, '/MEM@test_bot I am called Ming')).toBe(
-    'I archived your note in HISTORY.md. MEMORY.md was brought up to date.',
+    'I kept your note “I am called Ming” in HISTORY.md. MEMORY.md was brought up to date.',
   );
   expect(await note(world, 'MEMORY.md')).toBe('- The owner is called Ming.\n');
 });
@@ -95,7 +126,9 @@ test('a /mem that fails says so, sets no anchor, and may be tried again', async 
   world.model.setHandler(() => 'ok');
   world.model.setAside(failing);
   await countTo(world, FOUR);
-  expect(await say(world, '/mem I am called Ming')).toMatch(/^I could not archive this: .*\/mem tries again\.$/su);
+  expect(await say(world, '/mem I am called Ming')).toMatch(
+    /^I kept your note “I am called Ming” in HISTORY\.md\. I could not archive the conversation: .*\/mem tries again\.$/su,
+  );
   expect(await hasAnchor(world)).toBe(false);
   expect(await note(world, 'HISTORY.md')).not.toContain('word');
   await say(world, 'word five');

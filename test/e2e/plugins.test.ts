@@ -110,7 +110,7 @@ describe('a plugin', () => {
     expect(warnings).toContain('The plugin "broken" does not run: no paper.');
     expect(warnings).toContainEqual(expect.stringMatching(/^The plugin "outside" does not run: there is no such/u));
     expect(warnings).toContainEqual(
-      expect.stringMatching(/^The plugin "nothing" does not run: its default export is/u),
+      expect.stringMatching(/^The plugin "nothing" does not run: channels\[0\]\.shows must be a text/u),
     );
   });
 });

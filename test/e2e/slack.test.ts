@@ -45,6 +45,23 @@ describe('Slack', () => {
     });
   });
 
+  test('names commands as Slack takes them: in the list, in what failed, in a refusal; what it names works', async () => {
+    const newest = (): string => postsIn(world).at(-1) ?? '';
+    world.slack.commands(OWNER, DIRECT, 'help');
+    await waitFor(() => newest().includes('/assistant retry:'), { what: 'the list of commands' });
+    expect(newest()).toContain('/assistant mem text');
+    expect(newest()).not.toMatch(/(?<!\w)\/(?!assistant )[a-z]/u);
+    world.model.reply({ error: { status: 401, message: 'no' } }, 'Better now.');
+    world.slack.says(OWNER, DIRECT, 'a question that fails');
+    await waitFor(() => newest().includes('API key'), { what: 'what failed' });
+    expect(newest()).toContain('/assistant retry');
+    world.slack.commands(OWNER, DIRECT, 'retry');
+    await said('Better now.');
+    world.model.reply('The model may say /model as it likes.');
+    world.slack.says(OWNER, DIRECT, 'thanks');
+    await said('The model may say /model as it likes.');
+  });
+
   test('a post that comes as a mention, as a message and once more is one message', async () => {
     const before = world.model.requests.length;
     world.model.reply('Once.');
@@ -91,7 +108,7 @@ describe('Slack', () => {
     world.slack.commands(OWNER, DIRECT, 'what time is it');
     await said('It is late.');
     world.slack.commands(OWNER, DIRECT, '');
-    await waitFor(() => postsIn(world).some((text) => text.includes('/new')), { what: 'the help' });
+    await waitFor(() => postsIn(world).some((text) => text.includes('/assistant new')), { what: 'the help' });
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0);
   });
 

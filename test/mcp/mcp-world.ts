@@ -54,7 +54,7 @@ export interface McpWorld extends AsyncDisposable {
   readonly log: readonly LogLine[];
   readonly registry: ToolRegistry;
   readonly room: McpRoom;
-  /** Calls a tool by its full name, as the owner. */
+  /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
   call(name: string, args?: unknown, context?: Partial<ToolContext>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
   names(): readonly string[];
@@ -116,8 +116,10 @@ export async function mcpWorld(
     get room() {
       return room;
     },
-    call: (name, args = {}, context = {}) =>
-      registry.run({ name, arguments: JSON.stringify(args) }, testToolContext(context)),
+    call: async (name, args = {}, context = {}) => {
+      const result = await registry.run({ name, arguments: JSON.stringify(args) }, testToolContext(context));
+      return { ...result, output: [result.output, result.note ?? ''].filter((part) => part !== '').join(' ') };
+    },
     names: () => registry.specs('owner').map(({ name }) => name),
     async restart(used = servers) {
       await room[Symbol.asyncDispose]();

@@ -104,7 +104,7 @@ describe('a server that offers something else than was agreed to', () => {
     expect(off).toMatchObject({
       isError: true,
       output:
-        'The MCP server notes changed add, so it is off until the owner agrees: assistant mcp trust notes takes what it offers now.',
+        'The MCP server notes changed mcp_notes_add, so it is off until the owner agrees: assistant mcp trust notes takes what it offers now.',
     });
     expect(world.room.troubles()).toEqual([
       'The MCP server notes has 2 new or changed tools that are off until you agree: assistant mcp trust notes',
@@ -142,7 +142,8 @@ describe('a server that offers something else than was agreed to', () => {
     await world.offer([tool('add')]);
     expect(await world.call('mcp_notes_find')).toMatchObject({
       isError: true,
-      output: 'The MCP server notes does not offer find any more: assistant mcp trust notes takes what it offers now.',
+      output:
+        'The MCP server notes does not offer mcp_notes_find any more: assistant mcp trust notes takes what it offers now.',
     });
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
   });

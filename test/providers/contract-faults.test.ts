@@ -138,7 +138,7 @@ describe.each(DIALECTS)('$name', (dialect) => {
       const provider = connect(dialect, server, { keyVariable: 'SOME_API_KEY' });
       const error = errorOf(await hear(provider, HELLO));
       expect(error).toMatchObject({ kind: 'auth', retryable: false, status: 401 });
-      expect(error.message).toContain('SOME_API_KEY or providers.');
+      expect(error.message).toMatch(/Check SOME_API_KEY\.$/u);
       expect(error.message).not.toContain(KEY);
     });
 

@@ -211,17 +211,22 @@ describe('connections', () => {
 });
 
 describe('messages', () => {
-  test('a refused key names what to check', () => {
+  test('a refused key names the one place that it was read from', () => {
     const context = { ...CONTEXT, provider: 'anthropic', keyVariable: 'ANTHROPIC_API_KEY' };
-    expect(classifyError(said('invalid x-api-key', 401), context).message).toBe(
-      'anthropic refused the API key (401). Check ANTHROPIC_API_KEY or providers.anthropic.apiKey.',
-    );
+    expect(classifyError(said('invalid x-api-key', 401), context)).toMatchObject({
+      message: 'anthropic refused the API key (401). Check ANTHROPIC_API_KEY.',
+      setting: 'ANTHROPIC_API_KEY',
+    });
+    expect(classifyError(said('invalid x-api-key', 401), { ...context, keyVariable: null })).toMatchObject({
+      message: 'anthropic refused the API key (401). Check providers.anthropic.apiKey.',
+      setting: 'providers.anthropic.apiKey',
+    });
   });
 
   test("a server of one's own is named with its host", () => {
     const context = { ...CONTEXT, provider: 'local', host: '127.0.0.1:8080', keyVariable: null };
     expect(classifyError(coded('ECONNREFUSED'), context).message).toBe(
-      'local (127.0.0.1:8080) refused the connection: is the server running? Check providers.local.baseUrl.',
+      'local (127.0.0.1:8080) refused the connection: is the server running? Check providers.local.baseUrl and the network.',
     );
     expect(classifyError(said('No.', 401), context).message).toContain('Check providers.local.apiKey.');
   });

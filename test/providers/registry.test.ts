@@ -59,7 +59,10 @@ describe('a reference', () => {
     expect(refusal('anthropic/claude-sonnet-5-5')).toContain(
       'Set ANTHROPIC_API_KEY in the environment or providers.anthropic.apiKey',
     );
-    expect(refusal('work/gpt-5.5', { work: { kind: 'openai' } })).toContain('OPENAI_API_KEY');
+    // The variable fills the entry of its own name and no other.
+    const work = refusal('work/gpt-5.5', { work: { kind: 'openai' } });
+    expect(work).toContain('Set providers.work.apiKey in the configuration.');
+    expect(work).not.toContain('OPENAI_API_KEY');
   });
 
   test('to an unknown provider names the nearest', () => {

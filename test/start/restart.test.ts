@@ -1,4 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,8 +11,17 @@ import { waitFor } from '../support/wait.ts';
 const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
 const run = promisify(execFile);
 
-test('/restart begins the gateway anew in its own process, and what it said arrives', async () => {
-  await using folder = await tempFolder();
+interface Gateway extends AsyncDisposable {
+  readonly process: ChildProcess;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** How often it became ready. */
+  readonly starts: () => number;
+  readonly say: (text: string) => Promise<string>;
+}
+
+async function startGateway(): Promise<Gateway> {
+  const folder = await tempFolder();
   const home = join(folder.path, 'home');
   const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
   const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
@@ -21,18 +31,49 @@ test('/restart begins the gateway anew in its own process, and what it said arri
   let log = '';
   gateway.stderr.on('data', (chunk) => (log += String(chunk)));
   const starts = (): number => log.split('"msg":"ready"').length - 1;
-  try {
-    await waitFor(() => starts() === 1, { what: 'the first start' });
-    const say = async (text: string): Promise<string> =>
-      (await run(process.execPath, [LAUNCHER, 'chat', '-m', text], { env })).stdout;
-    expect(await say('/restart')).toContain('Restarting.');
-    await waitFor(() => starts() === 2, { what: 'the second start' });
-    expect(gateway.exitCode).toBeNull();
-    const { stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.pid });
-  } finally {
-    const ended = new Promise((resolve) => gateway.once('exit', resolve));
-    gateway.kill('SIGTERM');
-    await ended;
+  const say = async (text: string): Promise<string> =>
+    (await run(process.execPath, [LAUNCHER, 'chat', '-m', text], { env })).stdout;
+  const started: Gateway = {
+    process: gateway,
+    home,
+    env,
+    starts,
+    say,
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) => gateway.once('exit', resolve));
+      if (gateway.exitCode === null && gateway.kill('SIGTERM')) await ended;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+  await waitFor(() => starts() === 1, { what: 'the first start' });
+  return started;
+}
+
+test('/restart begins the gateway anew in its own process, and what it said arrives', async () => {
+  await using gateway = await startGateway();
+  expect(await gateway.say('/restart')).toContain('Restarting.');
+  await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
+  expect(gateway.process.exitCode).toBeNull();
+  const { stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env: gateway.env });
+  expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.process.pid });
+});
+
+test('/restart stays up while the configuration could not be started with, and says where it is wrong', async () => {
+  await using gateway = await startGateway();
+  const file = join(gateway.home, 'config.json');
+  const wrong: readonly (readonly [text: string, said: string])[] = [
+    ['{\n  "agent": { "maxIterations": "many" }\n}', `${file}:2:31: agent.maxIterations must be a whole number`],
+    ['{\n  "agent": {\n', `${file}:3:1: `],
+    ['{ "agent": { "model": "nobody/x" } }', 'names a provider that is not known: "nobody"'],
+  ];
+  for (const [text, said] of wrong) {
+    await writeFile(file, text);
+    const reply = await gateway.say('/restart');
+    expect(reply).toContain('I did not restart');
+    expect(reply).toContain(said);
   }
+  expect([gateway.starts(), gateway.process.exitCode]).toEqual([1, null]);
+  await writeFile(file, '{}');
+  expect(await gateway.say('/restart')).toContain('Restarting.');
+  await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
 });

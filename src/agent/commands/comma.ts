@@ -6,7 +6,7 @@ import { commaArguments } from '../comma-arguments.ts';
 import type { Command, CommandContext } from './command.ts';
 
 interface CommaPorts {
-  readonly registry: Pick<ToolRegistry, 'run' | 'list'>;
+  readonly registry: Pick<ToolRegistry, 'run' | 'list' | 'named'>;
   /** What the tool is given for this command. */
   readonly toolContext: (context: CommandContext) => Promise<ToolContext>;
 }
@@ -24,7 +24,8 @@ export const commaCommand =
     priority: false,
     interrupts: false,
     run: async (context) => {
-      const schema = registry.list().find(({ tool }) => tool.name === name)?.spec.parameters;
+      const known = registry.named(name)?.name;
+      const schema = registry.list().find(({ tool }) => tool.name === known)?.spec.parameters;
       const call = { name, arguments: commaArguments(context.args, parametersOf(schema)) };
       const result = await registry.run(call, await toolContext(context));
       return fenced(cut(renderResult(result), MOST_SHOWN));

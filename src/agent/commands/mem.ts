@@ -1,15 +1,21 @@
 import type { InboundMessage } from '../../bus/messages.ts';
-import { plural } from '../../util/text.ts';
+import { oneLine, plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 /** What became of a /mem. */
 export type MemResult =
   | { readonly result: 'nothing-new' | 'stopped' }
-  | { readonly result: 'failed'; readonly reason: string }
+  | {
+      readonly result: 'failed';
+      readonly reason: string;
+      /** That is kept all the same. @default none */ readonly note?: string;
+    }
   | {
       readonly result: 'archived';
       /** None: only the note was new. */
       readonly exchanges: number;
+      /** What the owner added; null: nothing. */
+      readonly note: string | null;
       /** `not-here`: this chat does not change MEMORY.md. `asked`: the owner is asked whether it may change. */
       readonly memory: 'changed' | 'unchanged' | 'asked' | 'not-here';
     };
@@ -19,6 +25,8 @@ interface MemPorts {
   readonly archive: (message: InboundMessage, note: string, stop: AbortSignal) => Promise<MemResult>;
 }
 
+/** Characters of a note that the reply repeats. */
+const LONGEST_NOTE = 300;
 const MEMORY = {
   changed: 'MEMORY.md was brought up to date.',
   unchanged: 'MEMORY.md stays as it is.',
@@ -42,11 +50,20 @@ function sentence(archived: MemResult): string {
     case 'stopped':
       return 'I stopped archiving.';
     case 'failed':
-      return `I could not archive this: ${archived.reason} /mem tries again.`;
+      return archived.note === undefined
+        ? `I could not archive this: ${archived.reason} /mem tries again.`
+        : `${kept(archived.note)} I could not archive the conversation: ${archived.reason} /mem tries again.`;
     case 'archived': {
-      const { exchanges, memory } = archived;
-      const what = exchanges === 0 ? 'your note' : plural(exchanges, 'exchange');
-      return `I archived ${what} in HISTORY.md. ${MEMORY[memory]}`;
+      const { exchanges, memory, note } = archived;
+      return [
+        ...(note === null ? [] : [kept(note)]),
+        ...(exchanges === 0 ? [] : [`I archived ${plural(exchanges, 'exchange')} in HISTORY.md.`]),
+        MEMORY[memory],
+      ].join(' ');
     }
   }
+}
+
+function kept(note: string): string {
+  return `I kept your note “${oneLine(note, LONGEST_NOTE)}” in HISTORY.md.`;
 }

@@ -7,10 +7,13 @@ export interface ParsedCommand {
   readonly name: string;
   /** Trimmed; case and line breaks kept. */
   readonly args: string;
+  /** A colon stands behind the name, as it may behind any word: only a name that there is makes it a command. */
+  readonly colon: boolean;
 }
 
-const SLASH = /^\/(?<name>[a-z][\w-]*)(?:@\w+)?(?:\s+(?<args>[\s\S]*))?$/iu;
-const COMMA = /^,(?<name>[a-z]\w*)(?:\s+(?<args>[\s\S]*))?$/iu;
+/** Full-width signs are what keyboards for Chinese and Japanese write. */
+const SLASH = /^[/／](?<name>[a-z][\w-]*)(?:@\w+)?(?:(?<colon>\s*[:：]\s*|\s+)(?<args>[\s\S]*))?$/iu;
+const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
 
 /**
  * The command that a message is by its first word; null for an ordinary message. Paths such as `/etc/hosts` are no
@@ -26,5 +29,6 @@ export function parseCommand({ text, untrusted }: Pick<InboundMessage, 'text' | 
     type: slash === null ? 'comma' : 'slash',
     name: (match.groups['name'] ?? '').toLowerCase(),
     args: (match.groups['args'] ?? '').trim(),
+    colon: /[:：]/u.test(match.groups['colon'] ?? ''),
   };
 }

@@ -1,11 +1,14 @@
+import { errorMessage } from '../../util/errors.ts';
 import type { Command } from './command.ts';
 
 interface RestartPorts {
   /** Ends this process and begins anew, a moment later; undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;
+  /** Rejects with one sentence when the program could not start with the configuration as it is now. */
+  readonly rehearse: () => Promise<void>;
 }
 
-export const restartCommand = ({ restart }: RestartPorts): Command => ({
+export const restartCommand = ({ restart, rehearse }: RestartPorts): Command => ({
   name: 'restart',
   description: 'start the program anew; what is unfinished goes on',
   role: 'owner',
@@ -13,6 +16,11 @@ export const restartCommand = ({ restart }: RestartPorts): Command => ({
   interrupts: false,
   run: async () => {
     if (restart === undefined) return 'I can restart only where I run as a gateway (`assistant gateway`).';
+    try {
+      await rehearse();
+    } catch (error) {
+      return `I did not restart: with the configuration as it is now I could not start. ${errorMessage(error)} Until then I go on as before; send /restart again when it is corrected.`;
+    }
     restart();
     return 'Restarting. Unfinished work goes on in a moment.';
   },

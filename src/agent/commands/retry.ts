@@ -1,24 +1,87 @@
+import type { InboundMessage } from '../../bus/messages.ts';
 import type { ClosedTurn } from '../../journal/turns.ts';
+import { oneLine } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface RetryPorts {
   /** The newest turn of a session that ran no command. */
   readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
+  /** Those that failed or were stopped lately and can be run again, newest first. */
+  readonly unanswered: (sessionKey: string) => readonly ClosedTurn[];
+  /** The turn that a message of the chat belongs to, by the platform's id of that message. */
+  readonly turnOf: (message: InboundMessage, externalId: string) => ClosedTurn | undefined;
 }
 
-export const retryCommand = ({ lastTurn }: RetryPorts): Command => ({
+const TOO_OLD = 'That message was run again already, or it is too old for that; please send it once more.';
+const MOST_NAMED = 5;
+/** Characters of a message that name it. */
+const QUOTED = 40;
+
+export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Command => ({
   name: 'retry',
-  description: 'run your last message again when it failed or was stopped',
+  description:
+    'run your last message again when it failed or was stopped; `/retry words` or a reply picks an earlier one',
   role: 'guest',
   priority: false,
   interrupts: false,
-  run: async ({ message }) => {
-    const last = lastTurn(message.sessionKey);
-    if (last === undefined) return 'There is no message to run again.';
-    if (last.outcome !== 'failed' && last.outcome !== 'stopped') {
-      return 'Your last message was answered, so I do not run it again. Send it once more if you want another answer.';
+  run: async ({ message, args }) => {
+    const { sessionKey, replyTo } = message;
+    if (replyTo !== undefined) {
+      const meant = turnOf(message, replyTo.externalId);
+      if (meant !== undefined) return again(meant, 'That message');
     }
-    if (last.messages.length === 0) return 'Your last message is too old to run again; please send it once more.';
-    return { rerun: last };
+    if (args !== '') {
+      const meant = unanswered(sessionKey).find((turn) => isAbout(turn, args));
+      if (meant !== undefined) return again(meant, 'That message');
+      return `No message that failed begins with “${oneLine(args, QUOTED)}”.${offer(unanswered(sessionKey))}`;
+    }
+    const last = lastTurn(sessionKey);
+    if (last === undefined) return 'There is no message to run again.';
+    const answer = again(last, 'Your last message');
+    return typeof answer === 'string' ? `${answer}${offer(unanswered(sessionKey))}` : answer;
   },
 });
+
+/** The command that runs these messages again, as a notice about them names it. */
+export function retryWords(texts: readonly string[]): string {
+  return `/retry ${opening(texts[0] ?? '')}`.trim();
+}
+
+function again(turn: ClosedTurn, which: string): string | { readonly rerun: ClosedTurn } {
+  if (turn.outcome !== 'failed' && turn.outcome !== 'stopped') {
+    return `${which} was answered, so I do not run it again. Send it once more if you want another answer.`;
+  }
+  return turn.messages.length === 0 ? TOO_OLD : { rerun: turn };
+}
+
+/** Names what failed and can be run again, each with its command. */
+function offer(turns: readonly ClosedTurn[]): string {
+  const failed = turns.filter(({ outcome }) => outcome === 'failed').slice(0, MOST_NAMED);
+  if (failed.length === 0) return '';
+  const lines = failed.map(
+    ({ messages }) => `- \`${retryWords(messages.map(({ text }) => text)).replaceAll('`', "'")}\``,
+  );
+  return ` Earlier ones failed; this runs one of them again:\n${lines.join('\n')}`;
+}
+
+function isAbout({ messages }: ClosedTurn, words: string): boolean {
+  const wanted = plain(words);
+  return wanted !== '' && messages.some(({ text }) => plain(text).startsWith(wanted));
+}
+
+/** The first words of a message, whole ones where they are short enough. */
+function opening(text: string): string {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  if (flat.length <= QUOTED) return flat;
+  const cut = flat.slice(0, QUOTED);
+  return cut.includes(' ') ? cut.slice(0, cut.lastIndexOf(' ')) : cut;
+}
+
+/** For comparing: what quoting, cutting and formatting change is left out. */
+function plain(text: string): string {
+  return text
+    .replace(/[“”"'`…]/gu, '')
+    .replace(/\s+/gu, ' ')
+    .trim()
+    .toLowerCase();
+}

@@ -43,7 +43,7 @@ export class CommandTable {
     if (type === 'comma') return this.#comma(parsed.name, args, message);
     const name = ALIASES[parsed.name] ?? parsed.name;
     const command = this.#options.commands.find((candidate) => candidate.name === name);
-    if (command === undefined) return 'unknown';
+    if (command === undefined) return parsed.colon ? null : 'unknown';
     if (!atLeast(message.role, command.role)) {
       return this.#refused(message, `/${name} is for the ${command.role} only.`, command);
     }

@@ -47,6 +47,8 @@ export class SlackChannel implements Channel {
     reactions: false,
     drafts: false,
   };
+  /** Slack takes every message that begins with a slash for a command of its own. */
+  readonly commandPrefix = '/assistant ';
   readonly settlesResends = true;
   readonly #options: SlackOptions;
   readonly #random: Random;
@@ -87,6 +89,7 @@ export class SlackChannel implements Channel {
       addListeners(openApp(receiver, { options: this.#options, me }), {
         name: me.user,
         commands: context.commands,
+        commandPrefix: this.commandPrefix,
         roleOf: (id) => this.#roleOf(id, context),
         log: context.log,
       });

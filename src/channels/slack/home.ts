@@ -1,4 +1,5 @@
 import type { App } from '@slack/bolt';
+import { withCommandPrefix } from '../../bus/commands.ts';
 import type { Logger } from '../../util/log.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { MenuCommand } from '../channel.ts';
@@ -7,18 +8,23 @@ export interface HomeFacts {
   /** What the bot is called. */
   readonly name: string;
   readonly commands: readonly MenuCommand[];
+  /** As of `Channel`. */
+  readonly commandPrefix: string;
   /** Null: they may not write, and see nothing. */
   readonly roleOf: (userId: string) => 'owner' | 'other' | null;
   readonly log: Logger;
 }
 
 /** Greets people in the app's home, and takes a private question away once it was answered. */
-export function addListeners(app: App, { name, commands, roleOf, log }: HomeFacts): void {
+export function addListeners(app: App, { name, commands, commandPrefix, roleOf, log }: HomeFacts): void {
   app.event('app_home_opened', async ({ event, client }) => {
     const role = event.tab === 'home' ? roleOf(event.user) : null;
     if (role === null) return;
     const shown = commands.filter(({ isOwners }) => !isOwners || role === 'owner');
-    const list = shown.map((command) => `• \`/assistant ${command.name}\` ${command.description}`).join('\n');
+    const list = shown
+      .map(({ name: command, description }) => `• \`/${command}\` ${description}`)
+      .map((line) => withCommandPrefix(line, commandPrefix))
+      .join('\n');
     const text = `*Hello, I am ${name}.* Write to me under Messages, mention me in a channel, or use a command:\n${list}`;
     try {
       const section = { type: 'section' as const, text: { type: 'mrkdwn' as const, text: text.slice(0, 3_000) } };

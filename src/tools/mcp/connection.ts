@@ -1,17 +1,11 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
-  CallToolResultSchema,
-  GetPromptResultSchema,
   ListPromptsResultSchema,
   ListResourcesResultSchema,
   ListResourceTemplatesResultSchema,
-  ListToolsResultSchema,
-  ReadResourceResultSchema,
-  type CallToolResult,
-  type GetPromptResult,
-  type ReadResourceResult,
 } from '@modelcontextprotocol/sdk/types.js';
+import * as z from 'zod';
 import type { ForeignTool, Listing } from './listing.ts';
 
 /** The SDK's own timers are not used; the callers' signals are the deadlines. Below 2^31. */
@@ -19,6 +13,35 @@ export const FOREVER_MS = 2_000_000_000;
 
 const MOST_TOOLS = 1_000;
 const MOST_PAGES = 100;
+
+/**
+ * Answers as far as they have to be understood at once. What stands in a list is looked at one by one, so that one
+ * piece that is unknown or broken costs no other.
+ */
+const list = z
+  .union([
+    z.array(z.unknown()),
+    z.unknown().transform((one): unknown[] => (one === undefined || one === null ? [] : [one])),
+  ])
+  .default([]);
+const callAnswer = z.looseObject({
+  content: list,
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional().catch(undefined),
+});
+const resourceAnswer = z.looseObject({ contents: list });
+const promptAnswer = z.looseObject({ messages: list });
+const toolsPage = z.looseObject({ tools: list, nextCursor: z.string().optional().catch(undefined) });
+const listedTool = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().catch(''),
+  /** One that is none reaches no model. */
+  inputSchema: z.record(z.string(), z.unknown()).catch({}),
+  annotations: z.record(z.string(), z.unknown()).catch({}),
+});
+export type CallAnswer = z.output<typeof callAnswer>;
+export type ResourceAnswer = z.output<typeof resourceAnswer>;
+export type PromptAnswer = z.output<typeof promptAnswer>;
 
 export interface CallOptions {
   /** Aborting tells the server that nobody waits any more. */
@@ -38,19 +61,15 @@ export interface Connection {
   /** Its own name and version, as it says. */
   readonly server: string;
   readonly listing: (signal: AbortSignal) => Promise<Listing>;
-  readonly call: (
-    tool: string,
-    args: Readonly<Record<string, unknown>>,
-    options: CallOptions,
-  ) => Promise<CallToolResult>;
+  readonly call: (tool: string, args: Readonly<Record<string, unknown>>, options: CallOptions) => Promise<CallAnswer>;
   readonly resources: (options: CallOptions) => Promise<readonly Offered[]>;
-  readonly readResource: (uri: string, options: CallOptions) => Promise<ReadResourceResult>;
+  readonly readResource: (uri: string, options: CallOptions) => Promise<ResourceAnswer>;
   readonly prompts: (options: CallOptions) => Promise<readonly Offered[]>;
   readonly getPrompt: (
     name: string,
     args: Readonly<Record<string, string>>,
     options: CallOptions,
-  ) => Promise<GetPromptResult>;
+  ) => Promise<PromptAnswer>;
   /** Resolves when the server is alive. */
   readonly ping: (signal: AbortSignal) => Promise<unknown>;
   /** Ends it, and for a local server everything that it started. */
@@ -80,7 +99,7 @@ export function openConnection(client: Client, { close }: { readonly close: () =
     call: (tool, args, options) =>
       client.request(
         { method: 'tools/call', params: { name: tool, arguments: { ...args } } },
-        CallToolResultSchema,
+        callAnswer,
         sdkOptions(options),
       ),
     resources: async (options) => [
@@ -92,7 +111,7 @@ export function openConnection(client: Client, { close }: { readonly close: () =
       ...(await templates(client, options)),
     ],
     readResource: (uri, options) =>
-      client.request({ method: 'resources/read', params: { uri } }, ReadResourceResultSchema, sdkOptions(options)),
+      client.request({ method: 'resources/read', params: { uri } }, resourceAnswer, sdkOptions(options)),
     prompts: (options) =>
       pages(async (cursor) => {
         const request = { method: 'prompts/list' as const, params: cursor };
@@ -106,7 +125,7 @@ export function openConnection(client: Client, { close }: { readonly close: () =
     getPrompt: (name, args, options) =>
       client.request(
         { method: 'prompts/get', params: { name, arguments: { ...args } } },
-        GetPromptResultSchema,
+        promptAnswer,
         sdkOptions(options),
       ),
   };
@@ -117,9 +136,12 @@ async function listTools(client: Client, signal: AbortSignal): Promise<ForeignTo
   const all = await pages(async (cursor) => {
     const request = { method: 'tools/list' as const, params: cursor };
     const options = sdkOptions({ signal });
-    const { tools, nextCursor } = await client.request(request, ListToolsResultSchema, options);
-    const items = tools.map(({ name, description = '', inputSchema, annotations = {} }) => {
-      return { name, description, inputSchema: { ...inputSchema }, annotations: { ...annotations } };
+    const { tools, nextCursor } = await client.request(request, toolsPage, options);
+    const items = tools.flatMap((tool) => {
+      const { success, data } = listedTool.safeParse(tool);
+      if (!success) return [];
+      const { name, description, inputSchema, annotations } = data;
+      return [{ name, description, inputSchema, annotations }];
     });
     return { items, nextCursor };
   });

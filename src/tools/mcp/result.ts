@@ -1,7 +1,8 @@
-import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/sdk/types.js';
+import * as z from 'zod';
 import type { Media } from '../../bus/messages.ts';
-import { oneLine } from '../../util/text.ts';
+import { cut, oneLine } from '../../util/text.ts';
 import type { ToolContext, ToolResult } from '../tool.ts';
+import type { CallAnswer, PromptAnswer, ResourceAnswer } from './connection.ts';
 
 /** Keeps a file of a result where the session can read it; returns its path. */
 export type KeepFile = (
@@ -17,8 +18,18 @@ export interface ResultParts {
   readonly keep: KeepFile;
 }
 
-type Block = CallToolResult['content'][number];
-type Contents = ReadResourceResult['contents'][number];
+const contentsSchema = z.union([
+  z.object({ uri: z.string(), text: z.string() }),
+  z.object({ uri: z.string(), blob: z.base64(), mimeType: z.string().optional() }),
+]);
+const blockSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.enum(['image', 'audio']), data: z.base64(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal('resource'), resource: contentsSchema }),
+  z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string().default('') }),
+]);
+const messageSchema = z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() });
+type Contents = z.output<typeof contentsSchema>;
 
 interface Piece {
   readonly text: string;
@@ -27,9 +38,11 @@ interface Piece {
 
 const MOST_FILES = 10;
 const MOST_FILE_BYTES = 20_000_000;
+/** Characters of a piece that no schema knows. */
+const LONGEST_UNKNOWN = 4_000;
 
 /** A server's answer to a call: texts as they are, files kept beside, its own errors as errors. */
-export async function callResult(result: CallToolResult, parts: ResultParts): Promise<ToolResult> {
+export async function callResult(result: CallAnswer, parts: ResultParts): Promise<ToolResult> {
   const pieces = await each(result.content, (block, room) => blockPiece(block, parts, room));
   const { structuredContent } = result;
   const isBare = pieces.length === 0 && structuredContent !== undefined;
@@ -37,12 +50,19 @@ export async function callResult(result: CallToolResult, parts: ResultParts): Pr
   return { ...together(shown, parts), ...(result.isError === true ? { isError: true } : {}) };
 }
 
-export async function resourceResult(result: ReadResourceResult, parts: ResultParts): Promise<ToolResult> {
-  return together(await each(result.contents, (contents, room) => contentsPiece(contents, parts, room)), parts);
+export async function resourceResult(result: ResourceAnswer, parts: ResultParts): Promise<ToolResult> {
+  const pieces = await each(result.contents, async (contents, room) => {
+    const known = contentsSchema.safeParse(contents);
+    return known.success ? await contentsPiece(known.data, parts, room) : unknownPiece(contents);
+  });
+  return together(pieces, parts);
 }
 
-export async function promptResult(result: GetPromptResult, parts: ResultParts): Promise<ToolResult> {
-  const pieces = await each(result.messages, async ({ role, content }, room) => {
+export async function promptResult(result: PromptAnswer, parts: ResultParts): Promise<ToolResult> {
+  const pieces = await each(result.messages, async (message, room) => {
+    const known = messageSchema.safeParse(message);
+    if (!known.success) return unknownPiece(message);
+    const { role, content } = known.data;
     const piece = await blockPiece(content, parts, room);
     return { ...piece, text: `${role}: ${piece.text}` };
   });
@@ -81,7 +101,10 @@ function together(pieces: readonly Piece[], { server, what }: ResultParts): Tool
   };
 }
 
-async function blockPiece(block: Block, parts: ResultParts, hasRoom: boolean): Promise<Piece> {
+async function blockPiece(given: unknown, parts: ResultParts, hasRoom: boolean): Promise<Piece> {
+  const known = blockSchema.safeParse(given);
+  if (!known.success) return unknownPiece(given);
+  const block = known.data;
   switch (block.type) {
     case 'text':
       return { text: block.text };
@@ -93,6 +116,11 @@ async function blockPiece(block: Block, parts: ResultParts, hasRoom: boolean): P
     case 'resource_link':
       return { text: `[resource ${block.uri}${block.name === '' ? '' : ` (${oneLine(block.name, 100)})`}]` };
   }
+}
+
+/** What a server sent in a form that is not known here: the model may make something of it. */
+function unknownPiece(given: unknown): Piece {
+  return { text: `[content of an unknown form]\n${cut(JSON.stringify(given, null, 2) ?? '', LONGEST_UNKNOWN)}` };
 }
 
 async function contentsPiece(contents: Contents, parts: ResultParts, hasRoom: boolean): Promise<Piece> {

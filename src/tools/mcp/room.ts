@@ -57,8 +57,8 @@ export interface ServerReport extends ServerFacts {
     readonly description: string;
     /** Its JSON Schema, which a model reads too. */
     readonly parameters: Readonly<Record<string, unknown>>;
-    /** `added` and `changed` ones are off until they are agreed to. */
-    readonly state: 'agreed' | 'added' | 'changed';
+    /** `added` and `changed` ones are off until they are agreed to; no model can be shown an `unusable` one. */
+    readonly state: 'agreed' | 'added' | 'changed' | 'unusable';
   }[];
   readonly resources: boolean;
   readonly prompts: boolean;
@@ -70,6 +70,8 @@ interface Member {
   readonly settings: McpSettings;
   readonly server: McpServer;
   offered: readonly { readonly name: string; readonly registration: Disposable }[];
+  /** Names of the server's tools that no model could be shown. */
+  unusable: readonly string[];
   meeting: Promise<void> | undefined;
   introduction: Promise<void> | undefined;
   /** The difference that the log has told of. */
@@ -94,6 +96,7 @@ export class McpRoom implements AsyncDisposable {
         settings,
         server: this.#server(name, settings),
         offered: [],
+        unusable: [],
         meeting: undefined,
         introduction: undefined,
         told: '',
@@ -138,7 +141,13 @@ export class McpRoom implements AsyncDisposable {
     const listing = live.listing();
     const { added, changed } = this.#difference(name, listing);
     const stateOf = (tool: string): ServerReport['tools'][number]['state'] =>
-      added.includes(tool) ? 'added' : changed.includes(tool) ? 'changed' : 'agreed';
+      added.includes(tool)
+        ? 'added'
+        : changed.includes(tool)
+          ? 'changed'
+          : member.unusable.includes(tool)
+            ? 'unusable'
+            : 'agreed';
     const { redact } = this.#options;
     return {
       ...this.#facts(name, member),
@@ -257,6 +266,7 @@ export class McpRoom implements AsyncDisposable {
     const isTaken = (tool: string): boolean => registry.named(tool) !== undefined;
     const { tools, unusable } = toolsOf(listing, { name, settings, server, keep, isTaken });
     member.offered = tools.map((tool) => ({ name: tool.name, registration: registry.register(tool) }));
+    member.unusable = unusable;
     if (unusable.length > 0) {
       log.warn('tools of an MCP server have schemas that no model could be shown; they are left out', {
         server: name,

@@ -43,6 +43,7 @@ function sizeOf(shown: readonly (ShownTool | undefined)[]): number {
 }
 
 function showTool({ description, inputSchema }: ForeignTool, budget: number): ShownTool | undefined {
+  if (inputSchema['type'] !== 'object' || !isSchema(inputSchema, 0)) return undefined;
   const properties = isObject(inputSchema['properties']) ? inputSchema['properties'] : {};
   if (!Object.keys(properties).every((name) => FIELD.test(name))) return undefined;
   const kept = Object.entries(inputSchema).filter(([key]) => !NOT_AT_TOP.has(key));
@@ -53,6 +54,33 @@ function showTool({ description, inputSchema }: ForeignTool, budget: number): Sh
     if (JSON.stringify(shown).length <= budget) return shown;
   }
   return shown !== undefined && JSON.stringify(shown).length <= MOST_FOR_TOOL * 2 ? shown : undefined;
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+const ONE_SCHEMA = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
+const DEEPEST = 30;
+
+/** Whether it is put together as a JSON Schema; a model API refuses a whole request for one tool that is not. */
+function isSchema(value: unknown, depth: number): boolean {
+  if (typeof value === 'boolean') return true;
+  if (!isObject(value) || depth > DEEPEST) return false;
+  const inside = (schema: unknown): boolean => isSchema(schema, depth + 1);
+  const { type, required } = value;
+  const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  return (
+    types.every((one) => TYPES.has(one)) &&
+    (required === undefined || (Array.isArray(required) && required.every((name) => typeof name === 'string'))) &&
+    (value['enum'] === undefined || Array.isArray(value['enum'])) &&
+    [...NAMES_FIELDS].every(
+      (key) => !(key in value) || (isObject(value[key]) && Object.values(value[key]).every(inside)),
+    ) &&
+    ['anyOf', 'oneOf', 'allOf'].every(
+      (key) => !(key in value) || (Array.isArray(value[key]) && value[key].every(inside)),
+    ) &&
+    ONE_SCHEMA.every(
+      (key) => !(key in value) || (Array.isArray(value[key]) ? value[key].every(inside) : inside(value[key])),
+    )
+  );
 }
 
 /** Everything can be seen; what is left out is marked. */

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
+import { AppError, OwnWordsError } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
@@ -10,6 +10,7 @@ import type { ConnectOptions } from './connect.ts';
 import type { Elicitation } from './elicitation.ts';
 import { RateLimit } from './lines.ts';
 import { linked } from './linked.ts';
+import { failureWords } from './failure-words.ts';
 import { toolHash, type Listing } from './listing.ts';
 import { CallDeadline, RunningCall } from './running-call.ts';
 import type { McpSettings } from './settings.ts';
@@ -141,18 +142,23 @@ export class McpServer implements AsyncDisposable {
         void this.#endIfDead(live);
         context.signal.throwIfAborted();
         const { reason } = call.signal;
-        throw reason instanceof CallDeadline ? this.#sentence(`${reason.message}. It may have taken effect`) : reason;
+        throw reason instanceof CallDeadline
+          ? this.#failure('', `The MCP server ${name} ${reason.message}. It may have taken effect.`)
+          : reason;
       }
       if (error instanceof AppError && error.code === 'mcp-tool') throw error;
       const isOver = this.#live !== live;
       if (isOfProtocol(error) && !isOver) {
         live.worked = true;
-        throw this.#sentence(`answered with an error: ${this.#reason(error)}`);
+        throw this.#failure(`answered with an error: ${this.#reason(error)}`);
       }
       await this.#drop(live);
       if (isForgotten(error) && !isSecondTry) return await this.run(context, ask, true);
       const why = isOver ? this.#lastEnd : this.#reason(error);
-      throw this.#sentence(`was lost while this ran (${why}). It may have taken effect. The next call starts it again`);
+      throw this.#failure(
+        `was lost while this ran (${why})`,
+        'It may have taken effect. The next call starts it again.',
+      );
     } finally {
       this.#calls.delete(call);
     }
@@ -172,7 +178,7 @@ export class McpServer implements AsyncDisposable {
     if (this.#live !== undefined) return this.#live;
     const waitMs = this.#retryAt - this.#ports.clock.monotonic();
     if (this.#starting === undefined && waitMs > 0 && !now) {
-      throw this.#sentence(`does not work: ${this.#trouble}. It is tried again in ${Math.ceil(waitMs / 1000)} s`);
+      throw this.#failure(`does not work: ${this.#trouble}`, `It is tried again in ${Math.ceil(waitMs / 1000)} s.`);
     }
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     return await raceAbort(this.#starting, signal);
@@ -200,7 +206,7 @@ export class McpServer implements AsyncDisposable {
         ? `it was not ready within ${startSeconds} s${error instanceof AppError ? ` (${this.#reason(error)})` : ''}`
         : this.#reason(error);
       this.#failed(why, this.#failures + 1);
-      throw this.#sentence(`does not work: ${why}`);
+      throw this.#failure(`does not work: ${why}`);
     }
   }
 
@@ -292,11 +298,13 @@ export class McpServer implements AsyncDisposable {
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.#ports.redact(errorMessage(error)), LONGEST_REASON);
+    return oneLine(this.#ports.redact(failureWords(error)), LONGEST_REASON);
   }
 
-  #sentence(what: string): AppError {
-    return new AppError('mcp-server', `The MCP server ${this.#ports.name} ${what}.`);
+  /** `what` may hold the server's words; `own` is what the program says about it. */
+  #failure(what: string, own = ''): OwnWordsError {
+    const said = what === '' ? '' : `The MCP server ${this.#ports.name} ${what}.`;
+    return new OwnWordsError('mcp-server', { said, own });
   }
 }
 
@@ -321,7 +329,7 @@ function setListing(live: Live, listing: Listing): void {
 
 /** The SDK is not loaded for telling its errors apart. What the server said no with is one of the protocol's. */
 function isOfProtocol(error: unknown): boolean {
-  return error instanceof Error && error.name === 'McpError';
+  return error instanceof Error && /^(?:McpError|\$?ZodError)$/u.test(error.name);
 }
 
 /** Over HTTP: it does not know our session any more. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AppError } from '../../util/errors.ts';
+import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../policy.ts';
 import { toJsonSchema } from '../schema.ts';
 import { defineTool, type EffectClass, type Tool, type ToolContext } from '../tool.ts';
@@ -74,7 +74,8 @@ function foreignTool(
     },
     execute: (params, context) =>
       parts.server.run(context, async (live, options) => {
-        await requireAgreed(live, { tool: tool.name, agreed, parts, signal: options.signal });
+        const { name } = shown;
+        await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });
         const result = await live.connection.call(tool.name, params, options);
         return await callResult(result, resultParts(tool.name, parts, context));
       }),
@@ -91,10 +92,17 @@ async function requireAgreed(
   live: LiveServer,
   {
     tool,
+    shown,
     agreed,
     parts,
     signal,
-  }: { readonly tool: string; readonly agreed: string; readonly parts: ToolParts; readonly signal: AbortSignal },
+  }: {
+    readonly tool: string;
+    /** Its name for a model. */ readonly shown: string;
+    readonly agreed: string;
+    readonly parts: ToolParts;
+    readonly signal: AbortSignal;
+  },
 ): Promise<void> {
   if (live.hashes().get(tool) === agreed) return;
   // Some servers announce tools a moment after they started.
@@ -103,9 +111,10 @@ async function requireAgreed(
   if (now === agreed) return;
   const why =
     now === undefined
-      ? `The MCP server ${parts.name} does not offer ${tool} any more`
-      : `The MCP server ${parts.name} changed ${tool}, so it is off until the owner agrees`;
-  throw new AppError('mcp-tool', `${why}: assistant mcp trust ${parts.name} takes what it offers now.`);
+      ? `The MCP server ${parts.name} does not offer ${shown} any more`
+      : `The MCP server ${parts.name} changed ${shown}, so it is off until the owner agrees`;
+  const own = `${why}: assistant mcp trust ${parts.name} takes what it offers now.`;
+  throw new OwnWordsError('mcp-tool', { said: '', own });
 }
 
 function readResourceTool(name: string, parts: ToolParts): Tool {

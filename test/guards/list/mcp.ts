@@ -9,7 +9,7 @@ export const MCP_GUARDS: readonly Guard[] = [
       {
         name: 'mcp-agreed',
         holds: 'A tool that a server changed after the owner agreed to it is not called.',
-        find: 'await requireAgreed(live, { tool: tool.name, agreed, parts, signal: options.signal });',
+        find: 'await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });',
         replace: '',
       },
       {

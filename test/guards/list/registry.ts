@@ -58,19 +58,19 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-denied-runs',
         holds: 'A denied call does not run.',
-        find: 'return refusedResult(tool.name, `Refused: ${decision.reason}`);',
+        find: 'return refusal(tool, `Refused: ${decision.reason}`);',
         replace: 'return this.#execute(ready, context, options);',
       },
       {
         name: 'registry-asked-runs',
         holds: 'A call that needs a yes does not run without one.',
-        find: 'return refusedResult(tool.name, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
+        find: 'return refusal(tool, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
         replace: 'return this.#execute(ready, context, options);',
       },
       {
         name: 'registry-changed',
         holds: 'What changed after the yes does not run.',
-        find: 'if ((await context.changed?.()) === true) return errorResult(tool.name, CHANGED);',
+        find: 'if ((await context.changed?.()) === true) return ownError(tool, CHANGED);',
         replace: '',
         tests: ['tools/asked.test.ts'],
       },
@@ -84,7 +84,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-stopped',
         holds: 'No call begins in a turn that was stopped.',
-        find: "if (context.signal.aborted) return errorResult(tool.name, 'Not started: the turn was stopped.');",
+        find: "if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');",
         replace: '',
         tests: [RUN],
       },

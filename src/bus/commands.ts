@@ -1,0 +1,44 @@
+/** The names of the chat commands, without the slash; the table of commands has no others. */
+export const COMMAND_NAMES: readonly string[] = [
+  'help',
+  'new',
+  'stop',
+  'retry',
+  'status',
+  'usage',
+  'context',
+  'model',
+  'mem',
+  'soul',
+  'tape',
+  'undo',
+  'skills',
+  'cron',
+  'approve',
+  'deny',
+  'pair',
+  'restart',
+];
+
+/** A command at a place where it is no part of a path or an address. */
+const COMMAND = new RegExp(String.raw`(?<![\w/.:~-])/(?=(?:${COMMAND_NAMES.join('|')})(?![\w/-]|\.\w))`, 'gu');
+const FENCE = /^\s*(?<fence>`{3,}|~{3,})/u;
+
+/**
+ * The program's own Markdown with each command as it is given on a platform: `/retry` becomes `/assistant retry` where
+ * `prefix` is `/assistant `. Blocks of code stay as they are.
+ */
+export function withCommandPrefix(markdown: string, prefix: string): string {
+  if (prefix === '/') return markdown;
+  let fence: string | undefined;
+  return markdown
+    .split('\n')
+    .map((line) => {
+      const found = FENCE.exec(line)?.groups?.['fence'];
+      const wasInside = fence !== undefined;
+      if (found !== undefined && fence === undefined) fence = found;
+      else if (found !== undefined && fence !== undefined && found.startsWith(fence)) fence = undefined;
+      return wasInside || fence !== undefined ? line : line.replaceAll(COMMAND, prefix);
+    })
+    .join('\n');
+}

@@ -1,0 +1,214 @@
+import * as z from 'zod';
+import type { Hooks } from '../agent/hooks.ts';
+import type { DeclaredAction, Tool } from '../tools/tool.ts';
+import { given, misfit, thrownLine } from '../util/misfit.ts';
+import { nearest } from '../util/text.ts';
+import type { Plugin, PluginChannel } from './plugin.ts';
+
+/** The JSON Schema that a model would see of a tool's parameters; throws when there is none. */
+export type ShowParameters = (parameters: z.ZodObject) => unknown;
+
+type Call = (...given: readonly unknown[]) => unknown;
+type Fields = Readonly<Record<string, unknown>>;
+
+const text = z.string().min(1);
+const isFunction = z.custom<Call>((value) => typeof value === 'function', 'a function');
+/** What all model APIs take as a tool's name. */
+const toolName = z
+  .string()
+  .regex(/^[a-z][\w-]{0,63}$/iu, 'a name of at most 64 letters, digits, "_" and "-" that begins with a letter');
+const isZodObject = z.custom<z.ZodObject>(
+  looksLikeZodObject,
+  'a zod object such as z.object({ city: z.string() }), not a JSON Schema',
+);
+
+const pluginShape = z.object({
+  name: text,
+  channels: z.array(z.unknown()).optional(),
+  tools: z.array(z.unknown()).optional(),
+  hooks: z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object').optional(),
+});
+const channelShape = z.object({ kind: text, shows: z.string(), open: isFunction });
+const toolShape = z.object({
+  name: toolName,
+  description: text,
+  parameters: isZodObject,
+  jsonSchema: z.record(z.string(), z.unknown()).optional(),
+  effect: z.enum(['none', 'idempotent', 'effect']),
+  role: z.enum(['owner', 'trusted', 'guest']).optional(),
+  timeoutMs: z.number().positive().optional(),
+  waits: z.boolean().optional(),
+  untrusted: z.boolean().optional(),
+  action: isFunction.optional(),
+  decide: isFunction.optional(),
+  binds: isFunction.optional(),
+  execute: isFunction,
+});
+
+const HOOKS = {
+  session: true,
+  admit: true,
+  loadState: true,
+  prompt: true,
+  model: true,
+  beforeModel: true,
+  beforeTool: true,
+  afterTool: true,
+  render: true,
+  dispatch: true,
+  saveState: true,
+  turnEnd: true,
+} satisfies Record<keyof Hooks, true>;
+
+const ACTIONS = {
+  'fetch-url': true,
+  'message-other-chat': true,
+  'networked-exec': true,
+  'lasting-write': true,
+  other: true,
+} satisfies Record<DeclaredAction['action']['kind'], true>;
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], 'a text, a number, true, false or null');
+const resultShape = z.looseObject({
+  title: z.string(),
+  output: z.string(),
+  metadata: z.record(z.string(), scalar),
+  isError: z.boolean().optional(),
+  untrusted: z.boolean().optional(),
+  private: z.boolean().optional(),
+  skill: z.string().optional(),
+  media: z.array(z.looseObject({ kind: z.string(), mediaType: z.string(), path: z.string() })).optional(),
+});
+const actionShape = z.looseObject({
+  title: z.string(),
+  detail: z.string(),
+  action: z.looseObject({ kind: z.enum(Object.keys(ACTIONS)) }),
+});
+const decisionShape = z.discriminatedUnion(
+  'decision',
+  [
+    z.looseObject({ decision: z.literal('allow'), reason: z.string().optional() }),
+    z.looseObject({
+      decision: z.literal('ask'),
+      reason: z.string(),
+      request: z.looseObject({ title: z.string(), detail: z.string(), reason: z.string() }),
+    }),
+    z.looseObject({ decision: z.literal('deny'), reason: z.string() }),
+  ],
+  '{decision: "allow"}, {decision: "ask", reason, request} or {decision: "deny", reason}',
+);
+const bindsShape = z.record(z.string(), z.unknown());
+
+/**
+ * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
+ * getter can throw later, and what its tools answer is looked at before anybody uses it. Throws one sentence without a
+ * full stop that names the field.
+ */
+export function readPlugin(
+  exported: unknown,
+  {
+    owner,
+    showParameters,
+  }: { /** The name of the package. */ readonly owner: string; readonly showParameters: ShowParameters },
+): Plugin {
+  const { channels = [], tools = [], hooks } = read(exported, pluginShape, 'its default export');
+  const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
+  const twice = own.map((tool) => tool.name).find((tool, at, all) => all.indexOf(tool) !== at);
+  if (twice !== undefined) throw new Error(`tools: two of them have the name ${JSON.stringify(twice)}`);
+  const plugin: unknown = {
+    name: owner,
+    channels: channels.map((channel, at) => readChannel(channel, `channels[${at}]`)),
+    tools: own,
+    ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
+  };
+  // What a function takes only shows when it is called; what it gives back is checked then.
+  return plugin as Plugin;
+}
+
+function readChannel(value: unknown, at: string): Readonly<Record<keyof PluginChannel, unknown>> {
+  return bound(read(value, channelShape, at), value);
+}
+
+function readTool(
+  value: unknown,
+  at: string,
+  { owner, showParameters }: { readonly owner: string; readonly showParameters: ShowParameters },
+): Fields & Pick<Tool, 'name'> {
+  const tool = bound(read(value, toolShape, at), value);
+  const label = `${at} (${tool.name})`;
+  if (tool.jsonSchema === undefined) {
+    try {
+      showParameters(tool.parameters);
+    } catch (error) {
+      throw new Error(`${label}.parameters cannot be shown to a model: ${thrownLine(error)}`, { cause: error });
+    }
+  }
+  const checked =
+    (call: Call, schema: z.ZodType, what: string): Call =>
+    async (...args) => {
+      const value = (await call(...args)) ?? null;
+      const wrong = misfit(value, schema, what);
+      if (wrong === null) return value;
+      throw new Error(`The plugin ${JSON.stringify(owner)} is broken. Its tool ${tool.name}: ${wrong}.`);
+    };
+  const { action, decide, binds, execute } = tool;
+  return {
+    ...tool,
+    execute: checked(execute, resultShape, 'result'),
+    ...(decide === undefined ? {} : { decide: checked(decide, decisionShape.nullable(), 'decide') }),
+    ...(action === undefined ? {} : { action: checked(action, actionShape.nullable(), 'action') }),
+    ...(binds === undefined ? {} : { binds: checked(binds, bindsShape, 'binds') }),
+  };
+}
+
+function readHooks(value: object): Fields {
+  const known = Object.keys(HOOKS);
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const guess = nearest(unknown, known);
+    const hint = guess === undefined ? `there are ${known.join(', ')}` : `did you mean ${guess}?`;
+    throw new Error(`hooks.${unknown} is no hook: ${hint}`);
+  }
+  const shape = z.object(Object.fromEntries(known.map((name) => [name, isFunction.optional()])));
+  return bound(read(value, shape, 'hooks'), value);
+}
+
+/** The fields of a value that a shape names, each read once. */
+function read<Shape extends z.ZodRawShape>(
+  value: unknown,
+  shape: z.ZodObject<Shape>,
+  at: string,
+): z.output<z.ZodObject<Shape>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`${at} must be an object, but ${given(value)}`);
+  }
+  const fields: Record<string, unknown> = {};
+  for (const key of Object.keys(shape.shape)) {
+    try {
+      const field: unknown = Reflect.get(value, key);
+      if (field !== undefined) fields[key] = field;
+    } catch (error) {
+      throw new Error(`${at}.${key} cannot be read: ${thrownLine(error)}`, { cause: error });
+    }
+  }
+  const label = typeof fields['name'] === 'string' && at.includes('[') ? `${at} (${fields['name']})` : at;
+  const wrong = misfit(fields, shape, label);
+  if (wrong !== null) throw new Error(wrong.replace(/^its default export\./u, ''));
+  return shape.parse(fields);
+}
+
+/** The same with functions that know whose they are. */
+function bound<T extends object>(fields: T, owner: unknown): T {
+  const entries = Object.entries(fields).map(([key, field]: [string, unknown]) => [
+    key,
+    typeof field === 'function' ? field.bind(owner) : field,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** One of zod 4 or of zod 3, as plugins bring their own copy. */
+function looksLikeZodObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!('safeParse' in value) || typeof value.safeParse !== 'function') return false;
+  return 'shape' in value && typeof value.shape === 'object' && value.shape !== null;
+}

@@ -1,0 +1,213 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tapeName } from '../../src/session/tape-name.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
+import { startWorld, type World } from '../support/world.ts';
+
+const ZOD = import.meta.resolve('zod');
+
+async function install(home: string, name: string, code: string): Promise<void> {
+  const folder = join(home, 'plugins', name);
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ name, type: 'module', assistant: { plugin: './index.js' } }),
+  );
+  await writeFile(join(folder, 'index.js'), `import * as z from ${JSON.stringify(ZOD)};\n${code}`);
+}
+
+/** A world that runs these plugins, by name. */
+async function worldWith(plugins: Readonly<Record<string, string>>): Promise<World> {
+  const world = await startWorld({ config: { plugins: Object.keys(plugins) } });
+  for (const [name, code] of Object.entries(plugins)) await install(world.home, name, code);
+  await world.restart();
+  return world;
+}
+
+const plugin = (fields: string): string => `export default { name: 'p', ${fields} };`;
+const tool = (fields: string): string => plugin(`tools: [{ ${fields} }]`);
+const FINE = `description: 'says hello', parameters: z.object({}), effect: 'none', execute: async () => ({ title: 't', output: 'hello', metadata: {} })`;
+
+describe('a plugin of a wrong shape', () => {
+  const wrong: Readonly<Record<string, readonly [code: string, sentence: string]>> = {
+    'is a function': ['export default () => {};', 'its default export must be an object, but a function was given'],
+    'exports nothing': ['export const name = 1;', 'its default export must be an object, but it is missing'],
+    'throws when it is loaded': ["throw new Error('no paper.');", 'no paper'],
+    'throws no error when it is loaded': ['throw { no: 1 };', 'it threw something that is not an error'],
+    'has a getter that throws': [
+      "export default { name: 'p', get tools() { throw new Error('not today'); } };",
+      'its default export.tools cannot be read: not today',
+    ],
+    'has no list of tools': [plugin('tools: {}'), 'tools must be a list, but an object was given'],
+    'has a tool that is a text': [plugin("tools: ['x']"), 'tools[0] must be an object, but "x" was given'],
+    'has a tool with a JSON Schema': [
+      tool(`name: 'a_b', ${FINE.replace('z.object({})', "{ type: 'object', properties: {} }")}`),
+      'tools[0] (a_b).parameters must be a zod object such as z.object({ city: z.string() }), not a JSON Schema, but an object was given',
+    ],
+    'has a tool with another zod schema': [
+      tool(`name: 'a_b', ${FINE.replace('z.object({})', 'z.string()')}`),
+      'tools[0] (a_b).parameters must be a zod object such as',
+    ],
+    'has a tool with a field that has no JSON Schema': [
+      tool(`name: 'a_b', ${FINE.replace('z.object({})', 'z.object({ when: z.date() })')}`),
+      'tools[0] (a_b).parameters cannot be shown to a model: Date cannot be represented in JSON Schema',
+    ],
+    'has a tool without parameters': [
+      tool(`name: 'a_b', ${FINE.replace('parameters', 'params')}`),
+      'tools[0] (a_b).parameters must be a zod object',
+    ],
+    'has a tool without execute': [
+      tool(`name: 'a_b', ${FINE.replace('execute', 'run')}`),
+      'tools[0] (a_b).execute must be a function, but it is missing',
+    ],
+    'has a tool with a name that no model takes': [
+      tool(`name: 'say hello', ${FINE}`),
+      'tools[0] (say hello).name must be a name of at most 64 letters',
+    ],
+    'has a tool with an unknown effect': [
+      tool(`name: 'a_b', ${FINE.replace("'none'", "'some'")}`),
+      'tools[0] (a_b).effect must be one of "none", "idempotent", "effect", but "some" was given',
+    ],
+    'has a tool with a getter that throws': [
+      tool(`name: 'a_b', get description() { throw new Error('no words'); }, parameters: z.object({}), effect: 'none'`),
+      'tools[0].description cannot be read: no words',
+    ],
+    'has a hook that is no function': [
+      plugin('hooks: { beforeTool: true }'),
+      'hooks.beforeTool must be a function, but true was given',
+    ],
+    'has a hook that is misspelt': [
+      plugin('hooks: { befortool: () => {} }'),
+      'hooks.befortool is no hook: did you mean beforeTool?',
+    ],
+    'has a channel that cannot be opened': [
+      plugin("channels: [{ kind: 'x', shows: '' }]"),
+      'channels[0].open must be a function, but it is missing',
+    ],
+    'has two tools of one name': [
+      plugin(`tools: [{ name: 'a_b', ${FINE} }, { name: 'a_b', ${FINE} }]`),
+      'tools: two of them have the name "a_b"',
+    ],
+  };
+
+  test('is refused with a sentence that names plugin and field, and everything else runs', async () => {
+    const named = Object.fromEntries(Object.entries(wrong).map(([what, [code]]) => [what.replaceAll(' ', '-'), code]));
+    await using world = await worldWith({ ...named, fine: tool(`name: 'say_hello', ${FINE}`) });
+    const { warnings } = await world.assistant.info();
+    for (const [what, [, sentence]] of Object.entries(wrong)) {
+      const start = `The plugin "${what.replaceAll(' ', '-')}" does not run: ${sentence}`;
+      expect(
+        warnings.filter((warning) => warning.startsWith(start)),
+        what,
+      ).toHaveLength(1);
+    }
+    world.model.reply({ calls: [{ name: 'say_hello', arguments: {} }] }, 'It said hello.');
+    expect(await world.assistant.run('say hello')).toMatchObject({ outcome: 'answered', text: 'It said hello.' });
+  });
+
+  test('with a tool that another plugin has already leaves the first one as it is', async () => {
+    const second = tool(`name: 'say_hello', ${FINE.replace("'hello'", "'bye'")}`);
+    await using world = await worldWith({ first: tool(`name: 'say_hello', ${FINE}`), second });
+    world.model.reply({ calls: [{ name: 'say_hello', arguments: {} }] }, 'done');
+    await world.assistant.run('say hello');
+    expect(world.model.requests.at(-1)?.view.toolResults.at(-1)?.text).toContain('hello');
+  });
+});
+
+describe('a tool of a plugin that answers something wrong', () => {
+  const answers: Readonly<Record<string, readonly [code: string, sentence: string]>> = {
+    nothing: ['undefined', 'result must be an object, but null was given'],
+    text: ["'sunny'", 'result must be an object, but "sunny" was given'],
+    list: ['[1]', 'result must be an object, but a list was given'],
+    no_output: ["{ title: 't', metadata: {} }", 'result.output must be a text, but it is missing'],
+    no_metadata: ["{ title: 't', output: 'o' }", 'result.metadata must be an object, but it is missing'],
+    odd_metadata: [
+      "{ title: 't', output: 'o', metadata: { a: { b: 1 } } }",
+      'result.metadata.a must be a text, a number, true, false or null, but an object was given',
+    ],
+    odd_output: ["{ title: 't', output: 5, metadata: {} }", 'result.output must be a text, but 5 was given'],
+    getter: [
+      "{ title: 't', get output() { throw new Error('no words'); }, metadata: {} }",
+      'result cannot be read: no words',
+    ],
+  };
+
+  test('gives an error that names plugin, tool and field, and the turn goes on', async () => {
+    const tools = Object.entries(answers).map(
+      ([name, [answer]]) => `{ name: 'say_${name}', ${FINE.replace(/async \(\) => .*$/u, `() => (${answer})`)} }`,
+    );
+    const decides = `{ name: 'say_decide', ${FINE}, decide: () => ({ decision: 'maybe' }) }`;
+    await using world = await worldWith({ odd: plugin(`tools: [${[...tools, decides].join(', ')}]`) });
+    const results = async (name: string): Promise<string> => {
+      world.model.reply({ calls: [{ name, arguments: {} }] }, 'I saw it.');
+      expect(await world.assistant.run(`call ${name}`), name).toMatchObject({ outcome: 'answered' });
+      return world.model.requests.at(-1)?.view.toolResults.at(-1)?.text ?? '';
+    };
+    for (const [name, [, sentence]] of Object.entries(answers)) {
+      expect(await results(`say_${name}`)).toContain(`The plugin "odd" is broken. Its tool say_${name}: ${sentence}.`);
+    }
+    expect(await results('say_decide')).toContain('Its tool say_decide: decide must be {decision: "allow"}');
+  });
+});
+
+describe('a hook that answers something wrong', () => {
+  const stages: Readonly<Record<string, readonly [answer: string, sentence: string]>> = {
+    session: ['5', 'its answer must be a text, but 5 was given'],
+    admit: ["{ type: 'replace', value: { text: 'hi' } }", 'its answer.value.id must be a text, but it is missing'],
+    loadState: ["'state'", 'its answer must be an object, but "state" was given'],
+    prompt: ["'be kind'", 'its answer must be a list, but "be kind" was given'],
+    model: ['{}', 'its answer must be a text, but an object was given'],
+    beforeModel: [
+      "{ type: 'replace', value: { model: 'x' } }",
+      'its answer.value.system must be a list, but it is missing',
+    ],
+    beforeTool: ["{ type: 'replace' }", 'its answer.value must be an object, but it is missing'],
+    afterTool: ["{ type: 'replace', value: 'x' }", 'its answer.value must be an object, but "x" was given'],
+    render: ["{ type: 'replace', value: 5 }", 'its answer.value must be a text, but 5 was given'],
+    dispatch: ["{ type: 'replace', value: { text: 'x' } }", 'its answer.value.id must be a text, but it is missing'],
+  };
+
+  test('is left out at each stage, the status says which, and the message is answered', async () => {
+    const hooks = (answers: Readonly<Record<string, readonly [string, string]>>): string =>
+      plugin(
+        `hooks: { ${Object.entries(answers)
+          .map(([name, [answer]]) => `${name}: () => (${answer})`)
+          .join(', ')} }`,
+      );
+    await using world = await worldWith({ odd: hooks(stages) });
+    world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }] }, 'It is empty.');
+    expect(await world.assistant.run('look')).toMatchObject({ outcome: 'answered', text: 'It is empty.' });
+    const { warnings } = await world.assistant.info();
+    for (const [stage, [, sentence]] of Object.entries(stages)) {
+      expect(warnings, stage).toContain(`The hook ${stage} of the plugin "odd" failed and was skipped: ${sentence}.`);
+    }
+    expect((await world.assistant.run('/status')).text).toContain('The hook render of the plugin "odd" failed');
+  });
+
+  test.each(['true', "'deny'", "{ type: 'Deny' }", "{ type: 'deny' }", 'null', '[]'])(
+    'such as %s from a hook that decides is not taken for a decision',
+    async (answer) => {
+      await using world = await worldWith({ odd: plugin(`hooks: { beforeModel: () => (${answer}) }`) });
+      world.model.reply('fine');
+      expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'answered', text: 'fine' });
+      expect((await world.assistant.info()).warnings).toContainEqual(
+        expect.stringMatching(/^The hook beforeModel of the plugin "odd" failed and was skipped: its answer/u),
+      );
+    },
+  );
+});
+
+test('a turn that cannot be run at all is told to whoever waits for its answer', async () => {
+  const clock = new SkippingClock();
+  await using world = await startWorld({ clock });
+  // Its tape cannot be opened.
+  await mkdir(join(world.home, 'sessions', tapeName('terminal:main')), { recursive: true });
+  const answer = world.assistant.run('hi');
+  const skipping = setInterval(() => clock.skip(30_000), 50);
+  expect(await answer.finally(() => clearInterval(skipping))).toMatchObject({
+    outcome: 'failed',
+    isError: true,
+    text: expect.stringContaining('Something went wrong inside me'),
+  });
+});

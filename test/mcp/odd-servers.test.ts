@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { withoutReports } from '../../src/tools/mcp/failure-words.ts';
+import { mcpWorld, script } from './mcp-world.ts';
+
+/** A server whose answers are written down here as they go over the line, whatever the protocol says of them. */
+function raw(tools: unknown, answers: Readonly<Record<string, unknown>> = {}): ReturnType<typeof script> {
+  return script(`
+    import { createInterface } from 'node:readline';
+    const tools = ${JSON.stringify(tools)};
+    const answers = ${JSON.stringify(answers)};
+    const reply = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { id, method, params } = JSON.parse(line);
+      if (id === undefined) continue;
+      if (method === 'initialize') {
+        reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } });
+      } else if (method === 'tools/list') reply(id, { tools });
+      else if (method === 'tools/call') reply(id, answers[params.name] ?? { content: [{ type: 'text', text: 'fine' }] });
+      else reply(id, {});
+    }`);
+}
+
+const tool = (name: string, inputSchema: unknown = { type: 'object', properties: {} }): unknown => ({
+  name,
+  inputSchema,
+});
+
+test('a tool whose schema no model takes is left out with one line, and the others of its server work', async () => {
+  const unusable = {
+    none: undefined,
+    text: 'object',
+    list: { type: 'array' },
+    untyped: { properties: {} },
+    odd_type: { type: 'object', properties: { a: { type: 'strin' } } },
+    odd_field: { type: 'object', properties: { a: 'string' } },
+    odd_required: { type: 'object', properties: {}, required: 'a' },
+    odd_inside: { type: 'object', properties: { a: { type: 'array', items: { anyOf: 5 } } } },
+  };
+  const odd = Object.entries(unusable).map(([name, schema]) => ({ name, inputSchema: schema }));
+  await using world = await mcpWorld({ odd: raw([...odd, { inputSchema: {} }, 'x', tool('good')]) });
+  const report = await world.room.test('odd');
+  expect(world.names()).toEqual(['mcp_odd_good']);
+  expect(await world.call('mcp_odd_good')).toMatchObject({ output: 'fine' });
+  const lines = world.log.filter(({ message }) => message.includes('left out'));
+  expect(lines.map(({ fields }) => fields['tools'])).toEqual([Object.keys(unusable)]);
+  expect(report.tools.map(({ name, state }) => [name, state])).toEqual([
+    ...Object.keys(unusable).map((name) => [name, 'unusable']),
+    ['good', 'agreed'],
+  ]);
+  expect(world.room.troubles()).toEqual([]);
+});
+
+test('a piece of an answer that no schema knows is kept as text beside the others', async () => {
+  const text = (value: string): unknown => ({ type: 'text', text: value });
+  const answers = {
+    mixed: {
+      content: [text('before'), { type: 'widget', title: 'a clock' }, { type: 'image' }, 'bare', text('after')],
+    },
+    bare: { content: 'just words' },
+    empty: { other: 1 },
+  };
+  await using world = await mcpWorld({
+    odd: raw(
+      Object.keys(answers).map((name) => tool(name)),
+      answers,
+    ),
+  });
+  await world.room.test('odd');
+  const { output, isError } = await world.call('mcp_odd_mixed');
+  expect(isError).toBeUndefined();
+  expect(output.split('\n\n').map((piece) => piece.replace(/\s+/gu, ' '))).toEqual([
+    'before',
+    '[content of an unknown form] { "type": "widget", "title": "a clock" }',
+    '[content of an unknown form] { "type": "image" }',
+    '[content of an unknown form] "bare"',
+    'after',
+  ]);
+  expect((await world.call('mcp_odd_bare')).output).toContain('just words');
+  expect((await world.call('mcp_odd_empty')).output).toBe('');
+});
+
+test('a report of a validator is told in a few words', () => {
+  const issue = (field: string): object => ({ code: 'invalid_type', path: ['a', field], message: 'expected a text' });
+  const report = (...fields: readonly string[]): string => JSON.stringify(fields.map(issue), null, 2);
+  expect(withoutReports(`MCP error -32602: Invalid arguments: ${report('b')}`)).toBe(
+    'MCP error -32602: Invalid arguments: a.b: expected a text',
+  );
+  expect(withoutReports(report('b', 'c', 'd', 'e'))).toBe(
+    'what it sent does not fit the protocol: a.b: expected a text; a.c: expected a text; a.d: expected a text; and 1 more',
+  );
+  for (const plain of ['no report', 'a list [1, 2] is none', '[broken']) expect(withoutReports(plain)).toBe(plain);
+});
