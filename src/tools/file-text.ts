@@ -15,13 +15,12 @@ const WINDOWS = new TextDecoder('windows-1252');
 /** Guesses the encoding: by byte-order mark, else UTF-8 where it is valid, else windows-1252. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (startsWith(buffer, 0xff, 0xfe) && buffer.length % 2 === 0) {
-    return { text: buffer.toString('utf16le', 2), format: { encoding: 'utf-16le', bom: true } };
+  const [encoding] = encodingsOf(buffer, buffer.length);
+  if (encoding === undefined) return { binary: true };
+  if (encoding === 'utf-16le') return { text: buffer.toString('utf16le', 2), format: { encoding, bom: true } };
+  if (encoding === 'utf-16be') {
+    return { text: swapped(buffer.subarray(2)).toString('utf16le'), format: { encoding, bom: true } };
   }
-  if (startsWith(buffer, 0xfe, 0xff) && buffer.length % 2 === 0) {
-    return { text: swapped(buffer.subarray(2)).toString('utf16le'), format: { encoding: 'utf-16be', bom: true } };
-  }
-  if (looksBinary(buffer)) return { binary: true };
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const bom = text.startsWith('\ufeff');
@@ -29,6 +28,13 @@ export function decodeText(bytes: Uint8Array): Decoded {
   } catch {
     return { text: WINDOWS.decode(bytes), format: { encoding: 'windows-1252', bom: false } };
   }
+}
+
+/** What a file may be encoded in by how it begins, the likeliest first; none: it is binary. `size`: of the whole file. */
+export function encodingsOf(start: Buffer, size: number): readonly TextFormat['encoding'][] {
+  if (startsWith(start, 0xff, 0xfe) && size % 2 === 0) return ['utf-16le'];
+  if (startsWith(start, 0xfe, 0xff) && size % 2 === 0) return ['utf-16be'];
+  return looksBinary(start) ? [] : ['utf-8', 'windows-1252'];
 }
 
 /** By how a file begins, where it is no UTF-16: NUL bytes mean binary, other control characters in what is no UTF-8 too. */

@@ -10,7 +10,7 @@ export interface DocumentText {
 }
 
 /**
- * The text of a PDF, page by page, as far as `budgetMs` and `mostChars` go. Throws `pdf-unreadable` for one that is
+ * The text of a PDF, page by page, as far as `budgetMs` and `mostChars` go. The bytes are its own from now on. Throws `pdf-unreadable` for one that is
  * broken or asks for a password.
  */
 export async function pdfText(
@@ -19,7 +19,7 @@ export async function pdfText(
 ): Promise<DocumentText> {
   const end = systemClock.monotonic() + budgetMs;
   const { getDocumentProxy } = await import('unpdf');
-  const pdf = await open(getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }));
+  const pdf = await open(getDocumentProxy(Buffer.isBuffer(bytes) ? new Uint8Array(bytes) : bytes, { verbosity: 0 }));
   const pages: string[] = [];
   let length = 0;
   let number = 1;
