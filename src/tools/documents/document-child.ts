@@ -108,10 +108,13 @@ const READ: Read = {
   },
 };
 
-/** An allocation that the system refused; V8 ends the process itself where it cannot throw. */
+/** What V8 says of an allocation that the system refused, or that would never fit; parsers pass it on in errors of their own. */
+const REFUSED = /buffer allocation failed|Invalid (?:array|string|typed array) length|out of memory/iu;
+
+/** V8 ends the process itself where it cannot throw. */
 function isOutOfMemory(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    if (at instanceof RangeError && /alloc|Invalid (?:array|string|typed array) length/iu.test(at.message)) return true;
+    if (REFUSED.test(at.message)) return true;
   }
   return false;
 }

@@ -100,7 +100,7 @@ export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }:
       if (signal.aborted || !limit.signal.aborted) throw error;
       throw new AppError(
         'document-late',
-        `The ${noun} could not be read in ${limitMs / 1_000} s, so reading it was stopped. It is too complicated; ask for a smaller or simpler copy.`,
+        `The ${noun} could not be read in ${Number((limitMs / 1_000).toPrecision(2))} s, so reading it was stopped. It is too complicated; ask for a smaller or simpler copy.`,
       );
     }
   };

@@ -17,9 +17,24 @@ export async function pdfText(
   bytes: Uint8Array,
   { budgetMs, mostChars }: { budgetMs: number; mostChars: number },
 ): Promise<DocumentText> {
-  const end = systemClock.monotonic() + budgetMs;
   const { getDocumentProxy } = await import('unpdf');
-  const pdf = await open(getDocumentProxy(Buffer.isBuffer(bytes) ? new Uint8Array(bytes) : bytes, { verbosity: 0 }));
+  try {
+    const data = Buffer.isBuffer(bytes) ? new Uint8Array(bytes) : bytes;
+    return await textOf(await getDocumentProxy(data, { verbosity: 0 }), { budgetMs, mostChars });
+  } catch (cause) {
+    const isLocked = cause instanceof Error && cause.name === 'PasswordException';
+    const why = isLocked ? 'it asks for a password' : 'it is broken or was cut off';
+    throw new AppError('pdf-unreadable', `This PDF could not be read: ${why}.`, { cause });
+  }
+}
+
+type Pdf = Awaited<ReturnType<(typeof import('unpdf'))['getDocumentProxy']>>;
+
+async function textOf(
+  pdf: Pdf,
+  { budgetMs, mostChars }: { budgetMs: number; mostChars: number },
+): Promise<DocumentText> {
+  const end = systemClock.monotonic() + budgetMs;
   const pages: string[] = [];
   let length = 0;
   let number = 1;
@@ -33,16 +48,6 @@ export async function pdfText(
   }
   const cut = number <= pdf.numPages;
   return { title: await titleOf(pdf), text: pages.join('\n\n').slice(0, mostChars), cut };
-}
-
-async function open<T>(opening: Promise<T>): Promise<T> {
-  try {
-    return await opening;
-  } catch (cause) {
-    const isLocked = cause instanceof Error && cause.name === 'PasswordException';
-    const why = isLocked ? 'it asks for a password' : 'it is broken or was cut off';
-    throw new AppError('pdf-unreadable', `This PDF could not be read: ${why}.`, { cause });
-  }
 }
 
 async function titleOf(pdf: { getMetadata(): Promise<{ info: object }> }): Promise<string | null> {
