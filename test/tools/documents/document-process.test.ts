@@ -41,6 +41,22 @@ describe('the child process that reads a document', () => {
     expect(readers()).toEqual([]);
   });
 
+  test('has less memory where a guest asked', async () => {
+    const read = createDocumentReader({ clock: systemClock, ownBytes: () => 100 * MB });
+    const reading = read('pdf', TASK, inMemory(LONG), GUEST);
+    const { limits } = await reader();
+    await reading;
+    expect(limits['data size']).toBe(String((512 + 150 - 16) * MB));
+  });
+
+  test('is ended as soon as it holds more memory than it may at that moment', async () => {
+    let asked = 0;
+    // The first answer is for the limits that the kernel holds.
+    const mostBytes = (): number => (asked++ === 0 ? 184 * MB : MB);
+    const ended = await runLimited(program(new URL('./confined-child.ts', import.meta.url), { mostBytes }));
+    expect(ended).toEqual({ end: 'memory' });
+  });
+
   test('can open no file, start no process and no thread', async () => {
     const ended = await runLimited(program(new URL('./confined-child.ts', import.meta.url)));
     expect(ended.end === 'answer' && JSON.parse(Buffer.from(ended.output).toString())).toEqual({ tried: 5, done: [] });
