@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { makeLimitGroups, removeLimitGroups } from '../../security/sandbox/groups.ts';
@@ -74,8 +74,8 @@ export async function runLimited(options: LimitedProcess): Promise<ChildEnd> {
       killSignal: 'SIGKILL',
       killDescendants: true,
     });
-    using watch = child.pid === undefined ? undefined : watchMemory(child.pid, { mostBytes, clock });
-    watch?.signal.addEventListener('abort', () => kill.abort(watch.signal.reason), { once: true });
+    const onOver = (): void => kill.abort(new Error('a child process holds too much memory'));
+    using _watch = child.pid === undefined ? undefined : watchMemory(child.pid, { mostBytes, onOver, clock });
     const ended = await child;
     signal.throwIfAborted();
     if (kill.signal.aborted || ended.exitCode === MEMORY_EXIT_CODE) return { end: 'memory' };
@@ -100,11 +100,18 @@ function argumentsOf(
 ): readonly string[] {
   const isSource = existsSync(fileURLToPath(file));
   const program = isSource ? file : new URL(file.href.replace(/\.ts$/u, '.js'));
-  // The package: beside the program lie what it imports and, for the source, the packages that it needs.
-  const readable = fileURLToPath(new URL(isSource ? '../../../' : '../', program));
+  // The package; a source has the packages that it needs beside it, or somewhere else behind a link.
+  const folder = fileURLToPath(new URL(isSource ? '../../../' : '../', program));
+  const packages = `${folder}node_modules`;
+  const readable = isSource && existsSync(packages) ? [folder, `${realpathSync(packages)}/`] : [folder];
   const dataKilobytes = Math.round((RESERVED_BYTES + memoryBytes) / 1024);
   return [
     ...['-c', LIMITED, 'sh', String(dataKilobytes), String(cpuSeconds), ...groups, '--'],
-    ...[process.execPath, ...NODE_OPTIONS, `--allow-fs-read=${readable}*`, fileURLToPath(program)],
+    ...[
+      process.execPath,
+      ...NODE_OPTIONS,
+      ...readable.map((path) => `--allow-fs-read=${path}*`),
+      fileURLToPath(program),
+    ],
   ];
 }

@@ -7,27 +7,29 @@ const BYTES_PER_MS = 2 * 1024 ** 2;
 const PAGE_SIZES = [4_096, 16_384, 65_536] as const;
 
 /**
- * Aborts as soon as a process holds more memory (resident set) than `mostBytes()`. Looks the more often the
+ * Calls `onOver` as soon as a process holds more memory (resident set) than `mostBytes()`. Looks the more often the
  * less is left, at most every 4 ms, and ends by itself with the process. Where there is no /proc it sees nothing.
  */
 export function watchMemory(
   pid: number,
-  { mostBytes, clock }: { readonly mostBytes: () => number; readonly clock: Clock },
-): { readonly signal: AbortSignal } & Disposable {
-  const over = new AbortController();
+  {
+    mostBytes,
+    onOver,
+    clock,
+  }: { readonly mostBytes: () => number; readonly onOver: () => void; readonly clock: Clock },
+): Disposable {
   const meter = openMeter(pid);
-  if (meter === undefined) return { signal: over.signal, [Symbol.dispose]: () => {} };
+  if (meter === undefined) return { [Symbol.dispose]: () => {} };
   let timer: Disposable | undefined;
   const look = (): void => {
     const held = meter.heldBytes();
     if (held === undefined) return;
     const left = mostBytes() - held;
-    if (left < 0) over.abort(new Error('a child process holds too much memory'));
+    if (left < 0) onOver();
     else timer = clock.timer(Math.max(LEAST_LOOK_MS, left / BYTES_PER_MS), look);
   };
   look();
   return {
-    signal: over.signal,
     [Symbol.dispose]: () => {
       timer?.[Symbol.dispose]();
       meter[Symbol.dispose]();
@@ -36,7 +38,7 @@ export function watchMemory(
 }
 
 interface Meter extends Disposable {
-  /** Undefined: the process is gone. */
+  /** 0 while it becomes another program; undefined: the process is gone. */
   heldBytes(): number | undefined;
 }
 
@@ -45,19 +47,13 @@ function openMeter(pid: number): Meter | undefined {
   try {
     const descriptor = openSync(`/proc/${pid}/statm`, 'r');
     const text = Buffer.alloc(256);
-    const pages = (): number | undefined => {
-      try {
-        const size = readSync(descriptor, text, 0, text.length, 0);
-        return Number(text.toString('latin1', 0, size).split(' ')[1]) || undefined;
-      } catch {
-        return undefined;
-      }
-    };
-    const pageBytes = pageSize(pid, pages() ?? 1);
     return {
       heldBytes: () => {
-        const held = pages();
-        return held === undefined ? undefined : held * pageBytes;
+        try {
+          return pagesOf(text.toString('latin1', 0, readSync(descriptor, text, 0, text.length, 0))) * pageSize();
+        } catch {
+          return undefined;
+        }
       },
       [Symbol.dispose]: () => closeSync(descriptor),
     };
@@ -66,9 +62,17 @@ function openMeter(pid: number): Meter | undefined {
   }
 }
 
-/** `/proc` counts in pages and does not say how large they are, except by saying the same in kB elsewhere. */
-function pageSize(pid: number, pages: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  const bytes = Number(/^VmRSS:\s+(?<kb>\d+) kB$/mu.exec(status)?.groups?.['kb'] ?? 0) * 1024;
-  return PAGE_SIZES.findLast((size) => size <= (bytes / pages) * 1.5) ?? PAGE_SIZES[0];
+/** The second field: pages that are in memory. */
+function pagesOf(statm: string): number {
+  return Number(statm.split(' ')[1]);
+}
+
+let knownPageSize: number | undefined;
+
+/** `/proc` does not say how large a page is; this process knows both, its pages and its bytes. */
+function pageSize(): number {
+  knownPageSize ??= PAGE_SIZES.findLast(
+    (size) => size * pagesOf(readFileSync('/proc/self/statm', 'latin1')) <= process.memoryUsage.rss() * 1.5,
+  );
+  return knownPageSize ?? PAGE_SIZES[0];
 }
