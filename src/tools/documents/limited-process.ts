@@ -105,13 +105,7 @@ function argumentsOf(
   const packages = `${folder}node_modules`;
   const readable = isSource && existsSync(packages) ? [folder, `${realpathSync(packages)}/`] : [folder];
   const dataKilobytes = Math.round((RESERVED_BYTES + memoryBytes) / 1024);
-  return [
-    ...['-c', LIMITED, 'sh', String(dataKilobytes), String(cpuSeconds), ...groups, '--'],
-    ...[
-      process.execPath,
-      ...NODE_OPTIONS,
-      ...readable.map((path) => `--allow-fs-read=${path}*`),
-      fileURLToPath(program),
-    ],
-  ];
+  const limits = [String(dataKilobytes), String(cpuSeconds), ...groups, '--'];
+  const permissions = readable.map((path) => `--allow-fs-read=${path}*`);
+  return ['-c', LIMITED, 'sh', ...limits, process.execPath, ...NODE_OPTIONS, ...permissions, fileURLToPath(program)];
 }

@@ -1,3 +1,4 @@
+import type { getDocumentProxy } from 'unpdf';
 import { systemClock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 
@@ -17,10 +18,10 @@ export async function pdfText(
   bytes: Uint8Array,
   { budgetMs, mostChars }: { budgetMs: number; mostChars: number },
 ): Promise<DocumentText> {
-  const { getDocumentProxy } = await import('unpdf');
+  const { getDocumentProxy: openPdf } = await import('unpdf');
   try {
     const data = Buffer.isBuffer(bytes) ? new Uint8Array(bytes) : bytes;
-    return await textOf(await getDocumentProxy(data, { verbosity: 0 }), { budgetMs, mostChars });
+    return await textOf(await openPdf(data, { verbosity: 0 }), { budgetMs, mostChars });
   } catch (cause) {
     const isLocked = cause instanceof Error && cause.name === 'PasswordException';
     const why = isLocked ? 'it asks for a password' : 'it is broken or was cut off';
@@ -28,7 +29,7 @@ export async function pdfText(
   }
 }
 
-type Pdf = Awaited<ReturnType<(typeof import('unpdf'))['getDocumentProxy']>>;
+type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 
 async function textOf(
   pdf: Pdf,
