@@ -40,8 +40,8 @@ const LIMITED = `ulimit -c 0; ulimit -s 2048; ulimit -t "$2"; ulimit -d "$1" 2>/
 unset PWD OLDPWD; shift 2; while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || :; shift; done; shift; exec "$@"`;
 /** What ends a process that gets no more memory: V8 itself, the kernel. */
 const OUT_OF_MEMORY: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL', 'SIGSEGV', 'SIGBUS']);
-/** The exit code of a program that noticed it by itself. */
-export const MEMORY_EXIT_CODE = 77;
+/** The exit code of a program that noticed it by itself; also in document-child.ts. */
+const MEMORY_EXIT_CODE = 77;
 
 let children = 0;
 
