@@ -2,13 +2,12 @@ import { chmod, copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 
-/** Threads of their own. */
+/** Threads and child processes of their own. */
 const WORKERS = [
   'src/storage/checkpoint-worker.ts',
   'src/memory/search-worker.ts',
-  'src/tools/documents/document-worker.ts',
+  'src/tools/documents/document-child.ts',
   'src/tools/files/find-worker.ts',
-  'src/tools/web/page-worker.ts',
 ];
 
 /** Bundles these and what they need into a folder, which is emptied before. */

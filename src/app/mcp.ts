@@ -8,6 +8,7 @@ import type { McpRoom, ServerFacts, ServerReport } from '../tools/mcp/room.ts';
 import type { Difference } from '../tools/mcp/listing.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { AppError } from '../util/errors.ts';
+import { fileEnding } from '../util/file-ending.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
 
@@ -64,7 +65,7 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
           const folder = spill.folder(sessionKey);
           await ensureDirectory(folder);
           const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-          const path = join(folder, `${hash}.${endingOf(mediaType)}`);
+          const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
           await replaceDurable(path, bytes);
           return path;
         },
@@ -97,21 +98,4 @@ function switchedOff(
 
 function hostAndPort({ hostname, port, protocol }: URL): string {
   return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
-}
-
-/** `png` for `image/png`; nothing that could be run by its name. */
-function endingOf(mediaType: string): string {
-  const known: Readonly<Record<string, string>> = {
-    'image/png': 'png',
-    'image/jpeg': 'jpg',
-    'image/gif': 'gif',
-    'image/webp': 'webp',
-    'audio/mpeg': 'mp3',
-    'audio/wav': 'wav',
-    'audio/ogg': 'ogg',
-    'video/mp4': 'mp4',
-    'application/pdf': 'pdf',
-    'text/plain': 'txt',
-  };
-  return known[mediaType] ?? 'bin';
 }

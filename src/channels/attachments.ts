@@ -1,10 +1,11 @@
-import { stat } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { InboundMessage, Media } from '../bus/messages.ts';
 import { ensureDirectory, replaceDurable } from '../storage/files.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { fileEnding } from '../util/file-ending.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 import { SendError } from './channel.ts';
@@ -63,7 +64,7 @@ export class Attachments {
         if (words !== null && 'text' in words) spoken.push(words.text);
         else if (words !== null)
           notes.push(`${name} could not be turned into text (${words.reason}); it is at ${file.path}`);
-        else if (file.kind !== 'image' && item.source !== undefined) notes.push(`${name} is at ${file.path}`);
+        else if (item.source !== undefined) notes.push(`${name} is at ${file.path}`);
       } catch (error) {
         signal.throwIfAborted();
         this.#ports.log.warn('an attachment could not be fetched', { reason: errorMessage(error), name: item.name });
@@ -75,10 +76,14 @@ export class Attachments {
 
   async #fetchOne(message: InboundMessage, item: Media, n: number, signal: AbortSignal): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
-    const path = join(folder, `${message.id}-${n}-${safeName(item)}`);
-    const earlier = await stat(path).catch(() => null);
-    if (earlier !== null) return { ...item, path, size: earlier.size };
+    const begins = `${message.id}-${n}-`;
+    const earlier = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
+    if (earlier !== undefined) {
+      const path = join(folder, earlier);
+      return { ...item, path, size: (await stat(path)).size };
+    }
     const bytes = await this.#download(message.channel, item.source ?? '', signal);
+    const path = join(folder, `${begins}${safeName(item, bytes)}`);
     await ensureDirectory(folder);
     await replaceDurable(path, bytes);
     return { ...item, path, size: bytes.byteLength };
@@ -120,13 +125,15 @@ export class Attachments {
   }
 }
 
-/** A name that a stranger chose, as a name of our own. */
-function safeName({ name = '', kind, mediaType }: Media): string {
+/** An ending that says what a file is; `.2 of the report` is a part of a name. */
+const ENDING = /\.(?!\d+$)[a-z0-9]{1,10}$/iu;
+
+/** A name that a stranger chose, as a name of our own. It ends as theirs does, else as what the file is. */
+function safeName({ name = '', kind, mediaType }: Media, bytes: Uint8Array): string {
   const plain = basename(name.replaceAll('\\', '/'))
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
     .replace(/^\.+/u, '');
-  const extension = extname(plain).slice(0, 12);
-  const stem = plain.slice(0, plain.length - extname(plain).length).slice(0, LONGEST_NAME);
-  const usual = /^\w+\/(?<type>\w{1,8})$/u.exec(mediaType)?.groups?.['type'];
-  return `${stem === '' ? kind : stem}${extension === '' && usual !== undefined ? `.${usual}` : extension}`;
+  const given = ENDING.exec(plain)?.[0] ?? '';
+  const stem = plain.slice(0, plain.length - given.length).slice(0, LONGEST_NAME);
+  return `${stem === '' ? kind : stem}${given === '' ? `.${fileEnding(mediaType, bytes)}` : given}`;
 }

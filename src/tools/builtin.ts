@@ -2,7 +2,7 @@ import type { GuardedFetch } from '../security/fetch.ts';
 import type { PathGuard } from '../security/paths.ts';
 import type { Clock } from '../util/clock.ts';
 import type { ProcessDesk } from './background/desk.ts';
-import { createDocumentReader } from './documents/document-thread.ts';
+import { createDocumentReader } from './documents/document-reader.ts';
 import { editFileTool } from './edit-file.ts';
 import { createExecTool, type ExecOptions } from './exec.ts';
 import type { ChangeRecorder } from './file-access.ts';
@@ -17,6 +17,7 @@ import { processTool } from './process.ts';
 import { readFileTool } from './read-file.ts';
 import type { Tool } from './tool.ts';
 import { webFetchTool } from './web-fetch.ts';
+import { createPageReader } from './web/page-reader.ts';
 import { webSearchTool, type WebSearchOptions } from './web-search.ts';
 import { writeFileTool } from './write-file.ts';
 
@@ -47,9 +48,11 @@ export const PAGE_MARGIN = 400;
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
   const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
+  const readDocument = createDocumentReader({ clock });
+  const readPage = createPageReader({ clock, readDocument });
   const finding = { ...files, find: createFindFiles({ clock }) };
   return [
-    readFileTool({ ...files, keepImage, readDocument: createDocumentReader({ clock }) }),
+    readFileTool({ ...files, keepImage, readDocument }),
     writeFileTool({ guard, changes, origins }),
     editFileTool({ guard, changes, origins }),
     applyPatchTool({ guard, changes, origins }),
@@ -59,7 +62,7 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     createExecTool({ ...exec, clock, origins }),
     ...(exec.background === undefined ? [] : [processTool({ ...files, desk: exec.background, clock })]),
     memoryWriteTool(memory),
-    webFetchTool({ fetch, clock, maxChars: maxOutput - PAGE_MARGIN }),
+    webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),
   ];
 }

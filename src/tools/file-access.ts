@@ -57,24 +57,35 @@ export async function decidePathUse(
   }
 }
 
+/** Opens a file and hands it to `use`; closes it afterwards. Throws a sentence for files over 50 MB. */
+export async function withFile<T>(
+  { guard, path, context }: { readonly guard: PathGuard; readonly path: string; readonly context: ToolContext },
+  use: (file: OpenedFile) => Promise<T>,
+): Promise<T> {
+  const file = await guard.openForReading(path, useOf(context));
+  try {
+    const { size } = file.stat;
+    if (size > MOST_BYTES) {
+      throw new AppError(
+        'file-too-large',
+        `${path} has ${size} bytes; files over 50 MB are not read. Use exec with head, tail or grep.`,
+      );
+    }
+    return await use(file);
+  } finally {
+    await file.handle.close();
+  }
+}
+
 /** The whole file. Throws a sentence for files over 50 MB. */
 export async function readWhole(
   guard: PathGuard,
   path: string,
   context: ToolContext,
 ): Promise<Omit<OpenedFile, 'handle'> & { readonly bytes: Buffer }> {
-  const { handle, path: real, stat } = await guard.openForReading(path, useOf(context));
-  try {
-    if (stat.size > MOST_BYTES) {
-      throw new AppError(
-        'file-too-large',
-        `${path} has ${stat.size} bytes; files over 50 MB are not read. Use exec with head, tail or grep.`,
-      );
-    }
+  return await withFile({ guard, path, context }, async ({ handle, path: real, stat }) => {
     return { path: real, stat, bytes: await handle.readFile() };
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /** A file as `readWhole` found it. */

@@ -1,3 +1,5 @@
+import { looksBinary } from '../util/file-ending.ts';
+
 /** How a text file was encoded, so that it can be written back the same way. */
 export interface TextFormat {
   /** `windows-1252` as browsers read it: Latin-1 with signs where that has none. */
@@ -7,21 +9,17 @@ export interface TextFormat {
 
 export type Decoded = { readonly text: string; readonly format: TextFormat } | { readonly binary: true };
 
-const SNIFF_BYTES = 8_192;
-/** What text never holds, beside NUL: no tabs, line ends, page ends, backspaces and escapes. */
-const CONTROLS = /[\u0001-\u0007\u000b\u000e-\u001a\u001c-\u001f]/u;
 const WINDOWS = new TextDecoder('windows-1252');
 
 /** Guesses the encoding: by byte-order mark, else UTF-8 where it is valid, else windows-1252. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (startsWith(buffer, 0xff, 0xfe) && buffer.length % 2 === 0) {
-    return { text: buffer.toString('utf16le', 2), format: { encoding: 'utf-16le', bom: true } };
+  const [encoding] = encodingsOf(buffer, buffer.length);
+  if (encoding === undefined) return { binary: true };
+  if (encoding === 'utf-16le') return { text: buffer.toString('utf16le', 2), format: { encoding, bom: true } };
+  if (encoding === 'utf-16be') {
+    return { text: swapped(buffer.subarray(2)).toString('utf16le'), format: { encoding, bom: true } };
   }
-  if (startsWith(buffer, 0xfe, 0xff) && buffer.length % 2 === 0) {
-    return { text: swapped(buffer.subarray(2)).toString('utf16le'), format: { encoding: 'utf-16be', bom: true } };
-  }
-  if (looksBinary(buffer)) return { binary: true };
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const bom = text.startsWith('\ufeff');
@@ -31,18 +29,11 @@ export function decodeText(bytes: Uint8Array): Decoded {
   }
 }
 
-/** By how a file begins, where it is no UTF-16: NUL bytes mean binary, other control characters in what is no UTF-8 too. */
-export function looksBinary(bytes: Buffer): boolean {
-  const start = bytes.subarray(0, SNIFF_BYTES);
-  if (start.includes(0)) return true;
-  if (!CONTROLS.test(start.toString('latin1'))) return false;
-  try {
-    // What is cut off in the middle of a character is still UTF-8.
-    new TextDecoder('utf-8', { fatal: true }).decode(start, { stream: true });
-    return false;
-  } catch {
-    return true;
-  }
+/** What a file may be encoded in by how it begins, the likeliest first; none: it is binary. `size`: of the whole file. */
+export function encodingsOf(start: Buffer, size: number): readonly TextFormat['encoding'][] {
+  if (startsWith(start, 0xff, 0xfe) && size % 2 === 0) return ['utf-16le'];
+  if (startsWith(start, 0xfe, 0xff) && size % 2 === 0) return ['utf-16be'];
+  return looksBinary(start) ? [] : ['utf-8', 'windows-1252'];
 }
 
 /** The inverse of `decodeText`. Text that windows-1252 can not hold is written as UTF-8. */

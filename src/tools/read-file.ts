@@ -1,12 +1,10 @@
-import type { Stats } from 'node:fs';
 import { basename } from 'node:path';
 import * as z from 'zod';
-import type { PathGuard } from '../security/paths.ts';
-import type { Hashed } from './documents/document-task.ts';
-import { DOCUMENT_MS, type ReadDocument } from './documents/document-thread.ts';
+import type { OpenedFile, PathGuard } from '../security/paths.ts';
+import { readingBudgetMs, type DocumentSource, type ReadDocument } from './documents/document-reader.ts';
+import type { DocumentAnswers } from './documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from './documents/line-page.ts';
-import type { DocumentText } from './documents/pdf-text.ts';
-import { decidePathUse, readWhole } from './file-access.ts';
+import { decidePathUse, withFile } from './file-access.ts';
 import { bitsOfFile, type FileOrigins } from './file-taint.ts';
 import { decodeText } from './file-text.ts';
 import { imageType, MOST_IMAGE_BYTES } from './files/image-type.ts';
@@ -14,12 +12,12 @@ import { errorResult } from './result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from './tool.ts';
 
 const MOST_LINES = 2_000;
-/** Larger texts are looked through in a thread. */
+/** Larger texts are looked through in a child process. */
 const LARGE = 1024 * 1024;
 /** Of the text of a document. */
 const MOST_CHARS = 2_000_000;
-/** Of its time a document is read so long, the rest is for what was read. */
-const READING_SHARE = 0.7;
+/** Of a file, for telling what it is. */
+const START_BYTES = 4_096;
 /** Documents whose text is kept for the next page. */
 const KEPT_DOCUMENTS = 4;
 
@@ -53,31 +51,42 @@ export function readFileTool(options: ReadFileOptions): Tool {
     effect: 'none',
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
     execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
-      const read = await readWhole(options.guard, path, context);
       const wish = { offset, limit, pageChars: options.pageChars };
-      return await READERS[kindOf(read.bytes)]({ ...options, path, read, wish, context }, documents);
+      return await withFile({ guard: options.guard, path, context }, async (file) => {
+        const reader = READERS[kindOf(await startOf(file), file.stat.size)];
+        return await reader({ ...options, path, file, wish, context }, documents);
+      });
     },
   });
 }
 
 interface Reading extends ReadFileOptions {
   readonly path: string;
-  readonly read: { readonly path: string; readonly bytes: Buffer; readonly stat: Stats };
+  readonly file: OpenedFile;
   readonly wish: PageWish;
   readonly context: ToolContext;
 }
 
 type Kind = 'image' | 'pdf' | 'docx' | 'large' | 'text';
-type Documents = Map<string, Hashed<DocumentText>>;
+type Documents = Map<string, DocumentAnswers['pdf' | 'docx']>;
 type Reader = (reading: Reading, documents: Documents) => Promise<ToolResult>;
 
-/** By what is in it, never by its name. */
-function kindOf(bytes: Buffer): Kind {
-  if (imageType(bytes) !== undefined) return 'image';
-  if (bytes.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
-  if (bytes.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004' && bytes.includes('word/document.xml'))
-    return 'docx';
-  return bytes.length > LARGE ? 'large' : 'text';
+/** How the file begins. */
+async function startOf({ handle }: OpenedFile): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** By what is in it, never by its name. An archive may turn out to be no Word document. */
+function kindOf(start: Buffer, size: number): Kind {
+  if (imageType(start) !== undefined) return 'image';
+  if (start.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
+  if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'docx';
+  return size > LARGE ? 'large' : 'text';
+}
+
+function sourceOf({ handle, stat }: OpenedFile): DocumentSource {
+  return { descriptor: handle.fd, size: stat.size };
 }
 
 const READERS: Readonly<Record<Kind, Reader>> = {
@@ -85,9 +94,9 @@ const READERS: Readonly<Record<Kind, Reader>> = {
   pdf: (reading, documents) => readText('pdf', reading, documents),
   docx: (reading, documents) => readText('docx', reading, documents),
   large: readLarge,
-  text: async ({ path, read, wish, origins }) => {
-    const { bytes } = read;
-    const bits = await bitsOfFile(origins, read);
+  text: async ({ path, file, wish, origins }) => {
+    const bytes = await file.handle.readFile();
+    const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
     const decoded = decodeText(bytes);
     if ('binary' in decoded) return { ...binary(path, bytes.length), ...bits };
     const facts = factsOf(bytes.length, decoded.format.encoding);
@@ -95,36 +104,38 @@ const READERS: Readonly<Record<Kind, Reader>> = {
   },
 };
 
-async function readImage({ path, read, keepImage, origins }: Reading): Promise<ToolResult> {
+async function readImage({ path, file, keepImage, origins }: Reading): Promise<ToolResult> {
   const title = `read ${path}`;
-  const size = read.bytes.length;
-  const mediaType = imageType(read.bytes) ?? '';
+  const { size } = file.stat;
   if (keepImage === undefined) return errorResult(title, 'This is an image, and images are not shown here.', { size });
   if (size > MOST_IMAGE_BYTES) {
     const most = `models take images of at most ${MOST_IMAGE_BYTES} bytes`;
     return errorResult(title, `This image has ${size} bytes, but ${most}. Make a smaller copy of it.`, { size });
   }
-  const bits = await bitsOfFile(origins, read);
-  const kept = await keepImage(read.bytes);
+  const bytes = await file.handle.readFile();
+  const mediaType = imageType(bytes) ?? '';
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
+  const kept = await keepImage(bytes);
   return {
     title,
     output: 'The image is shown.',
     metadata: { type: mediaType, size },
-    media: [{ kind: 'image', mediaType, path: kept, name: basename(read.path), size }],
+    media: [{ kind: 'image', mediaType, path: kept, name: basename(file.path), size }],
     ...bits,
   };
 }
 
 async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Documents): Promise<ToolResult> {
-  const { path, read, wish, origins } = reading;
-  const { size, ino, mtimeMs, ctimeMs } = read.stat;
-  const key = JSON.stringify([read.path, ino, size, mtimeMs, ctimeMs]);
+  const { path, file, wish, origins } = reading;
+  const { size, ino, mtimeMs, ctimeMs } = file.stat;
+  const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
   const found = documents.get(key) ?? (await readAnew(kind, reading));
   documents.delete(key);
   documents.set(key, found);
   const [oldest] = documents.keys();
   if (documents.size > KEPT_DOCUMENTS && oldest !== undefined) documents.delete(oldest);
-  const bits = await bitsOfFile(origins, { path: read.path, stat: read.stat, hash: found.hash });
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash: found.hash });
+  if ('isDocx' in found && !found.isDocx) return { ...binary(path, size), ...bits };
   const facts = { document: kind, documentTitle: found.title, size };
   if (found.text.trim() === '') {
     const output = '(there is no text in this document; its pages may be pictures)';
@@ -136,18 +147,20 @@ async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Docum
   return { ...result, output: result.output + more, ...bits };
 }
 
-function readAnew(kind: 'pdf' | 'docx', { read, context, readDocument }: Reading): Promise<Hashed<DocumentText>> {
-  context.progress(`reading ${basename(read.path)}`);
-  const budgetMs = DOCUMENT_MS * READING_SHARE;
-  return readDocument({ kind, bytes: read.bytes, mostChars: MOST_CHARS, budgetMs }, context.signal);
+function readAnew(
+  kind: 'pdf' | 'docx',
+  { file, context, readDocument }: Reading,
+): Promise<DocumentAnswers['pdf' | 'docx']> {
+  context.progress(`reading ${basename(file.path)}`);
+  const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
+  return readDocument(kind, task, sourceOf(file), context);
 }
 
-async function readLarge({ path, read, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
-  const size = read.bytes.length;
-  const task = { kind: 'lines', bytes: read.bytes, wish } as const;
-  const { page, encoding, hash } = await readDocument(task, context.signal);
-  const bits = await bitsOfFile(origins, { path: read.path, stat: read.stat, hash });
-  const result = page === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
+async function readLarge({ path, file, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
+  const { size } = file.stat;
+  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), context);
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash });
+  const result = encoding === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
   return { ...result, ...bits };
 }
 

@@ -19,26 +19,16 @@ export interface ThreadTask {
   readonly limits: ResourceLimits;
   readonly signal: AbortSignal;
   readonly progress?: (text: string) => void;
-  /** Moved, not copied. @default none */
-  readonly transfer?: readonly ArrayBuffer[];
 }
 
 /**
  * Does one task in a thread of its own that ends with it, or when the signal aborts, wherever it is. Throws
  * `thread-failed` with the thread's own sentence, the signal's reason, or `ERR_WORKER_OUT_OF_MEMORY`.
  */
-export async function inThread<Answer>({
-  file,
-  data,
-  limits,
-  signal,
-  progress,
-  transfer = [],
-}: ThreadTask): Promise<Answer> {
+export async function inThread<Answer>({ file, data, limits, signal, progress }: ThreadTask): Promise<Answer> {
   signal.throwIfAborted();
   const worker = new Worker(threadFile(file), {
     workerData: data,
-    transferList: [...transfer],
     resourceLimits: limits,
     env: {},
     stdout: true,

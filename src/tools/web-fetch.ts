@@ -9,14 +9,14 @@ import { errorResult } from './result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './tool.ts';
 import { contentKind } from './web/content-kind.ts';
 import { PageCache, type FoundPage } from './web/page-cache.ts';
-import { createPageReader, type ReadPage } from './web/page-thread.ts';
+import { createPageReader, type ReadPage } from './web/page-reader.ts';
 
 export interface WebFetchOptions {
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
   /** Longest result in characters; a page of the answer has 50,000 at most. */
   readonly maxChars: number;
-  /** @default a thread for each page */
+  /** @default a child process for each page */
   readonly readPage?: ReadPage;
 }
 
@@ -96,14 +96,14 @@ async function find(
   address: string,
   { fetch, readPage, context }: { fetch: GuardedFetch; readPage: ReadPage; context: ToolContext },
 ): Promise<FoundPage | ToolResult> {
-  const { signal } = context;
+  const { role, signal } = context;
   context.progress(titleOf(address).replace('fetched', 'fetching'));
   const answer = await fetch.fetchGuarded(address, { signal, headers: { accept: ACCEPT } });
   const { url, status, headers, bytes } = answer;
   const { kind, mediaType, charset } = contentKind(headers['content-type'], bytes);
   if (kind === 'binary') return binary(answer, mediaType);
   try {
-    const page = await readPage({ bytes, kind, charset, url }, signal);
+    const page = await readPage({ bytes, kind, charset, url }, { role, signal });
     return { ...page, cut: page.cut || answer.truncated, url, status, mediaType };
   } catch (error) {
     signal.throwIfAborted();

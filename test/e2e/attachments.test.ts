@@ -34,6 +34,42 @@ describe('what comes with a message', () => {
     expect(lastText(world)).toContain('what is this?');
   });
 
+  test('the path of a photo is told, so that tools can work on the picture itself', async () => {
+    await using world = await startWorld();
+    let path = '';
+    world.model.setHandler(({ view }) => {
+      if (view.toolResults.length > 0) return 'A dot, from the file.';
+      path = /attached: "image" is at (\S+\.jpg)/u.exec(view.lastUserText)?.[1] ?? '';
+      return { calls: [{ name: 'read_file', arguments: { path } }] };
+    });
+    world.telegram.addFile('p2', PNG, 'photos/p2.jpg');
+    sends(world, { photo: [{ file_id: 'p2', file_size: PNG.length }], caption: 'what is this?' });
+    await answered(world, 1);
+    expect(chatOf(world)).toEqual(['A dot, from the file.']);
+    expect(await readFile(path)).toEqual(PNG);
+    expect(lastBody(world)).toContain('The image is shown.');
+  });
+
+  test.each([
+    [{ file_name: 'README' }, /-README\.txt$/u],
+    [{ file_name: 'README', mime_type: 'text/plain' }, /-README\.txt$/u],
+    [{ file_name: 'notes 2.1', mime_type: 'text/markdown' }, /-notes_2\.1\.md$/u],
+    [{ file_name: 'table', mime_type: 'text/csv' }, /-table\.csv$/u],
+    [{ mime_type: 'application/json' }, /-document\.json$/u],
+    [{ file_name: 'app.log', mime_type: 'application/octet-stream' }, /-app\.log$/u],
+    [{ file_name: 'main', mime_type: 'text/x-python' }, /-main\.py$/u],
+    [{}, /-document\.txt$/u],
+  ])('a text is kept under a name that says so: %j', async (about, name) => {
+    await using world = await startWorld();
+    world.model.reply('Read.');
+    world.telegram.addFile('t1', Buffer.from('some words\n'), 'documents/file_1');
+    sends(world, { document: { file_id: 't1', ...about }, caption: 'see' });
+    await answered(world, 1);
+    const [, path = ''] = /attached: ".*?" is at (\S+)/u.exec(lastText(world)) ?? [];
+    expect(path).toMatch(name);
+    expect(await readFile(path, 'utf8')).toBe('some words\n');
+  });
+
   test('a document is kept where the tools of this session can read it, with its path told', async () => {
     await using world = await startWorld();
     world.telegram.addFile('d1', Buffer.from('a,b\n1,2\n'), 'documents/file_1.csv');

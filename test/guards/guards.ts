@@ -7,6 +7,7 @@ import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
 import { COMMAND_REFUSED_GUARDS } from './list/commands-refused.ts';
 import { COMMAND_WRAPPED_GUARDS } from './list/commands-wrapped.ts';
 import { DISCORD_GUARDS } from './list/discord.ts';
+import { DOCUMENT_GUARDS } from './list/documents.ts';
 import { EXEC_GUARDS } from './list/exec.ts';
 import { FETCH_EXCHANGE_GUARDS } from './list/fetch-exchanges.ts';
 import { FETCH_TARGET_GUARDS } from './list/fetch-targets.ts';
@@ -45,6 +46,7 @@ export const ROOMS: readonly Room[] = [
   { title: 'Which addresses are fetched', guards: FETCH_TARGET_GUARDS },
   { title: 'What is sent to a server, and how much of its answer is taken', guards: FETCH_EXCHANGE_GUARDS },
   { title: 'What the web tools reach, and what of a page is read', guards: WEB_GUARDS },
+  { title: 'What a document may do to whoever reads it', guards: DOCUMENT_GUARDS },
   { title: 'How files are opened', guards: PATH_GUARDS },
   { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
   { title: 'What is looked at in a shell command', guards: COMMAND_READ_GUARDS },

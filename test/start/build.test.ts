@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
+import { pdfOf } from '../tools/web-world.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -27,6 +28,9 @@ test('the published package builds, and its launcher answers a question', async 
       },
     );
     expect(found.stdout).toContain('I am a scripted demo');
+    await writeFile(join(folder.path, 'home', 'workspace', 'a.pdf'), pdfOf(['from the child process']));
+    const read = [join(dist, 'launcher.cjs'), 'chat', '-m', ',read_file a.pdf'];
+    expect((await run(process.execPath, read, { env })).stdout).toContain('from the child process');
   } finally {
     await rm(dist, { recursive: true, force: true });
   }

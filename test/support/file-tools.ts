@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { PathGuard, type PathGuardOptions } from '../../src/security/paths.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
 import { MediaStore } from '../../src/storage/media.ts';
-import { createDocumentReader } from '../../src/tools/documents/document-thread.ts';
+import { createDocumentReader } from '../../src/tools/documents/document-reader.ts';
 import { editFileTool } from '../../src/tools/edit-file.ts';
 import { applyPatchTool } from '../../src/tools/files/apply-patch.ts';
 import { createFindFiles, type FindFiles } from '../../src/tools/files/find-thread.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/tools/tool.ts';
 import { webFetchTool } from '../../src/tools/web-fetch.ts';
-import { createPageReader, type ReadPage } from '../../src/tools/web/page-thread.ts';
+import { createPageReader, type ReadPage } from '../../src/tools/web/page-reader.ts';
 import { readPage } from '../../src/tools/web/read-page.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { pause } from '../support/http.ts';
@@ -21,8 +21,8 @@ const ARTICLE = `<!doctype html><html><head><title>On bees &amp; flowers</title>
   <article><h1>On bees</h1>${PARAGRAPH.repeat(4)}<p>More in <a href="../dance?full#top">the dance</a>.</p>
   <ul><li>One</li><li>Two</li></ul></article><footer>All rights reserved</footer></body></html>`;
 
-/** Reads pages without a thread, which is tested by itself. */
-const here: ReadPage = (page) => readPage({ ...page, simple: false, budgetMs: 10_000 });
+/** Reads pages without a child process, which is tested by itself. */
+const here: ReadPage = ({ bytes, ...page }) => readPage(bytes, { ...page, simple: false, budgetMs: 10_000 });
 
 function fetcher({ fetch }: WebWorld, maxChars = 15_600): Call {
   return caller(webFetchTool({ fetch, clock: systemClock, maxChars, readPage: here }));
@@ -263,10 +263,12 @@ describe('as every tool', () => {
     const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 1_000, readPage }));
     const result = await call({ url: web.url });
     expect(result).toMatchObject({ isError: true, untrusted: true, metadata: { url: `${web.url}/`, status: 200 } });
-    expect(result.output).toBe('It could not be turned into text in 0.001 s; it is too complicated.');
+    expect(result.output).toBe(
+      'The page could not be read in 0.001 s, so reading it was stopped. It is too complicated; ask for a smaller or simpler copy.',
+    );
   });
 
-  test('it reads in a thread of its own where nothing else is said', async () => {
+  test('it reads in a child process of its own where nothing else is said', async () => {
     await using web = await webWorld({ '/': ARTICLE });
     const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 10_000 }));
     expect((await call({ url: web.url })).output).toContain('Bees dance, as everybody knows');

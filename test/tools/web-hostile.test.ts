@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createPageReader } from '../../src/tools/web/page-thread.ts';
+import { createPageReader } from '../../src/tools/web/page-reader.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { times, WORST } from './web-corpus.ts';
 
-const NEVER = new AbortController().signal;
+const NEVER = { role: 'owner', signal: new AbortController().signal } as const;
 const URL_OF_PAGE = 'https://site.example/';
 
 function html(text: string): { bytes: Uint8Array; kind: 'html'; charset: string; url: string } {
@@ -19,13 +19,11 @@ describe('a hostile page', () => {
     expect(text.length).toBeLessThanOrEqual(3_000_000);
   });
 
-  test('that is not read in time is an error, and its thread is gone', async () => {
+  test('that is not read in time is an error, and its child process is gone', async () => {
     const impatient = createPageReader({ clock: systemClock, timeoutMs: 1 });
     const page = html(times(2_000, '<p>text, and more, and more</p>'));
-    await expect(impatient(page, NEVER)).rejects.toThrow(
-      'It could not be turned into text in 0.001 s; it is too complicated.',
-    );
-    // Both places are free again.
+    await expect(impatient(page, NEVER)).rejects.toThrow('The page could not be read in 0.001 s');
+    // Its place is free again.
     const answers = await Promise.all([1, 2, 3].map(() => readPage(html('<p>fine'), NEVER)));
     expect(answers.map(({ text }) => text)).toEqual(['fine', 'fine', 'fine']);
   });
@@ -33,18 +31,18 @@ describe('a hostile page', () => {
   test('is left as soon as the turn is stopped, also by those who wait', async () => {
     const stop = new AbortController();
     const page = html(times(4_000, '<p>text, and more, and more</p>'));
-    const reading = Promise.allSettled([1, 2, 3, 4].map(() => readPage(page, stop.signal)));
+    const reading = Promise.allSettled([1, 2, 3, 4].map(() => readPage(page, { role: 'owner', signal: stop.signal })));
     stop.abort(new Error('stopped'));
     const reasons = (await reading).map((result) => (result.status === 'rejected' ? String(result.reason) : 'read'));
     expect(reasons).toEqual(times(4, 'Error: stopped,').split(',').slice(0, 4));
   });
 
-  test('of 2 MB costs the event loop next to nothing while its thread works', async () => {
+  test('of 2 MB costs the event loop next to nothing while its child process works', async () => {
     const paragraph = `<p>${'Lorem ipsum, dolor sit amet, consectetur. '.repeat(11)}</p>`;
     const page = html(`<article>${times(4_000, paragraph)}</article>`);
     // The first time the code itself is new.
     await readPage(html('<p>warm'), NEVER);
-    // Milliseconds in all, for starting the thread and taking its answer; the thread itself takes many hundreds. Garbage
+    // Milliseconds in all, for starting the process and taking its answer; the process itself takes many hundreds. Garbage
     // of other tests may be collected meanwhile, so that the best of some counts.
     let least = Infinity;
     for (let tries = 0; tries < 4 && least >= 60; tries += 1) {

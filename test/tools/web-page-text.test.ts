@@ -8,7 +8,7 @@ async function read(body: string | Uint8Array, type = 'text/html; charset=utf-8'
   const bytes = Buffer.from(body);
   const { kind, charset } = contentKind(type, bytes);
   if (kind === 'binary') throw new Error('this is not text');
-  return await readPage({ bytes, kind, charset, url: 'https://site.example/texts/one?q=1', simple, budgetMs: 10_000 });
+  return await readPage(bytes, { kind, charset, url: 'https://site.example/texts/one?q=1', simple, budgetMs: 10_000 });
 }
 
 describe('the characters of an answer', () => {

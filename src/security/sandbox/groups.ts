@@ -33,7 +33,7 @@ type Settings = Readonly<Record<string, number>>;
  * not be had is simply not in the answer. `tag` tells groups of one process apart.
  */
 export async function makeLimitGroups(
-  limits: SandboxLimits,
+  limits: Pick<SandboxLimits, 'processes' | 'memoryBytes'>,
   tag: string,
   { root, own }: CgroupPlaces = CGROUP_PLACES,
 ): Promise<LimitGroups> {

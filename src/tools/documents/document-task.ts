@@ -1,26 +1,72 @@
-import type { LinePage, PageWish } from './line-page.ts';
-import type { DocumentText } from './pdf-text.ts';
+import * as z from 'zod';
+import type { PageTask } from '../web/page-task.ts';
+import type { PageWish } from './line-page.ts';
 
-/** What a thread is given. `lines`: a text file that is too large to be looked through where others wait. */
-export type DocumentTask =
-  | {
-      readonly kind: 'pdf' | 'docx';
-      readonly bytes: Uint8Array;
-      readonly mostChars: number;
-      readonly budgetMs: number;
-    }
-  | { readonly kind: 'lines'; readonly bytes: Uint8Array; readonly wish: PageWish };
+/** What the child process is asked for, by kind. `lines`: a page of a text that is too large to be looked through in the daemon. */
+export interface DocumentTasks {
+  readonly pdf: DocumentBounds;
+  readonly docx: DocumentBounds;
+  readonly lines: PageWish;
+  readonly page: PageTask;
+}
 
-/** With the SHA-256 of its bytes in hex; null: they are nothing but white space. */
-export type Hashed<T> = T & { readonly hash: string | null };
+export type DocumentKind = keyof DocumentTasks;
 
-export type DocumentAnswer<Task extends DocumentTask> = Hashed<
-  Task extends { readonly kind: 'lines' } ? LargeText : DocumentText
->;
+interface DocumentBounds {
+  /** Most characters of its text. */
+  readonly mostChars: number;
+  /** Milliseconds after which a document is read no further. */
+  readonly budgetMs: number;
+}
 
-export interface LargeText {
-  /** Null: it is binary. */
-  readonly page: LinePage | null;
-  /** How it is encoded. */
-  readonly encoding: string;
+/** SHA-256 of the bytes in hex; null: they are nothing but white space. */
+const hash = z.string().nullable();
+/** The text itself comes after the facts. */
+const text = z.string();
+const documentText = z.object({
+  title: z.string().nullable(),
+  /** There was more than is read. */
+  cut: z.boolean(),
+  text,
+  hash,
+});
+
+/**
+ * What a child process answers, by kind. It has read bytes of strangers, so its answer is checked like one of a stranger.
+ */
+export const DOCUMENT_ANSWERS = {
+  pdf: documentText,
+  /** `isDocx` false: it is another archive, and nothing was read of it. */
+  docx: documentText.extend({ isDocx: z.boolean() }),
+  lines: z.object({
+    /** Null: it is binary. */
+    encoding: z.string().nullable(),
+    /** Lines of the whole text. */
+    lines: z.int(),
+    /** The first line after this page; null: there is none. */
+    next: z.int().nullable(),
+    text,
+    hash,
+  }),
+  page: z.object({
+    title: z.string().nullable(),
+    published: z.string().nullable(),
+    hidden: z.int(),
+    simple: z.boolean(),
+    cut: z.boolean(),
+    text,
+  }),
+} satisfies Readonly<Record<DocumentKind, z.ZodType>>;
+
+type Schemas = typeof DOCUMENT_ANSWERS;
+export type DocumentAnswers = { readonly [Kind in DocumentKind]: z.infer<Schemas[Kind]> };
+
+/** The first line on the standard input of a child process, before the bytes where they do not lie in a file. */
+export interface ChildTask {
+  readonly kind: DocumentKind;
+  readonly task: DocumentTasks[DocumentKind];
+  /** Of the document. */
+  readonly bytes: number;
+  /** The document is the file on descriptor 3, not the rest of the input. */
+  readonly isFile: boolean;
 }

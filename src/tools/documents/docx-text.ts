@@ -23,6 +23,11 @@ export function docxText(bytes: Uint8Array, { mostChars }: { readonly mostChars:
   return { ...reader.end(), title: titleOf(parts[TITLE]) };
 }
 
+/** Whether an archive holds the text of a Word document. */
+export function isDocx(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(PARTS[0]);
+}
+
 function unreadable(why: string): AppError {
   return new AppError('docx-unreadable', `This Word document could not be read: ${why}.`);
 }

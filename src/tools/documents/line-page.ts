@@ -22,17 +22,76 @@ export interface LinePage {
 const LONGEST_LINE = 2_000;
 
 /** A page of a text. Long lines are cut and say how long they are. An offset behind the end gives an empty page. */
-export function linePage(text: string, { offset, limit, pageChars }: PageWish): LinePage {
-  const lines = text === '' ? [] : text.replace(/\r?\n$/u, '').split(/\r?\n/u);
-  const longest = Math.min(LONGEST_LINE, pageChars);
-  const shown: string[] = [];
-  let used = 0;
-  for (const [i, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
-    const numbered = `${offset + i}\t${line.length > longest ? `${cut(line, longest)}… (${line.length} characters)` : line}`;
-    used += numbered.length + 1;
-    if (used > pageChars && shown.length > 0) break;
-    shown.push(numbered);
+export function linePage(text: string, wish: PageWish): LinePage {
+  const scanner = new LineScanner(wish);
+  scanner.push(text);
+  return scanner.end();
+}
+
+/** The same for a text that comes in pieces: holds the page and the beginning of one line, never the text. */
+export class LineScanner {
+  readonly #wish: PageWish;
+  readonly #longest: number;
+  readonly #shown: string[] = [];
+  #used = 0;
+  #isFull = false;
+  /** Lines that have ended. */
+  #lines = 0;
+  /** Of the line that is open: its beginning, its length so far and its last character. */
+  #head = '';
+  #length = 0;
+  #last = '';
+
+  constructor(wish: PageWish) {
+    this.#wish = wish;
+    this.#longest = Math.min(LONGEST_LINE, wish.pageChars);
   }
-  const next = offset + shown.length;
-  return { text: shown.join('\n'), lines: lines.length, next: next <= lines.length ? next : null };
+
+  push(text: string): void {
+    let from = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+      this.#add(text, from, end);
+      if (this.#last === '\r') this.#length -= 1;
+      this.#endLine();
+      from = end + 1;
+    }
+    this.#add(text, from, text.length);
+  }
+
+  end(): LinePage {
+    if (this.#length > 0) this.#endLine();
+    const next = this.#wish.offset + this.#shown.length;
+    return { text: this.#shown.join('\n'), lines: this.#lines, next: next <= this.#lines ? next : null };
+  }
+
+  #add(text: string, from: number, to: number): void {
+    if (to === from) return;
+    // One more than is shown, so that no pair of surrogates is taken apart, and one for the end of the line.
+    const room = this.#longest + 2 - this.#head.length;
+    if (room > 0 && this.#isWanted()) this.#head += text.slice(from, Math.min(to, from + room));
+    this.#length += to - from;
+    this.#last = text.charAt(to - 1);
+  }
+
+  #isWanted(): boolean {
+    const { offset, limit } = this.#wish;
+    return !this.#isFull && this.#lines >= offset - 1 && this.#lines < offset - 1 + limit;
+  }
+
+  #endLine(): void {
+    if (this.#isWanted()) this.#show(this.#head.slice(0, this.#length));
+    this.#lines += 1;
+    this.#head = '';
+    this.#length = 0;
+    this.#last = '';
+  }
+
+  #show(line: string): void {
+    const isLong = this.#length > this.#longest;
+    const shown = isLong ? `${cut(line, this.#longest)}… (${this.#length} characters)` : line;
+    const numbered = `${this.#lines + 1}\t${shown}`;
+    this.#used += numbered.length + 1;
+    this.#isFull = this.#used > this.#wish.pageChars && this.#shown.length > 0;
+    if (!this.#isFull) this.#shown.push(numbered);
+  }
 }

@@ -1,3 +1,4 @@
+import type { getDocumentProxy } from 'unpdf';
 import { systemClock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 
@@ -10,16 +11,31 @@ export interface DocumentText {
 }
 
 /**
- * The text of a PDF, page by page, as far as `budgetMs` and `mostChars` go. Throws `pdf-unreadable` for one that is
+ * The text of a PDF, page by page, as far as `budgetMs` and `mostChars` go. The bytes are its own from now on. Throws `pdf-unreadable` for one that is
  * broken or asks for a password.
  */
 export async function pdfText(
   bytes: Uint8Array,
   { budgetMs, mostChars }: { budgetMs: number; mostChars: number },
 ): Promise<DocumentText> {
+  const { getDocumentProxy: openPdf } = await import('unpdf');
+  try {
+    const data = Buffer.isBuffer(bytes) ? new Uint8Array(bytes) : bytes;
+    return await textOf(await openPdf(data, { verbosity: 0 }), { budgetMs, mostChars });
+  } catch (cause) {
+    const isLocked = cause instanceof Error && cause.name === 'PasswordException';
+    const why = isLocked ? 'it asks for a password' : 'it is broken or was cut off';
+    throw new AppError('pdf-unreadable', `This PDF could not be read: ${why}.`, { cause });
+  }
+}
+
+type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+async function textOf(
+  pdf: Pdf,
+  { budgetMs, mostChars }: { budgetMs: number; mostChars: number },
+): Promise<DocumentText> {
   const end = systemClock.monotonic() + budgetMs;
-  const { getDocumentProxy } = await import('unpdf');
-  const pdf = await open(getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }));
   const pages: string[] = [];
   let length = 0;
   let number = 1;
@@ -33,16 +49,6 @@ export async function pdfText(
   }
   const cut = number <= pdf.numPages;
   return { title: await titleOf(pdf), text: pages.join('\n\n').slice(0, mostChars), cut };
-}
-
-async function open<T>(opening: Promise<T>): Promise<T> {
-  try {
-    return await opening;
-  } catch (cause) {
-    const isLocked = cause instanceof Error && cause.name === 'PasswordException';
-    const why = isLocked ? 'it asks for a password' : 'it is broken or was cut off';
-    throw new AppError('pdf-unreadable', `This PDF could not be read: ${why}.`, { cause });
-  }
 }
 
 async function titleOf(pdf: { getMetadata(): Promise<{ info: object }> }): Promise<string | null> {

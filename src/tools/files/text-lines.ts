@@ -1,5 +1,6 @@
 import { readSync } from 'node:fs';
-import { decodeText, looksBinary } from '../file-text.ts';
+import { looksBinary } from '../../util/file-ending.ts';
+import { decodeText } from '../file-text.ts';
 
 const CHUNK = 256 * 1024;
 /** Bytes of one line; what is longer goes on unread to its end. */

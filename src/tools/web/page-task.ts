@@ -1,6 +1,5 @@
-/** What the thread is given. */
+/** How the bytes of an answer are read. */
 export interface PageTask {
-  readonly bytes: Uint8Array;
   readonly kind: 'html' | 'text' | 'pdf';
   /** As the server says it. */
   readonly charset: string | null;
@@ -26,5 +25,3 @@ export interface PageText {
   /** There was more than is read. */
   readonly cut: boolean;
 }
-
-export type PageAnswer = { readonly page: PageText } | { readonly error: string };

@@ -14,8 +14,11 @@ const MOST_PIECES = 60_000;
 const LONGEST_TAG = 50_000;
 const DEEPEST = 256;
 
-/** Everything that is done with the bytes of an answer; runs in a thread that can be ended at any moment. */
-export async function readPage({ bytes, kind, charset, url, simple, budgetMs }: PageTask): Promise<PageText> {
+/** Everything that is done with the bytes of an answer; runs in a child process that can be ended at any moment. */
+export async function readPage(
+  bytes: Uint8Array,
+  { kind, charset, url, simple, budgetMs }: PageTask,
+): Promise<PageText> {
   if (kind === 'pdf') {
     const pdf = await pdfText(bytes, { budgetMs, mostChars: MOST_CHARS });
     return tidied({ ...pdf, published: null, hidden: 0, simple: false });

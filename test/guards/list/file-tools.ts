@@ -26,8 +26,8 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
       {
         name: 'file-largest',
         holds: 'A file without end is not held in memory.',
-        find: 'if (stat.size > MOST_BYTES) {',
-        replace: 'if (stat.size > MOST_BYTES * 1e6) {',
+        find: 'if (size > MOST_BYTES) {',
+        replace: 'if (size > MOST_BYTES * 1e6) {',
         tests: ['tools/read-file.test.ts'],
       },
       {

@@ -147,8 +147,8 @@ export const SEARCH_GUARDS: readonly Guard[] = [
       {
         name: 'read-image-copy',
         holds: 'The image that the model is shown is the one that was judged, whatever lies there later.',
-        find: 'const kept = await keepImage(read.bytes);',
-        replace: 'const kept = read.path;',
+        find: 'const kept = await keepImage(bytes);',
+        replace: 'const kept = file.path;',
       },
     ],
   ),

@@ -204,37 +204,6 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/web/page-thread.ts',
-    [WALLS],
-    [
-      {
-        name: 'page-thread-late',
-        holds: 'A page that never ends a parser is given up, with its thread.',
-        find: "using limit = deadline(clock, limitMs, 'reading a page');",
-        replace: "using limit = deadline(clock, limitMs * 1000, 'reading a page');",
-        tests: ['tools/web-hostile.test.ts'],
-      },
-      {
-        name: 'page-thread-ends',
-        holds: 'No thread of a page stays behind.',
-        find: 'await worker.terminate();',
-        replace: '',
-      },
-      {
-        name: 'page-thread-environment',
-        holds: 'The thread that reads pages has no environment of the assistant.',
-        find: 'env: {},',
-        replace: '',
-      },
-      {
-        name: 'page-thread-memory',
-        holds: 'A page does not take the memory of the machine.',
-        find: 'resourceLimits: LIMITS,',
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
     'tools/web/page-cache.ts',
     ['tools/web-cache.test.ts'],
     [

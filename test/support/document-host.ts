@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { createDocumentReader } from '../../src/tools/documents/document-reader.ts';
+import { createPageReader } from '../../src/tools/web/page-reader.ts';
+import { readFileTool } from '../../src/tools/read-file.ts';
+import { PathGuard } from '../../src/security/paths.ts';
+import { ToolRegistry } from '../../src/tools/registry.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { errorMessage } from '../../src/util/errors.ts';
+import { testToolContext } from './tool-context.ts';
+
+/**
+ * A process that reads documents as the daemon does, so that its memory can be measured: the folder of the files is its
+ * argument, and each message names one.
+ */
+const [workspace = ''] = process.argv.slice(2);
+
+export interface HostTask {
+  readonly path: string;
+  readonly fetched: 'html' | 'text' | 'pdf' | null;
+  readonly role: 'owner' | 'guest';
+}
+
+const readDocument = createDocumentReader({ clock: systemClock });
+const readPage = createPageReader({ clock: systemClock, readDocument });
+const guard = new PathGuard({ workspace, home: `${workspace}/home`, readRoots: [], restrictToWorkspace: true });
+const registry = new ToolRegistry({
+  policy: { allow: ['*'], deny: [], guest: ['read_file'] },
+  clock: systemClock,
+  redact: (text) => text,
+  maxOutput: 16_000,
+});
+registry.register(readFileTool({ guard, pageChars: 15_600, readDocument }));
+
+async function read({ path, fetched, role }: HostTask): Promise<string> {
+  const { signal } = new AbortController();
+  if (fetched === null) {
+    const context = testToolContext({ role, signal, workingDirectory: workspace });
+    return (await registry.run({ name: 'read_file', arguments: JSON.stringify({ path }) }, context)).output;
+  }
+  try {
+    const bytes = await readFile(path);
+    const page = { bytes, kind: fetched, charset: 'utf-8', url: 'https://site.example/' } as const;
+    return (await readPage(page, { role, signal })).text;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+process.on('message', (task: HostTask) => {
+  void read(task).then((text) => process.send?.({ length: text.length, text: text.slice(0, 300) }));
+});
+process.send?.({ length: 0, text: 'ready' });
