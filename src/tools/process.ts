@@ -108,7 +108,7 @@ async function write(process: BackgroundProcess, { text }: Params, { taint }: To
   const title = `write to ${name(process)}`;
   if (text === undefined) return errorResult(title, 'Nothing was written: there is no text.');
   if (process.end !== null) return errorResult(title, 'Nothing was written: it is over. Poll it to see how it ended.');
-  if (taint.untrusted) process.taint();
+  if (taint.untrusted) await process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'Its input is closed.', metadata: { process: process.id } };
