@@ -30,7 +30,8 @@ export function readGitSettings(text: string): readonly GitSetting[] | null {
     } else {
       const name = match(NAME, text, at);
       if (name === null || section === '') return null;
-      const value = name[2] === undefined ? { value: 'true', end: at + name[0].length } : readValue(text, at + name[0].length);
+      const value =
+        name[2] === undefined ? { value: 'true', end: at + name[0].length } : readValue(text, at + name[0].length);
       if (value === null) return null;
       settings.push({ key: `${section}.${(name[1] ?? '').toLowerCase()}`, start: at, ...value });
       at = value.end;
@@ -55,7 +56,8 @@ function readValue(text: string, start: number): { readonly value: string; reado
   let quoted = false;
   for (let at = start; ; at += 1) {
     const char = text[at] ?? '\n';
-    if (char === '\n') return quoted ? null : { value: value.slice(0, Math.max(kept, value.trimEnd().length)).trimStart(), end: at };
+    if (char === '\n')
+      return quoted ? null : { value: value.slice(0, Math.max(kept, value.trimEnd().length)).trimStart(), end: at };
     if (char === '"') {
       quoted = !quoted;
     } else if (char === '\\') {

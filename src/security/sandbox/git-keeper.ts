@@ -6,7 +6,7 @@ import { sleep, type Clock } from '../../util/clock.ts';
 import { pin } from '../descriptors.ts';
 import { withoutPrograms } from '../git-settings.ts';
 import { within } from '../path-rules.ts';
-import { readGitFiles, type GitFile, type GitFiles } from './repositories.ts';
+import { readGitFiles, type GitFile } from './repositories.ts';
 
 /** What a command made git run, and what was undone. */
 export interface TakenBack {
@@ -55,7 +55,7 @@ export class GitKeeper {
     await this.#inTurn(async () => {
       if (this.#watching === 0) {
         this.#workspace = await realpath(this.#folder);
-        this.#before = new Map((await readGitFiles(this.#workspace)).files);
+        this.#before = new Map(await readGitFiles(this.#workspace));
         this.#stop = new AbortController();
         void this.#lookAgain(this.#stop.signal);
       }
@@ -80,7 +80,7 @@ export class GitKeeper {
   /** Puts back what was undone, because a person allowed it; returns the paths where something else lies by now. */
   async allow(items: readonly TakenBack[]): Promise<readonly string[]> {
     return await this.#inTurn(async () => {
-      const { files } = await readGitFiles(this.#workspace);
+      const files = await readGitFiles(this.#workspace, this.#before);
       const changed: string[] = [];
       for (const { path, found, left } of items) {
         const place = join(this.#workspace, path);
@@ -104,8 +104,7 @@ export class GitKeeper {
   }
 
   async #look(): Promise<void> {
-    const now: GitFiles = await readGitFiles(this.#workspace);
-    for (const [path, found] of now.files) {
+    for (const [path, found] of await readGitFiles(this.#workspace, this.#before)) {
       const before = this.#before.get(path);
       const runs = found.runs.filter((one) => before?.runs.includes(one) !== true);
       if (runs.length === 0) continue;
