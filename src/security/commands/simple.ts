@@ -7,6 +7,7 @@ import { networkConcerns } from './ask/network.ts';
 import { placeConcerns } from './ask/places.ts';
 import { programConcerns } from './ask/programs.ts';
 import { asCode, DECODED, FETCHED, isUndecided, SPLIT, SUBSTITUTION, UNKNOWN, withoutTraces } from './marks.ts';
+import { OWN_JOB } from './parameters.ts';
 import { ifItWereRemove, inlineCode, losing, ruinousReason, type Simple } from './rules.ts';
 import { ANY_OUTPUT, assign, descend, NO_OUTPUT, note, Refusal, step, type Output, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
@@ -262,6 +263,15 @@ function outputOf(name: string, args: readonly string[], stdin: Output, scope: S
         return NO_OUTPUT;
       }
       return written(printfOutput(args));
+    case 'pwd':
+      return written(`${scope.directories[0] ?? UNKNOWN}\n`);
+    case 'dirname':
+      return written(`${posix.dirname(args.at(-1) ?? '')}\n`);
+    case 'realpath':
+    case 'readlink':
+      return written(`${posix.resolve(scope.directories[0] ?? '/', args.at(-1) ?? '')}\n`);
+    case 'jobs':
+      return written(`${OWN_JOB}\n`);
     case 'cat':
     case 'tee':
       return name === 'tee' || args.every((arg) => arg.startsWith('-')) ? stdin : ANY_OUTPUT;

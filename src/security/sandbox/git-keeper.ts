@@ -104,15 +104,17 @@ export class GitKeeper {
   }
 
   async #look(): Promise<void> {
+    const failures: unknown[] = [];
     for (const [path, found] of await readGitFiles(this.#workspace, this.#before)) {
       const before = this.#before.get(path);
       const runs = found.runs.filter((one) => before?.runs.includes(one) !== true);
       if (runs.length === 0) continue;
       const left = before ?? harmless(path, found);
-      await this.#write(path, left);
+      await this.#write(path, left).catch((error: unknown) => failures.push(error));
       const item = { path: relative(this.#workspace, path), runs, found, left };
       for (const list of this.#lists) if (list.length < MOST_KEPT) list.push(item);
     }
+    if (failures.length > 0) throw new AggregateError(failures, 'What git would run could not be undone everywhere.');
   }
 
   /** In the very folder that the path names, whatever it is swapped for meanwhile. Null: away with it. */

@@ -60,7 +60,7 @@ export async function readGitFiles(workspace: string, known?: GitFiles): Promise
 
 /** One folder a step, synchronously, which costs a fifth of handing each to another thread. */
 function* read(workspace: string, files: Map<string, GitFile>, known: readonly string[]): Generator<undefined, void> {
-  const repositories = [...known];
+  const repositories = known.filter((path) => realOf(path) === path);
   const folders = [workspace];
   for (let at = 0; at < folders.length; at += 1) {
     const folder = folders[at] ?? workspace;
@@ -94,8 +94,6 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     else for (const { name } of entriesOf(hooks)) if (!name.endsWith('.sample')) keep(join(hooks, name), hookRuns);
     yield;
   }
-  return;
-
   function keep(path: string, runs: (text: string, mode: number) => readonly string[]): void {
     const file = readOne(path, runs);
     if (file !== undefined) files.set(path, file);
