@@ -9,7 +9,18 @@ import { programConcerns } from './ask/programs.ts';
 import { asCode, DECODED, FETCHED, isUndecided, SPLIT, SUBSTITUTION, UNKNOWN, withoutTraces } from './marks.ts';
 import { OWN_JOB } from './parameters.ts';
 import { ifItWereRemove, inlineCode, losing, ruinousReason, type Simple } from './rules.ts';
-import { ANY_OUTPUT, assign, descend, NO_OUTPUT, note, Refusal, step, type Output, type Scope } from './scope.ts';
+import {
+  ANY_OUTPUT,
+  assign,
+  countWords,
+  descend,
+  NO_OUTPUT,
+  note,
+  Refusal,
+  step,
+  type Output,
+  type Scope,
+} from './scope.ts';
 import { HOME } from './targets.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -28,9 +39,12 @@ const FETCHED_CODE = outside('it runs what a server sends, which nobody has read
 
 const DECLARES = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
 
+const WORDS_PER_STEP = 2;
+
 /** Checks one command whose words are expanded; returns what it writes, as far as that can be known. */
 export function runSimple(argv: readonly string[], scope: Scope, engine: Engine): Output {
-  step(scope);
+  step(scope, 1 + argv.length / WORDS_PER_STEP);
+  countWords(argv);
   const [program = '', ...args] = argv;
   if (program === '') return NO_OUTPUT;
   const path = withoutTraces(program);
