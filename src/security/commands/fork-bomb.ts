@@ -57,7 +57,7 @@ export function startsWithoutEnd(script: SyntaxNode): boolean {
 }
 
 function look(node: SyntaxNode, beside: boolean, found: { endless: boolean; itself: number; beside: boolean }): void {
-  const apart = beside || (node.type === 'Statement' && node.background === true) || node.type === 'Pipeline';
+  const apart = beside || inBackground(node) || node.type === 'Pipeline';
   if (
     node.type === 'Command' &&
     [node.name, ...node.args].some((word) => word !== undefined && runsItself(word.text))
