@@ -114,8 +114,8 @@ export const COMMAND_REFUSED_GUARDS: readonly Guard[] = [
       {
         name: 'refused-endless',
         holds: 'An endless loop that starts ever more, or a script that starts itself twice, is refused.',
-        find: 'if (startsWithoutEnd(script)) throw',
-        replace: 'if (false) throw',
+        find: 'if (startsWithoutEnd(script))',
+        replace: 'if (script.pos < -1)',
       },
     ],
   ),
