@@ -83,7 +83,11 @@ export function runSimple(argv: readonly string[], scope: Scope, engine: Engine)
 /** No option or path that matters is longer. */
 const LONGEST_ARGUMENT = 2_000;
 
+/** A pattern is compared with each name that is protected. */
+const PATTERN_STEPS = 16;
+
 function noteConcerns(simple: Simple, scope: Scope): void {
+  step(scope, simple.args.filter(isUndecided).length * PATTERN_STEPS);
   const code = interpreterCode(simple, scope);
   const shown = { ...simple, args: simple.args.map((arg) => arg.slice(0, LONGEST_ARGUMENT)) };
   note(scope, programConcerns(shown));
