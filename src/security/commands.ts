@@ -12,7 +12,7 @@ import { isPossible, type CommandPlace, type Concern } from './commands/ask/conc
 import { closedHost } from './commands/ask/hosts.ts';
 import { deviceHost } from './commands/ask/network.ts';
 import { redirectConcerns } from './commands/ask/places.ts';
-import { forkBomb } from './commands/fork-bomb.ts';
+import { forkBomb, startsWithoutEnd } from './commands/fork-bomb.ts';
 import { expandArguments, expandAssignment, expandHereDoc, expandWord } from './commands/expand.ts';
 import { SPLIT, UNKNOWN, withoutMarks } from './commands/marks.ts';
 import {
@@ -57,6 +57,9 @@ export type CommandDecision =
  */
 export function guardCommand(command: string, place: CommandPlace = {}): CommandDecision {
   try {
+    if (command.length > LONGEST_COMMAND) {
+      throw new Refusal(`it is longer than ${LONGEST_COMMAND} characters; write what is long to a file and name that`);
+    }
     const scope = newScope(place);
     engine.runCode(withoutMarks(command), scope);
     const bomb = forkBomb(scope.shared.functions);
@@ -70,6 +73,8 @@ export function guardCommand(command: string, place: CommandPlace = {}): Command
   }
 }
 
+/** What is longer takes too long to be read on the event loop. */
+const LONGEST_COMMAND = 20_000;
 const MOST_REASONS = 3;
 
 function sentenceOf(concerns: readonly Concern[]): string {
@@ -107,6 +112,8 @@ const engine: Engine = {
 function runScript(script: ParsedScript, scope: Scope): Output {
   const [error] = script.errors ?? [];
   if (error !== undefined) throw new Refusal(`it can not be parsed (${error.message})`);
+  if (startsWithoutEnd(script))
+    throw new Refusal('it is a fork bomb: it starts more and more processes without an end');
   const output = runNode(script, scope);
   runForgotten(script, scope);
   return output;
@@ -246,12 +253,15 @@ interface Written {
   readonly append: boolean;
 }
 
+/** Each is looked at as a place. */
+const REDIRECT_STEPS = 10;
 const WRITES = new Set(['>', '>>', '>|', '&>', '&>>', '<>', '>&']);
 
 /** Where input comes from, and which files are written. */
 function redirect(redirects: readonly Redirection[], scope: Scope): { stdin: Output | undefined; written: Written[] } {
   let stdin: Output | undefined;
   const written: Written[] = [];
+  step(scope, redirects.length * REDIRECT_STEPS);
   for (const item of redirects) {
     if (item.type === 'HereDoc') {
       const text = item.delimiter?.quoted === true ? item.body.text : expandHereDoc(item.body, scope, runNested);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import type { FilePeek } from './named-files.ts';
 
 /** Larger files are known by their inode and times. */
@@ -8,6 +8,7 @@ const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Looks at real files; nothing of their content comes out but a digest. Links are followed. */
 export const filePeek: FilePeek = {
+  names: (folder) => readdir(folder).catch(() => []),
   look: async (path) => {
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
     if (handle === null) return null;

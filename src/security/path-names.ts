@@ -108,6 +108,11 @@ const OTHER_START = new Set([
 /** Whatever is written there changes the machine, not a project. */
 const SYSTEM_START = ['/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/var/spool/cron', '/library'];
 
+/** Each name that counts for `startKind`: the parts of paths. */
+export const START_NAMES: readonly string[] = [
+  ...new Set([...SHELL_START, ...OTHER_START, ...SYSTEM_START, '.ssh'].flatMap((place) => place.split('/'))),
+].filter((name) => name !== '');
+
 /**
  * What a place for credentials is, as the end of a sentence; undefined for any other. `parts`: folded names, below a
  * root or, for a whole path, with an empty one first.

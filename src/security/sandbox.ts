@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Role } from '../bus/messages.ts';
 import { AppError } from '../util/errors.ts';
 import { within } from './path-rules.ts';
+import { GitKeeper } from './sandbox/git-keeper.ts';
 import { removeLimitGroups } from './sandbox/groups.ts';
 import { launch, type SandboxedCommand } from './sandbox/launch.ts';
 import { ensureProtectedPlaces } from './sandbox/places.ts';
@@ -37,6 +38,8 @@ export interface Sandbox extends AsyncDisposable {
   probe(): Promise<SandboxProbe>;
   /** What to spawn. Throws `sandbox-unavailable`, `sandbox-place` or `sandbox-folder` rather than let anything out. */
   wrap(request: CommandRequest): Promise<SandboxedCommand>;
+  /** Keeps what commands write in repositories from being run by the owner's git. @default nothing does */
+  readonly git?: GitKeeper;
 }
 
 /** Credentials directly in a read root. */
@@ -66,6 +69,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     }));
   return {
     probe,
+    git: new GitKeeper(options.workspace, options.clock),
     async wrap({ command, cwd, role, network = false, readRoots = [], environment }) {
       const found = await probe();
       if (!found.available) throw new AppError('sandbox-unavailable', found.reason);

@@ -10,12 +10,17 @@ export interface Bounds extends CommandLimits {
   readonly seconds: number;
 }
 
-/** What the model reads of a command that has ended. */
-export function resultOf(command: string, outcome: CommandOutcome, bounds: Bounds): ToolResult {
+/** What the model reads of a command that has ended; `notes`: what else is to be said. */
+export function resultOf(
+  command: string,
+  outcome: CommandOutcome,
+  bounds: Bounds,
+  notes: readonly string[] = [],
+): ToolResult {
   const { exitCode, durationMs, truncated, bytes, output } = outcome;
   return {
     title: oneLine(`ran ${visible(command)}`, 80),
-    output: withNotes(output, notesOf(outcome, bounds)),
+    output: withNotes(output, [...notesOf(outcome, bounds), ...notes]),
     metadata: { exitCode, durationMs, truncated, bytes },
     ...(isFailure(outcome) ? { isError: true } : {}),
   };

@@ -14,6 +14,7 @@ import { oneLine } from '../util/text.ts';
 import { CHANGED } from './asked.ts';
 import type { ProcessDesk } from './background/desk.ts';
 import { startInBackground } from './background/start.ts';
+import { askToPutBack, whileWatched } from './exec-git.ts';
 import { resultOf } from './exec-result.ts';
 import { runCommand, type CommandOutcome } from './exec-run.ts';
 import { shellCall, type ProgramCall } from './exec-shell.ts';
@@ -204,13 +205,14 @@ export function createExecTool(options: ExecOptions): Tool {
     const reach = await reachOf(params);
     const bits = await bitsOfCommand(command, reach, { origins, cwd: resolve(workspace, cwd ?? '.') });
     const mayWriteTheirs = bits.untrusted === true || context.taint.untrusted;
+    const git = reach === 'anywhere' ? undefined : sandbox?.git;
     if (params.background === true && background !== undefined) {
       const { folder } = await placeOf(params, context);
       const program = await programFor(params, folder, context);
       const bounds = { ...limits, outputBytes: Infinity, seconds: timeoutSeconds ?? LONGEST_BACKGROUND_SECONDS };
       const asks = context.approved !== undefined;
       const inside = { cwd: folder, bounds, reach, asks, check: (text: string) => check(text, reach, cwd) };
-      return await startInBackground({ command, program, bits, mayWriteTheirs, ...inside }, context, {
+      return await startInBackground({ command, program, bits, mayWriteTheirs, git, ...inside }, context, {
         desk: background,
         clock,
       });
@@ -224,14 +226,17 @@ export function createExecTool(options: ExecOptions): Tool {
         signal,
         clock,
       });
-    const outcome = await slots.run(async () => {
+    const { outcome, undone } = await slots.run(async () => {
       const { folder } = await placeOf(params, context);
       const program = await programFor(params, folder, context);
       using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
       const work = (): Promise<CommandOutcome> => execute(program, folder);
-      return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());
+      const marked = (): Promise<CommandOutcome> =>
+        mayWriteTheirs && origins !== undefined ? origins.during(work) : work();
+      return await whileWatched(mayWriteTheirs ? git : undefined, marked);
     }, signal);
-    return { ...resultOf(command, outcome, { ...limits, seconds }), ...bits };
+    const notes = await askToPutBack(undone, git, context);
+    return { ...resultOf(command, outcome, { ...limits, seconds }, notes), ...bits };
   };
 
   return defineTool({

@@ -133,7 +133,7 @@ async function write(process: BackgroundProcess, { text }: Params, { taint }: To
   if (text === undefined) return errorResult(title, 'Nothing was written: the action write needs text.');
   if (process.end !== null)
     return errorResult(title, 'Nothing was written: the command has ended. Use the action poll to see how.');
-  if (taint.untrusted) process.taint();
+  if (taint.untrusted) await process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };

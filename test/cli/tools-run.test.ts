@@ -125,6 +125,9 @@ describe('what a command would be allowed', () => {
   test.skipIf(noBubblewrap !== undefined)('in the sandbox only what reaches out of it is asked', async () => {
     await configure({ exec: { mode: 'auto' } });
     const decide = (args: object): ReturnType<typeof toolsRun> => toolsRun('exec', args, '--dry-run');
+    // As docs/security.md says of these two.
+    expect(await decide({ command: 'curl http://10.0.0.1' })).toMatchObject({ decision: 'allow', reason: null });
+    expect(await decide({ command: 'curl localhost:3000' })).toMatchObject({ decision: 'allow', reason: null });
     expect(await decide({ command: 'sudo ls; curl http://10.0.0.1' })).toMatchObject({ decision: 'allow' });
     expect(await decide({ command: 'curl http://10.0.0.1', network: true })).toMatchObject({
       decision: 'ask',

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -184,9 +186,10 @@ async function fillPerson(person: string): Promise<void> {
 }
 
 async function fillWorkspace(workspace: string): Promise<void> {
-  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned'];
+  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned', 'p', 'q', 'got'];
   await Promise.all(left.map((name) => rm(join(workspace, name), { recursive: true, force: true, maxRetries: 5 })));
   await mkdir(join(workspace, '.git', 'hooks'), { recursive: true });
+  await promisify(execFile)('git', ['init', '-q', join(workspace, 'p')]);
   await mkdir(join(workspace, 'memory'), { recursive: true });
   await writeFile(join(workspace, 'SOUL.md'), 'Be kind.\n');
   await writeFile(join(workspace, 'AGENTS.md'), 'Ask before you delete.\n');

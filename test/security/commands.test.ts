@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { guardCommand } from '../../src/security/commands.ts';
 
+const PLACE = { home: '/home/me/.assistant', workspace: '/home/me/.assistant/workspace', userHome: '/home/me' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const REFUSED: readonly string[] = [
@@ -226,6 +227,24 @@ const REFUSED: readonly string[] = [
   'a() { b & }; b() { a & a; }; a',
   "bash -c ':(){ :|:& };:'",
   "perl -e 'fork while 1'",
+  'while true; do sh -c "$0" & done',
+  'while :; do yes & done',
+  'for ((;;)); do bash "$0" & done',
+  "sh -c 'while true; do cat & done'",
+  '"$0" & "$0"',
+  '$0 | $0 &',
+  "cat > x.sh <<'E'\nsh $0 & sh $0 &\nE\nsh x.sh",
+  // deleted by patterns in other languages
+  `perl -e 'unlink glob "/*"'`,
+  `perl -e 'unlink </etc/*>'`,
+  `perl -e 'for (glob("/usr/*")) { unlink $_ }'`,
+  `perl -MFile::Path=remove_tree -e 'remove_tree(glob "/home/*")'`,
+  `python3 -c "import glob, os; [os.remove(f) for f in glob.glob('/*')]"`,
+  `python3 -c "import shutil; p = '/usr'; shutil.rmtree(p)"`,
+  `python3 -c "import pathlib; [f.unlink() for f in pathlib.Path('/etc').iterdir()]"`,
+  `ruby -e 'File.delete(*Dir["/etc/*"])'`,
+  `node -e "fs.globSync('/*').forEach((f) => fs.rmSync(f, { recursive: true }))"`,
+  `node -e "const p = '/boot'; fs.rmdirSync(p, { recursive: true })"`,
   // other languages that hand the same to a shell
   `python3 -c "import os; os.system('rm -rf /')"`,
   `python3 -c "import shutil; shutil.rmtree('/')"`,
@@ -237,6 +256,13 @@ const REFUSED: readonly string[] = [
 ];
 
 const ALLOWED: readonly string[] = [
+  'while true; do curl -s https://example.com & sleep 60; done',
+  'while true; do job & wait; done',
+  'while read -r line; do work "$line" & done < list',
+  `perl -e 'unlink glob "build/*"'`,
+  `perl -e 'unlink glob "/tmp/x/*"'`,
+  `python3 -c "import os; os.remove('/tmp/x'); print('/'.join(['a', 'b']))"`,
+  `node -e "fs.rmSync('dist', { recursive: true }); console.log('/usr/bin/env')"`,
   'echo shutdown',
   "echo 'rm -rf /'",
   'echo "rm -rf /" >> notes.md',
@@ -351,19 +377,37 @@ describe('look-alikes and everyday commands pass', () => {
   });
 });
 
-test('a hostile command does not keep the guard busy', () => {
-  const hostile = [
-    `${'$('.repeat(200)}echo${')'.repeat(200)}`,
-    `echo ${'{a,b}'.repeat(40)}`,
-    `X=${'a'.repeat(5_000)}; echo \${X%%*a*a*a*a*a*b}`,
-    `f() { ${'f; '.repeat(2_000)} }; f`,
-    `${'for i in 1 2; do '.repeat(30)} echo ${'; done'.repeat(30)}`,
-    'echo x; '.repeat(20_000),
-    `sh -c '${'a'.repeat(100_000)}'`,
-  ];
-  for (const command of hostile) {
-    const start = performance.now();
-    guardCommand(command);
-    expect(performance.now() - start, command.slice(0, 30)).toBeLessThan(1_000);
-  }
+const SIZE = 100_000;
+const filled = (text: string, size = SIZE): string => text.repeat(Math.floor(size / text.length));
+
+/** What costs most: too long, and as long as it may be. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  'nested substitutions': `${'$('.repeat(200)}echo${')'.repeat(200)}`,
+  'choices of forty pairs': `echo ${'{a,b}'.repeat(40)}`,
+  'choices without an end': `echo ${filled('{a,b}')}`,
+  'choices that are just short enough': `echo ${filled('{a,b}', 19_000)}`,
+  'a pattern to take away': `X=${'a'.repeat(5_000)}; echo \${X%%*a*a*a*a*a*b}`,
+  'a function of many calls': `f() { ${'f; '.repeat(2_000)} }; f`,
+  'nested loops': `${'for i in 1 2; do '.repeat(30)} echo ${'; done'.repeat(30)}`,
+  'many commands': 'echo x; '.repeat(20_000),
+  'many commands that are just short enough': 'echo x; '.repeat(2_400),
+  'a long word': `sh -c '${'a'.repeat(100_000)}'`,
+  'words of a login': filled('machine a login '),
+  'words of a login that are just short enough': filled('machine a login ', 19_900),
+  'patterns of the home': `cat ${filled('~/.*/.*/.* ', 19_900)}`,
+  'patterns in one word': `cat ../${filled('*a', 19_900)}`,
+  redirections: filled('>../a* ', 19_900),
+  addresses: `curl ${filled('http://10.0.0.1 ', 19_900)}`,
+  'what find runs': `find . ${filled('-exec a ; ', 19_900)}`,
+  'code of another language': `perl -e '${filled('unlink "/', 19_900)}'`,
+  'loops in the background': filled('while a; do b & done; ', 19_900),
+};
+
+test.each(Object.entries(HOSTILE))('%s: hostile, and judged in a moment', (_name, command) => {
+  guardCommand(command, PLACE);
+  const before = process.cpuUsage();
+  guardCommand(command, PLACE);
+  const { user, system } = process.cpuUsage(before);
+  // About 50 ms of one processor; a garbage collection and a slow machine may come on top.
+  expect((user + system) / 1_000).toBeLessThan(250);
 });

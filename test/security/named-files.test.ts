@@ -30,6 +30,7 @@ test('folders that a command changes to are looked into, as far as eight of them
   await using folder = await tempFolder();
   const looked: string[] = [];
   const peek = {
+    names: async () => Array.from({ length: 20 }, (_, n) => `d${n}`),
     look: async (path: string) => {
       looked.push(path);
       return /\/d\d+$/u.test(path) ? 'folder' : null;
@@ -39,4 +40,18 @@ test('folders that a command changes to are looked into, as far as eight of them
   await namedFiles(command, { folder: folder.path, workspace: folder.path }, peek);
   expect(looked.length).toBeGreaterThan(20);
   expect(looked.length).toBeLessThan(20 * 10);
+});
+
+test('of 100,000 words only those are looked at that the folder has', async () => {
+  const looked: string[] = [];
+  const peek = {
+    names: async () => ['run.sh', 'Src'],
+    look: async (path: string) => {
+      looked.push(path);
+      return 'x';
+    },
+  };
+  const many = Array.from({ length: 100_000 }, (_, n) => `w${n}`).join(' ');
+  await namedFiles(`${many} ./a run.sh src/x /w/b ../w/c`, { folder: '/w', workspace: '/w' }, peek);
+  expect(new Set(looked)).toEqual(new Set(['/w/a', '/w/run.sh', '/w/src/x', '/w/b', '/w/c']));
 });

@@ -17,11 +17,16 @@ export interface ExecWorld extends AsyncDisposable {
 export interface ExecWorldOptions extends Partial<Pick<ExecOptions, 'limits' | 'network' | 'allowHosts'>> {
   /** Of the sandbox. */
   readonly enclosed?: Parameters<typeof sandboxWorld>[0];
+  /** Of every turn. @default nothing */
+  readonly taint?: ToolContext['taint'];
+  /** @default says yes */
+  readonly approve?: ToolContext['approve'];
 }
 
 /** The tool `exec` in a home of its own: in the sandbox with the mode `auto`, without it with `full`. */
 export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions = {}): Promise<ExecWorld> {
-  const world = await sandboxWorld(options.enclosed);
+  const { enclosed, taint: _taint, approve: _approve, ...exec } = options;
+  const world = await sandboxWorld(enclosed);
   const { home, workspace, sandbox } = world;
   const spill = new SpillStore(join(home, 'spill'));
   const registry = new ToolRegistry({
@@ -42,7 +47,7 @@ export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions
       home,
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },
       clock: systemClock,
-      ...options,
+      ...exec,
     }),
   );
   let calls = 0;
@@ -62,8 +67,8 @@ export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions
         role: 'owner',
         origin: 'user',
         chatType: 'direct',
-        taint: { untrusted: false, private: false },
-        approve: async () => ({ approved: true }),
+        taint: options.taint ?? { untrusted: false, private: false },
+        approve: options.approve ?? (async () => ({ approved: true })),
         progress: () => {},
       };
       return await registry.run(call, context);

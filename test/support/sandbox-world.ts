@@ -10,8 +10,20 @@ import { tempFolder } from './temp.ts';
 
 export const BWRAP = '/usr/bin/bwrap';
 
-/** Why nothing can be enclosed here; undefined when it can. For `test.skipIf` and the title. */
-export const noBubblewrap: string | undefined = readable(BWRAP) ? undefined : 'bubblewrap is not installed';
+/** Why nothing can be enclosed here; undefined when it can. Throws where a run must not go on without these tests. */
+export function whyNoBubblewrap(
+  program: string,
+  { CI }: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  if (readable(program)) return undefined;
+  if (CI !== 'true') return 'bubblewrap is not installed';
+  throw new Error(
+    `CI is true, so the tests of the sandbox must run, but ${program} is not there; install the package bubblewrap.`,
+  );
+}
+
+/** For `test.skipIf` and the title. */
+export const noBubblewrap: string | undefined = whyNoBubblewrap(BWRAP, process.env);
 
 export const isRoot = process.getuid?.() === 0;
 

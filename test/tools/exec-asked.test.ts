@@ -7,6 +7,7 @@ import type { Sandbox } from '../../src/security/sandbox.ts';
 import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
 import type { ToolDecision, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { EVERYDAY_COMMANDS } from '../fixtures/everyday-commands.ts';
 import { tempFolder } from '../support/temp.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
@@ -79,6 +80,26 @@ async function alwaysOf(command: string, options: Partial<ExecOptions> = {}): Pr
   const decision = await decide(command, { sandbox: null, ...options });
   return decision?.decision === 'ask' ? decision.request.always?.program : undefined;
 }
+
+describe('of more than 150 everyday commands in the sandbox', () => {
+  test('nobody is asked about one that stays in it, and about each that wants the network the owner is', async () => {
+    expect(EVERYDAY_COMMANDS.length).toBeGreaterThanOrEqual(150);
+    const decisions = await Promise.all(
+      EVERYDAY_COMMANDS.map(async ({ command, network }) => {
+        const decision = await decide({ command, ...(network ? { network } : {}) });
+        const reason = decision === undefined || decision.decision === 'allow' ? null : decision.reason;
+        return { command, decision: decision?.decision, reason };
+      }),
+    );
+    expect(decisions).toEqual(
+      EVERYDAY_COMMANDS.map(({ command, network }) => ({
+        command,
+        decision: network ? 'ask' : 'allow',
+        reason: network ? 'It wants to reach the network.' : null,
+      })),
+    );
+  });
+});
 
 describe('who is asked about a command', () => {
   test('nobody, where a sandbox that held its test encloses it without the network', async () => {

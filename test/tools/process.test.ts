@@ -70,7 +70,9 @@ describe('starting in the background', () => {
   });
 
   test('what can not be started is an error', async () => {
-    const result = await world.start(`: ${'x'.repeat(200_000)}`, {}, session());
+    const environment = { PATH: '/usr/bin:/bin', LONG: 'x'.repeat(200_000) };
+    await using own = await processWorld({ exec: { environment } });
+    const result = await own.start('true', {}, session());
     expect(result).toMatchObject({ isError: true, output: expect.stringContaining('too long for the system') });
   });
 

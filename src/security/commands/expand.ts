@@ -1,17 +1,21 @@
 import { parse, type Assignment, type HereDocBody, type ParsedScript, type Word, type WordPart } from 'unbash';
 import { DECODED, FETCHED, SPLIT, STAR, ANY, SUBSTITUTION, UNKNOWN, unquoted } from './marks.ts';
 import { expandParameter, valuesOf } from './parameters.ts';
-import { step, type Output, type Scope } from './scope.ts';
+import { countWords, step, type Output, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
 
 /** Runs a nested script as far as it can be known, checking it on the way. */
 export type RunScript = (script: ParsedScript | undefined, scope: Scope) => Output;
 
 const MOST_ALTERNATIVES = 32;
+/** Characters that are read as quickly as a step is made. */
+const TEXT_PER_STEP = 200;
+/** What is read once more from its text takes longer. */
+const PARSED_PER_STEP = 10;
 
 /** Every text that a word may become. Several words from one are joined by SPLIT. */
 export function expandWord(word: Word, scope: Scope, run: RunScript): string[] {
-  step(scope);
+  step(scope, 1 + word.text.length / TEXT_PER_STEP);
   const { parts } = word;
   if (parts === undefined) return [tilde(word, word.value, scope)];
   const brace = parts.find((part) => part.type === 'BraceExpansion');
@@ -31,12 +35,23 @@ export function expandWord(word: Word, scope: Scope, run: RunScript): string[] {
 
 /** What a command line's words become: one list of arguments for each way it may turn out. */
 export function expandArguments(words: readonly (Word | Assignment)[], scope: Scope, run: RunScript): string[][] {
+  countWords(words);
   const expanded = words.map((word) => {
     if (word.type === 'Assignment') return expandAssignment(word, scope, run).map((value) => `${word.name}=${value}`);
     return expandWord(word, scope, run);
   });
-  const variants = product(expanded, (list, text, i) => [...list, ...splitWord(text, words[i])], [[]] as string[][]);
-  return variants ?? [expanded.flatMap((texts, i) => texts.flatMap((text) => splitWord(text, words[i])))];
+  const pieces = expanded.map((texts, i) => texts.map((text) => splitWord(text, words[i])));
+  step(scope, pieces.length / TEXT_PER_STEP);
+  // Most words can turn out in one way only, so the ways are of the others.
+  const open = pieces.map((choices, i) => ({ choices, i })).filter(({ choices }) => choices.length > 1);
+  const ways = product(
+    open.map(({ choices }) => choices.map((_, n) => String(n))),
+    (way, n, at) => new Map(way).set(open[at]?.i ?? -1, Number(n)),
+    [new Map<number, number>()],
+  );
+  if (ways === undefined) return [pieces.flat(2)];
+  step(scope, ((ways.length - 1) * pieces.length) / 10);
+  return ways.map((way) => pieces.flatMap((choices, i) => choices[way.get(i) ?? 0] ?? []));
 }
 
 export function expandAssignment(assignment: Assignment, scope: Scope, run: RunScript): string[] {
@@ -130,6 +145,7 @@ function expandBraces(word: Word, brace: WordPart, choices: readonly string[], s
   const before = word.text.slice(0, brace.pos - word.pos);
   const after = word.text.slice(brace.end - word.pos);
   const words = choices.map((choice) => {
+    step(scope, 1 + (before.length + choice.length + after.length) / PARSED_PER_STEP);
     const [statement] = parse(`: ${before}${choice}${after}`).commands;
     const [argument] = statement?.command.type === 'Command' ? statement.command.args : [];
     return argument?.type === 'Word' ? expandWord(argument, scope, run) : [UNKNOWN];

@@ -43,3 +43,54 @@ function reaches(from: string, to: string, calls: ReadonlyMap<string, Calls>, se
   seen.add(from);
   return [...(calls.get(from)?.all ?? [])].some((callee) => reaches(callee, to, calls, seen));
 }
+
+const ALWAYS = new Set(['true', ':']);
+/** What keeps a loop from starting ever more. */
+const HOLDS = new Set(['wait', 'sleep', 'break', 'exit', 'return', 'read']);
+const ITSELF = /\$\{?(?:0|BASH_SOURCE)(?!\w)/u;
+
+/** Whether a script starts more and more beside itself: an endless loop that waits for nothing, or itself twice. */
+export function startsWithoutEnd(script: SyntaxNode): boolean {
+  const found = { endless: false, itself: 0, beside: false };
+  look(script, false, found);
+  return found.endless || (found.itself > 1 && found.beside);
+}
+
+function look(node: SyntaxNode, beside: boolean, found: { endless: boolean; itself: number; beside: boolean }): void {
+  const apart = beside || inBackground(node) || node.type === 'Pipeline';
+  if (
+    node.type === 'Command' &&
+    [node.name, ...node.args].some((word) => word !== undefined && runsItself(word.text))
+  ) {
+    found.itself += 1;
+    found.beside ||= apart;
+  }
+  const isEndless =
+    node.type === 'ArithmeticFor' ? node.test === undefined : node.type === 'While' && isAlways(node.kind, node.clause);
+  if (isEndless && some(node, inBackground) && !some(node, holds)) found.endless = true;
+  forEachChild(node, (child) => look(child, apart, found));
+}
+
+/** Whether the word is the script itself, or code for a shell that runs it. */
+function runsItself(text: string): boolean {
+  return ITSELF.test(text) && /^["']?\$/u.test(text);
+}
+
+function isAlways(kind: string, clause: SyntaxNode): boolean {
+  return kind === 'while' && some(clause, (node) => node.type === 'Command' && ALWAYS.has(node.name?.value ?? ''));
+}
+
+function inBackground(node: SyntaxNode): boolean {
+  return node.type === 'Statement' && node.background === true;
+}
+
+function holds(node: SyntaxNode): boolean {
+  return node.type === 'Command' && HOLDS.has(node.name?.value ?? '');
+}
+
+function some(node: SyntaxNode, is: (node: SyntaxNode) => boolean): boolean {
+  if (is(node)) return true;
+  let found = false;
+  forEachChild(node, (child) => (found ||= some(child, is)));
+  return found;
+}

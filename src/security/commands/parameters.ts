@@ -4,9 +4,12 @@ import type { Scope } from './scope.ts';
 import { decodeEscapes } from './echo.ts';
 import { HOME } from './targets.ts';
 
+/** What the command itself has started, as `kill` names it. */
+export const OWN_JOB = '%+';
+
 /** Variables that a shell always has, with values that nobody can know. */
 const GIVEN =
-  /^(?:PATH|LANG|LC_\w+|TERM|TZ|USER|LOGNAME|SHELL|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OLDPWD|RANDOM|SRANDOM|SECONDS|EPOCH\w+|LINENO|UID|EUID|GROUPS|PPID|BASH\w*|SHLVL|OPTIND|PIPESTATUS|FUNCNAME|COLUMNS|LINES|[?$!#_0-])$/;
+  /^(?:PATH|LANG|LC_\w+|TERM|TZ|USER|LOGNAME|SHELL|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OLDPWD|RANDOM|SRANDOM|SECONDS|EPOCH\w+|LINENO|UID|EUID|GROUPS|PPID|BASH\w*|SHLVL|OPTIND|PIPESTATUS|FUNCNAME|COLUMNS|LINES|[?$#_0-])$/;
 
 /** What a variable may hold. One that is never set is empty: commands start with a cleared environment. */
 export function valuesOf(name: string, scope: Scope): readonly string[] {
@@ -20,6 +23,7 @@ export function valuesOf(name: string, scope: Scope): readonly string[] {
   if (name === 'HOME') return [HOME];
   if (name === 'PWD') return scope.directories;
   if (name === 'IFS') return [' '];
+  if (name === '!') return [OWN_JOB];
   return GIVEN.test(name) || scope.shared.sourced ? [UNKNOWN] : [''];
 }
 

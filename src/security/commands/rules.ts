@@ -1,4 +1,4 @@
-import { UNKNOWN, withoutTraces } from './marks.ts';
+import { UNKNOWN, unquoted, withoutTraces } from './marks.ts';
 import { isRawDevice, ruinOf } from './targets.ts';
 
 /** One simple command, its words expanded. */
@@ -129,6 +129,11 @@ const RUNS_SHELL =
   /\b(?:system|popen|exec|execSync|run|call|check_output|check_call|shell_exec)\s*\(\s*(["'])(.{1,2000}?)\1/g;
 const REMOVES = /\b(?:rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_tree)\s*\(?\s*(["'])(.{1,500}?)\1/g;
 
+/** Words with which such code deletes, and texts in it that may be places or patterns. */
+const DELETES =
+  /\b(?:rmtree|rm(?:dir)?Sync|rm_rf|rm_r|remove_tree|unlink(?:Sync)?|rmdir|os\.remove|removedirs|File\.delete|rm)\b/u;
+const PLACES = /(["'`])(\/[^"'`\n]{1,500})\1|<(\/[^<>\n]{0,500}\*[^<>\n]{0,500})>/gu;
+
 /**
  * What the code of another language, given on the command line, hands to a shell. That language is not parsed: only
  * calls with a plain string are seen, and the classic that forks in an endless loop.
@@ -137,8 +142,10 @@ export function inlineCode({ name, args, directories }: Simple): { shell: string
   if (!INTERPRETERS.test(name)) return { shell: [], reason: undefined };
   const code = args.filter((_, i) => INTERPRETER_CODE.has(args[i - 1] ?? '')).join('\n');
   const forks = name !== 'node' && /\bfork\b/.test(code) && /\b(?:while|for|loop|until)\b/.test(code);
+  const places = DELETES.test(code) ? Array.from(code.matchAll(PLACES), ([, , text, glob]) => text ?? glob ?? '') : [];
+  const removed = [...Array.from(code.matchAll(REMOVES), (match) => match[2] ?? ''), ...places];
   const lost = losing(
-    Array.from(code.matchAll(REMOVES), (match) => match[2] ?? ''),
+    removed.map((place) => unquoted(place.replaceAll(/\s/gu, '_'))),
     directories,
   );
   return {

@@ -50,7 +50,7 @@ export interface Scope {
   depth: number;
 }
 
-const MOST_STEPS = 20_000;
+const MOST_STEPS = 8_000;
 const DEEPEST = 24;
 const MOST_VALUES = 16;
 
@@ -88,10 +88,17 @@ export function descend(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return fork(scope, { ...changes, depth: scope.depth + 1 });
 }
 
-/** Counts the work, so that a hostile command can not keep the guard busy. */
-export function step(scope: Scope): void {
-  scope.shared.steps += 1;
+/** Counts the work, so that a hostile command cannot keep the guard busy. */
+export function step(scope: Scope, cost = 1): void {
+  scope.shared.steps += cost;
   if (scope.shared.steps > MOST_STEPS) throw new Refusal('it is too long or too twisted to be checked');
+}
+
+/** Longer lists are for a file, or a pattern. */
+const MOST_WORDS = 2_000;
+
+export function countWords({ length }: readonly unknown[]): void {
+  if (length > MOST_WORDS) throw new Refusal(`one of its commands has more than ${MOST_WORDS} words`);
 }
 
 export function note(scope: Scope, concerns: readonly Concern[]): void {

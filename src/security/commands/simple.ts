@@ -7,8 +7,20 @@ import { networkConcerns } from './ask/network.ts';
 import { placeConcerns } from './ask/places.ts';
 import { programConcerns } from './ask/programs.ts';
 import { asCode, DECODED, FETCHED, isUndecided, SPLIT, SUBSTITUTION, UNKNOWN, withoutTraces } from './marks.ts';
+import { OWN_JOB } from './parameters.ts';
 import { ifItWereRemove, inlineCode, losing, ruinousReason, type Simple } from './rules.ts';
-import { ANY_OUTPUT, assign, descend, NO_OUTPUT, note, Refusal, step, type Output, type Scope } from './scope.ts';
+import {
+  ANY_OUTPUT,
+  assign,
+  countWords,
+  descend,
+  NO_OUTPUT,
+  note,
+  Refusal,
+  step,
+  type Output,
+  type Scope,
+} from './scope.ts';
 import { HOME } from './targets.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -27,9 +39,12 @@ const FETCHED_CODE = outside('it runs what a server sends, which nobody has read
 
 const DECLARES = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
 
+const WORDS_PER_STEP = 2;
+
 /** Checks one command whose words are expanded; returns what it writes, as far as that can be known. */
 export function runSimple(argv: readonly string[], scope: Scope, engine: Engine): Output {
-  step(scope);
+  step(scope, 1 + argv.length / WORDS_PER_STEP);
+  countWords(argv);
   const [program = '', ...args] = argv;
   if (program === '') return NO_OUTPUT;
   const path = withoutTraces(program);
@@ -68,7 +83,11 @@ export function runSimple(argv: readonly string[], scope: Scope, engine: Engine)
 /** No option or path that matters is longer. */
 const LONGEST_ARGUMENT = 2_000;
 
+/** A pattern is compared with each name that is protected. */
+const PATTERN_STEPS = 16;
+
 function noteConcerns(simple: Simple, scope: Scope): void {
+  step(scope, simple.args.filter(isUndecided).length * PATTERN_STEPS);
   const code = interpreterCode(simple, scope);
   const shown = { ...simple, args: simple.args.map((arg) => arg.slice(0, LONGEST_ARGUMENT)) };
   note(scope, programConcerns(shown));
@@ -262,6 +281,15 @@ function outputOf(name: string, args: readonly string[], stdin: Output, scope: S
         return NO_OUTPUT;
       }
       return written(printfOutput(args));
+    case 'pwd':
+      return written(`${scope.directories[0] ?? UNKNOWN}\n`);
+    case 'dirname':
+      return written(`${posix.dirname(args.at(-1) ?? '')}\n`);
+    case 'realpath':
+    case 'readlink':
+      return written(`${posix.resolve(scope.directories[0] ?? '/', args.at(-1) ?? '')}\n`);
+    case 'jobs':
+      return written(`${OWN_JOB}\n`);
     case 'cat':
     case 'tee':
       return name === 'tee' || args.every((arg) => arg.startsWith('-')) ? stdin : ANY_OUTPUT;

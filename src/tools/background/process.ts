@@ -1,8 +1,10 @@
 import type { Writable } from 'node:stream';
 import type { CommandDecision } from '../../security/commands.ts';
+import type { GitKeeper, GitWatch, TakenBack } from '../../security/sandbox/git-keeper.ts';
 import type { CappedFile } from '../../storage/capped-file.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { undoneNotes } from '../exec-git.ts';
 import { notesOf, isFailure, type Bounds } from '../exec-result.ts';
 import { runCommand, type CommandOutcome } from '../exec-run.ts';
 import type { ProgramCall } from '../exec-shell.ts';
@@ -27,6 +29,8 @@ export interface BackgroundCommand {
   readonly bits: ResultBits;
   /** What it writes while strangers have a say counts as theirs. */
   readonly mayWriteTheirs: boolean;
+  /** Undoes what it makes the owner's git run, while strangers have a say. @default nothing does */
+  readonly git?: GitKeeper | undefined;
 }
 
 export type ProcessEnd =
@@ -79,7 +83,13 @@ export class BackgroundProcess {
   #cursor = 0;
   #newest = Buffer.alloc(0);
 
-  private constructor(command: BackgroundCommand, ports: ProcessPorts) {
+  #watch: GitWatch | undefined;
+  #undone: readonly TakenBack[] = [];
+  /** It has ended, and what it left is being looked at. */
+  #isOver = false;
+
+  private constructor(command: BackgroundCommand, ports: ProcessPorts, watch?: GitWatch) {
+    this.#watch = watch;
     this.id = ports.id;
     this.command = command;
     this.#ports = ports;
@@ -91,14 +101,18 @@ export class BackgroundProcess {
   /** Starts one; rejects when it can not be written down that what it writes may be theirs. */
   static async start(command: BackgroundCommand, ports: ProcessPorts): Promise<BackgroundProcess> {
     const { origins } = ports;
-    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, ports);
+    const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
+    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, ports, watch);
     return await new Promise((resolve, reject) => {
       const marking = origins.during(async () => {
-        const process = new BackgroundProcess(command, ports);
+        const process = new BackgroundProcess(command, ports, watch);
         resolve(process);
         await process.done;
       });
-      marking.catch(reject);
+      marking.catch((error: unknown) => {
+        void watch?.end().catch(() => {});
+        reject(error);
+      });
     });
   }
 
@@ -135,11 +149,12 @@ export class BackgroundProcess {
   get endNotes(): readonly string[] {
     const end = this.#end;
     if (end === null) return [];
-    if (end.type === 'failed') return [`The command could not be run: ${end.reason}`];
-    if (end.type === 'stopped') return ['The command was ended, with all processes that it had started.'];
+    const undone = undoneNotes(this.#undone);
+    if (end.type === 'failed') return [`The command could not be run: ${end.reason}`, ...undone];
+    if (end.type === 'stopped') return ['The command was ended, with all processes that it had started.', ...undone];
     const { exitCode } = end.outcome;
     const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
-    return [...code, ...notesOf(end.outcome, this.command.bounds)];
+    return [...code, ...notesOf(end.outcome, this.command.bounds), ...undone];
   }
 
   /** Ends it with all it started; resolves when that is done. */
@@ -148,11 +163,14 @@ export class BackgroundProcess {
     await this.done;
   }
 
-  /** From now on strangers have a part in what it prints and writes. */
-  taint(): void {
+  /** From now on strangers have a part in what it prints and writes; resolves when that holds. */
+  async taint(): Promise<void> {
     if (this.#untrusted) return;
     this.#untrusted = true;
     if (this.command.mayWriteTheirs) return;
+    const watch = await this.command.git?.begin();
+    if (this.#isOver) await watch?.end();
+    else this.#watch = watch;
     // A mark that can not be written is told of by whatever else the disk refuses.
     void this.#ports.origins?.during(() => this.done).catch(() => {});
   }
@@ -208,6 +226,7 @@ export class BackgroundProcess {
   async #follow(): Promise<void> {
     const { file, clock, mark } = this.#ports;
     const { program, cwd, bounds } = this.command;
+    let end: ProcessEnd;
     try {
       const outcome = await runCommand({
         program,
@@ -221,10 +240,15 @@ export class BackgroundProcess {
         sink: (chunk) => this.#take(chunk),
         onInput: (input) => (this.#input = input),
       });
-      this.#end = { type: 'exited', outcome };
+      end = { type: 'exited', outcome };
     } catch (error) {
-      this.#end = this.#stop.signal.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
+      end = this.#stop.signal.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
     }
+    this.#isOver = true;
+    const watch = this.#watch;
+    // What cannot be looked at is told of by the next command's look.
+    this.#undone = (await watch?.end().catch(() => [])) ?? [];
+    this.#end = end;
     this.#durationMs = this.durationMs;
     await file.settled();
   }

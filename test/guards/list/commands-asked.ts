@@ -192,4 +192,28 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'security/commands/ask/places.ts',
+    [ASKED],
+    [
+      {
+        name: 'places-patterns',
+        holds: 'A pattern counts as each protected name that it could match.',
+        find: 'if (!isUndecided(path)) return [path];',
+        replace: 'return [path];',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/commands/ask/programs.ts',
+    [ASKED],
+    [
+      {
+        name: 'programs-kill-unknown',
+        holds: "A process to end that is not spelled out counts as somebody else's.",
+        find: ' || isUndecided(arg))',
+        replace: ')',
+      },
+    ],
+  ),
 ];

@@ -107,4 +107,16 @@ export const COMMAND_REFUSED_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'security/commands.ts',
+    ['security/commands.test.ts'],
+    [
+      {
+        name: 'refused-endless',
+        holds: 'An endless loop that starts ever more, or a script that starts itself twice, is refused.',
+        find: 'if (startsWithoutEnd(script))',
+        replace: 'if (script.pos < -1)',
+      },
+    ],
+  ),
 ];

@@ -110,8 +110,8 @@ export const EXEC_GUARDS: readonly Guard[] = [
       {
         name: 'exec-leaves-marks',
         holds: 'Files that a command writes while strangers have a say count as theirs.',
-        find: 'return await (mayWriteTheirs && origins !== undefined ? origins.during(work) : work());',
-        replace: 'return await work();',
+        find: 'mayWriteTheirs && origins !== undefined ? origins.during(work) : work();',
+        replace: 'work();',
         tests: [FILE_TAINT],
       },
     ],

@@ -197,4 +197,52 @@ export const SANDBOX_WALL_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'security/sandbox/git-keeper.ts',
+    ['tools/exec-git.test.ts'],
+    [
+      {
+        name: 'git-undone',
+        holds: "What a command among text from strangers makes the owner's git run is undone.",
+        find: 'if (runs.length === 0) continue;',
+        replace: 'continue;',
+      },
+      {
+        name: 'git-undone-meanwhile',
+        holds: 'It is undone while the command still runs.',
+        find: 'await this.#inTurn(() => this.#look()).catch(() => {});',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/git-settings.ts',
+    ['tools/exec-git.test.ts'],
+    [
+      {
+        name: 'git-unknown-settings',
+        holds: 'A setting that is not known to be harmless counts as running a program.',
+        find: 'return PLAIN_VALUES[key]?.test(value) !== true;',
+        replace: 'return PLAIN_VALUES[key]?.test(value) === false;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/sandbox/repositories.ts',
+    ['tools/exec-git.test.ts'],
+    [
+      {
+        name: 'git-bare',
+        holds: 'A repository without a name of its own is looked at too.',
+        find: 'if (isBare) repositories.push(folder);',
+        replace: '',
+      },
+      {
+        name: 'git-hooks-link',
+        holds: 'Hooks behind a link count as hooks.',
+        find: 'runs: [`leads git to the hooks in ${link}`]',
+        replace: 'runs: []',
+      },
+    ],
+  ),
 ];

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
-import { folded, startKind } from '../../path-names.ts';
-import { isUndecided, UNKNOWN } from '../marks.ts';
+import { folded, START_NAMES, startKind } from '../../path-names.ts';
+import { homeNames } from '../../path-rules.ts';
+import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from '../marks.ts';
 import type { Simple } from '../rules.ts';
 import type { Scope } from '../scope.ts';
 import { HOME, START } from '../targets.ts';
@@ -67,6 +68,12 @@ function writtenBy(name: string, args: readonly string[]): readonly string[] {
 }
 
 function writtenConcern(path: string): Concern[] {
+  return meantBy(path, START_NAMES, true)
+    .flatMap((meant) => writtenPlace(meant))
+    .slice(0, 1);
+}
+
+function writtenPlace(path: string): Concern[] {
   if (isBelow(START, path)) return [];
   const { parts, shown } = partsOf(path);
   const kind = startKind(parts) ?? (parts.includes('.ssh') ? 'decides who may log in, and how' : undefined);
@@ -86,8 +93,10 @@ function named(before: string, path: string): { parts: readonly string[]; shown:
 function ownStateConcern(paths: readonly string[], place: CommandPlace): Concern[] {
   const { home, workspace } = place;
   if (home === undefined) return [];
+  const names = [...home.split('/'), ...homeNames()];
   const own = paths
     .flatMap((path) => realPaths(path, place))
+    .flatMap((path) => (isBelow(home, path) ? path : meantBy(path, names)))
     .some((path) => isBelow(home, path) && (workspace === undefined || !isBelow(workspace, path)));
   return own ? [outside("it names the assistant's own configuration or state")] : [];
 }
@@ -101,9 +110,31 @@ function isInside(path: string, place: CommandPlace): boolean {
   return workspace !== undefined && realPaths(path, place).some((real) => isBelow(workspace, real));
 }
 
+const MOST_MEANT = 32;
+const SPELLED = new RegExp(`[^${STAR}${ANY}${UNKNOWN}]`, 'u');
+
+/**
+ * What a path with patterns may lead to: itself, with each of `names` in place of a pattern that could match it. A
+ * pattern matches no dot at the beginning. `spelled`: only patterns with a letter of their own count.
+ */
+function meantBy(path: string, names: readonly string[], spelled = false): readonly string[] {
+  if (!isUndecided(path)) return [path];
+  let found: readonly string[] = [''];
+  for (const [i, part] of path.split('/').entries()) {
+    const isPattern = isUndecided(part) && !part.includes(UNKNOWN) && (!spelled || SPELLED.test(part));
+    const pattern = isPattern ? patternOf(part) : undefined;
+    const like = names.filter(
+      (name) => pattern?.test(name) === true && (!name.startsWith('.') || part.startsWith('.')),
+    );
+    const choices = like.length === 0 ? [part] : like;
+    found = found.flatMap((before) => choices.map((choice) => (i === 0 ? choice : `${before}/${choice}`)));
+    found = found.slice(0, MOST_MEANT);
+  }
+  return found;
+}
+
 /** What a path of the judged command may be on this machine; none when that is not known. */
 function realPaths(path: string, { cwd, workspace, userHome }: CommandPlace): readonly string[] {
-  if (isUndecided(path)) return [];
   const start = cwd ?? workspace;
   if (!isBelow(HOME, path)) return [path];
   return [

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import { UNKNOWN } from '../marks.ts';
+import { makesGitRun } from '../../git-settings.ts';
+import { isUndecided, UNKNOWN } from '../marks.ts';
 import { losing, type Simple } from '../rules.ts';
 import { outside, type Concern } from './concern.ts';
 
@@ -94,7 +95,8 @@ const kills: Rule = (args) => {
   const targets = args.filter(
     (arg, i) => !isSignal(arg, i) && !(i === 1 && /^(?:-s|-n|--signal)$/u.test(args[0] ?? '')),
   );
-  return targets.some((arg) => /^-?[1-9]\d*$/u.test(arg))
+  // What the command itself started is a job, also as `$!`; whatever else is not spelled out may be anything.
+  return targets.some((arg) => /^-?[1-9]\d*$/u.test(arg) || isUndecided(arg))
     ? 'it ends processes that it did not start (`kill`)'
     : undefined;
 };
@@ -136,16 +138,19 @@ const tunnels: Rule = (args) =>
   args.some((arg) => /^-[a-zA-Z]*[Rw]/u.test(arg)) ? 'it opens a way into this machine (`ssh -R`)' : undefined;
 const authorizes: Rule = () => 'it changes who may log in (`ssh-copy-id`)';
 
-const GIT_RUNS =
-  /^(?:core\.(?:hookspath|sshcommand|pager|editor|fsmonitor|askpass|gitproxy)|alias\..+|credential\..*helper|filter\..+|diff\..+|merge\..+\.driver|(?:gpg|pager|sequence|init|include|includeif|url)\..+|.*\.(?:command|cmd|textconv))$/iu;
+/** Section and name in lower case, as git compares them. */
+const gitKey = (key: string): string => {
+  const [section = '', ...rest] = key.split('.');
+  return [section.toLowerCase(), ...rest.slice(0, -1), rest.at(-1)?.toLowerCase()].join('.');
+};
 const git: Rule = (args) => {
   const [command, ...rest] = words(args.filter((arg, i) => arg !== '-c' && !/^-[cC]$/u.test(args[i - 1] ?? '')));
   if (command !== 'config') return undefined;
   const keys = rest.filter((word) => word !== 'set');
   const isWrite = keys.length > 1 || args.includes('--add') || args.includes('--edit') || args.includes('-e');
-  return isWrite && (keys.length < 1 || GIT_RUNS.test(keys[0] ?? ''))
-    ? 'it makes git run other programs by itself (`git config`)'
-    : undefined;
+  const [key = '', value = ''] = keys;
+  const isPlain = /^[\w.-]+$/u.test(key) && !makesGitRun({ key: gitKey(key), value: value.replace(UNKNOWN, '!') });
+  return isWrite && !isPlain ? 'it makes git run other programs by itself (`git config`)' : undefined;
 };
 
 const RULES: Readonly<Record<string, Rule>> = {

@@ -1,0 +1,167 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  type Dirent,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { errorCode } from '../../util/errors.ts';
+import { makesGitRun, readGitSettings } from '../git-settings.ts';
+import { within } from '../path-rules.ts';
+
+/** One file of a repository with which git is told what to run. */
+export interface GitFile {
+  /** What git would run because of it, or where it leads git; none for a harmless file. */
+  readonly runs: readonly string[];
+  /** Its bytes, or where it leads as a link. */
+  readonly content: { readonly bytes: Buffer; readonly mode: number } | { readonly link: string };
+}
+
+/** All of them in a workspace by their paths. */
+export type GitFiles = ReadonlyMap<string, GitFile>;
+
+/** What lies deeper than so many is not looked for. */
+const MOST_FOLDERS = 100_000;
+/** Longer files are not kept; they count as running something. */
+const LONGEST_BYTES = 1024 * 1024;
+/** In them git keeps nothing but objects. */
+const OBJECTS = /\/objects\/(?:[0-9a-f]{2}|pack|info)$/u;
+
+/** The event loop has its turn after so long. */
+const SLICE_MS = 5;
+
+/**
+ * Looks through a workspace for repositories of every kind (ordinary, nested, bare, work trees, submodules, such as have
+ * no content yet) and reads what tells git to run programs: settings, hooks, and files that say where the repository
+ * lies. Shallow folders first, and in any case the repositories of `known`. `workspace` is a real path; links to folders
+ * are followed only where git follows them.
+ */
+export async function readGitFiles(workspace: string, known?: GitFiles): Promise<GitFiles> {
+  const files = new Map<string, GitFile>();
+  const steps = read(
+    workspace,
+    files,
+    [...(known?.keys() ?? [])].map((path) => dirname(path)),
+  );
+  for (;;) {
+    const until = performance.now() + SLICE_MS;
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return files;
+      if (performance.now() > until) break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** One folder a step, synchronously, which costs a fifth of handing each to another thread. */
+function* read(workspace: string, files: Map<string, GitFile>, known: readonly string[]): Generator<undefined, void> {
+  const repositories = known.filter((path) => realOf(path) === path);
+  const folders = [workspace];
+  for (let at = 0; at < folders.length; at += 1) {
+    const folder = folders[at] ?? workspace;
+    const names = new Set<string>();
+    for (const entry of entriesOf(folder)) {
+      names.add(entry.name);
+      const path = `${folder}/${entry.name}`;
+      const isGit = entry.name.toLowerCase() === '.git';
+      if (entry.isDirectory()) {
+        if (isGit) repositories.push(path);
+        if (folders.length < MOST_FOLDERS && !OBJECTS.test(path)) folders.push(path);
+      } else if (isGit) {
+        follow(path, (text) => text.replace(/^gitdir:/u, '').trim());
+      }
+    }
+    // What git takes for a repository wherever it lies.
+    const isBare = names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir'));
+    if (isBare) repositories.push(folder);
+    yield;
+  }
+  const seen = new Set<string>();
+  for (let at = 0; at < repositories.length; at += 1) {
+    const folder = repositories[at] ?? workspace;
+    if (seen.has(folder)) continue;
+    seen.add(folder);
+    follow(join(folder, 'commondir'), (text) => text.trim());
+    for (const name of ['config', 'config.worktree']) keep(join(folder, name), settingsThatRun);
+    const hooks = join(folder, 'hooks');
+    const link = linkAt(hooks);
+    if (link !== undefined) files.set(hooks, { content: { link }, runs: [`leads git to the hooks in ${link}`] });
+    else for (const { name } of entriesOf(hooks)) if (!name.endsWith('.sample')) keep(join(hooks, name), hookRuns);
+    yield;
+  }
+  function keep(path: string, runs: (text: string, mode: number) => readonly string[]): void {
+    const file = readOne(path, runs);
+    if (file !== undefined) files.set(path, file);
+  }
+  /** Where git goes on: inside the workspace it is read as a repository, outside it counts as running something. */
+  function follow(path: string, textOf: (text: string) => string): void {
+    const file = readOne(path, () => []);
+    if (file === undefined) return;
+    const target = 'link' in file.content ? file.content.link : textOf(file.content.bytes.toString('utf8'));
+    const real = realOf(resolve(dirname(path), target));
+    const isInside = within(workspace, real);
+    if (isInside) repositories.push(real);
+    files.set(path, { ...file, runs: isInside ? [] : [`leads git to ${target}`] });
+  }
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Undefined where there is neither a file nor a link. */
+function readOne(path: string, runs: (text: string, mode: number) => readonly string[]): GitFile | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const facts = fstatSync(fd);
+    if (!facts.isFile()) return undefined;
+    const isLong = facts.size > LONGEST_BYTES;
+    const bytes = isLong ? Buffer.alloc(0) : readFileSync(fd);
+    const says = isLong ? [`is too long to be read (${facts.size} bytes)`] : runs(bytes.toString('utf8'), facts.mode);
+    return { content: { bytes, mode: facts.mode & 0o777 }, runs: says };
+  } catch (error) {
+    const link = linkAt(path);
+    if (link !== undefined) return { content: { link }, runs: [`is a link to ${link}`] };
+    if (['ENOENT', 'ENOTDIR', 'ENXIO'].includes(errorCode(error) ?? '')) return undefined;
+    return { content: { bytes: Buffer.alloc(0), mode: 0o600 }, runs: ['cannot be read'] };
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function settingsThatRun(text: string): readonly string[] {
+  const settings = readGitSettings(text);
+  if (settings === null) return [`cannot be understood: ${text}`];
+  return settings.filter(makesGitRun).map(({ key, value }) => `${key} = ${value}`);
+}
+
+/** Git runs only what may be executed. */
+function hookRuns(text: string, mode: number): readonly string[] {
+  return (mode & 0o111) === 0 ? [] : [text];
+}
