@@ -37,6 +37,7 @@ import type { Models } from './models.ts';
 import { createPairing } from './pairing.ts';
 import { createPrompts } from './prompt.ts';
 import { questionCloser } from './question-closer.ts';
+import { questionFiles } from './question-file.ts';
 import { createRequests } from './requests.ts';
 import { openSkills } from './skills.ts';
 import { statusOf } from './status.ts';
@@ -81,21 +82,26 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { manager } = channels;
   const { terminal } = channels;
   const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
+  const written = (): void => bus.outboundWritten();
   const questions = {
     clock,
     random,
-    redact,
-    written: () => bus.outboundWritten(),
+    written,
     closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
   };
   const approvals = new Approvals({
     ...questions,
+    mask: (text) => redact(text, { knownBy: 'value' }),
+    messages: (channel, markdown) =>
+      manager.renderParts(channel, markdown)?.length ?? (markdown.length > SHORTEST_LIMIT ? Infinity : 1),
+    attach: questionFiles({ manager, media, outbox: journal.outbox, written, clock }),
     ledger: journal.approvals,
     allowances: journal.allowances,
     reaches: isOpen,
   });
   const asking = new Asking({
     ...questions,
+    redact,
     ledger: journal.asks,
     reaches: ({ channel, sessionKey }) =>
       channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
@@ -289,6 +295,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
 }
+
+/** Characters that a message of any platform holds. */
+const SHORTEST_LIMIT = 1_000;
 
 /** A tool that there is already stays what it is. */
 function pluginTools({ plugins, log }: Base, registry: ToolRegistry): readonly Tool[] {

@@ -64,7 +64,7 @@ export async function openStores(base: Base, stack: AsyncDisposableStack): Promi
       clock,
     }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
-    audit: stack.use(new AuditLog(paths.audit, { clock, log, redact })),
+    audit: stack.use(new AuditLog(paths.audit, { clock, log, mask: (text) => redact(text, { knownBy: 'value' }) })),
     memory: new MemoryStore({
       workspace: paths.workspace,
       versions: paths.versions,

@@ -10,7 +10,7 @@ import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
-import { oneLine } from '../util/text.ts';
+import { oneLine, sentences } from '../util/text.ts';
 import { CHANGED } from './asked.ts';
 import type { ProcessDesk } from './background/desk.ts';
 import { startInBackground } from './background/start.ts';
@@ -90,19 +90,24 @@ export function createExecTool(options: ExecOptions): Tool {
 
   /** Null: enclosed. Otherwise why nothing will enclose it. */
   const whyOutside = async ({ outside }: Params): Promise<string | null> => {
-    if (mode === 'full') return 'the mode is full';
-    if (sandbox === null) return 'the sandbox is switched off in the configuration (tools.exec.sandbox)';
+    if (mode === 'full') return 'Nothing encloses commands in the mode full (tools.exec.mode).';
+    if (sandbox === null)
+      return 'The sandbox is switched off (tools.exec.sandbox), so each command needs your approval.';
     const probe = await sandbox.probe();
-    if (!probe.available) return `the sandbox is not available: ${probe.reason}`;
-    return outside === true ? 'it wants to run outside the sandbox' : null;
+    if (!probe.available) {
+      const { reason, remedy } = probe;
+      const why = remedy === undefined ? reason : `To change that: ${remedy}`;
+      return sentences('There is no sandbox, so each command needs your approval', why);
+    }
+    return outside === true ? 'The command is to run outside the sandbox, so it needs your approval.' : null;
   };
 
   /** Null: nobody has to be asked. */
   const whyAsk = async (params: Params): Promise<string | null> => {
     if (mode === 'full') return null;
-    if (mode === 'ask') return 'The configuration wants a yes for every command (tools.exec.mode).';
+    if (mode === 'ask') return 'Every command needs your approval (tools.exec.mode is ask).';
     const outside = await whyOutside(params);
-    if (outside !== null) return `Each command needs a yes here, since ${outside}.`;
+    if (outside !== null) return outside;
     return params.network === true && !options.network ? 'It wants to reach the network.' : null;
   };
 
@@ -227,7 +232,7 @@ export function createExecTool(options: ExecOptions): Tool {
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) return deny(place.problem);
       const reasons = [guarded.decision === 'ask' ? guarded.reason : null, await whyAsk(params)];
-      const reason = reasons.filter((why) => why !== null).join(' ');
+      const reason = sentences(...reasons.filter((why) => why !== null));
       if (reason === '') return { decision: 'allow' };
       const exact = await standing(params, context);
       if (exact === null) return { decision: 'ask', reason, request: { ...requestFor(params), reason } };

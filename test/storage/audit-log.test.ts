@@ -18,10 +18,10 @@ const DRAFT: AuditDraft = {
   approval: null,
 };
 
-async function openAudit(redact: (text: string) => string = (text) => text) {
+async function openAudit(mask: (text: string) => string = (text) => text) {
   const folder = await tempFolder();
   const path = join(folder.path, 'audit.jsonl');
-  const log = new AuditLog(path, { clock: new VirtualClock(0), log: silentLog, redact });
+  const log = new AuditLog(path, { clock: new VirtualClock(0), log: silentLog, mask });
   return {
     log,
     path,
@@ -78,7 +78,7 @@ test('a disk that takes no line stops nothing', async () => {
   await using log = new AuditLog(join(folder.path, 'audit.jsonl'), {
     clock: new VirtualClock(0),
     log: { ...silentLog, error: (message: string) => errors.push(message) },
-    redact: (text) => text,
+    mask: (text) => text,
     open: async () => {
       throw new Error('ENOSPC');
     },
