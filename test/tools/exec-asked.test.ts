@@ -90,10 +90,18 @@ describe('who is asked about a command', () => {
   });
 
   test('the owner, where the sandbox did not hold its own test', async () => {
-    const failed: SandboxProbe = { available: false, reason: 'something got out of it' };
+    const failed: SandboxProbe = { available: false, reason: 'Something got out of it.' };
     expect(await decide('ls', { sandbox: sandbox(failed) })).toMatchObject({
       decision: 'ask',
-      reason: expect.stringContaining('something got out of it'),
+      reason: 'There is no sandbox, so each command needs your approval. Something got out of it.',
+    });
+  });
+
+  test('the owner, who is told in one sentence what would change that', async () => {
+    const reason = 'bubblewrap is not installed.';
+    const none: SandboxProbe = { available: false, reason, remedy: 'apt install bubblewrap' };
+    expect(await decide('ls', { sandbox: sandbox(none) })).toMatchObject({
+      reason: 'There is no sandbox, so each command needs your approval. To change that: apt install bubblewrap.',
     });
   });
 
