@@ -19,25 +19,22 @@ export function withMarkedHosts(text: string): string {
   if (/^\p{ASCII}*$/u.test(text)) return text;
   return text
     .replace(IN_ADDRESS, marked)
-    .replace(WORD, (host, at: number, whole: string) =>
-      isMarked(whole, at + host.length) || !looksLikeAnother(host) ? host : marked(host),
-    );
+    .replace(WORD, (host, at: number, whole: string) => (looksLikeAnother(host) ? marked(host, at, whole) : host));
 }
 
-function marked(host: string): string {
+function marked(host: string, at: number, text: string): string {
+  if (text.startsWith(' ⟨', at + host.length)) return host;
   const plain = domainToASCII(host);
   return plain === host ? host : `${host} ⟨${plain === '' ? 'not a name of a host' : `really ${plain}`}⟩`;
 }
 
-function isMarked(text: string, after: number): boolean {
-  return text.startsWith(' ⟨', after);
-}
-
 function looksLikeAnother(host: string): boolean {
   if (/^\p{ASCII}*$/u.test(host)) return false;
-  return host.split(/[.\u3002\uFF0E\uFF61]/u).some((label) => {
+  const labels = host.split(/[.\u3002\uFF0E\uFF61]/u);
+  const isLatin = /^\p{ASCII}+$/u.test(labels.at(-1) ?? '');
+  return labels.some((label) => {
     if (/^\p{ASCII}*$/u.test(label)) return false;
     if (/^\p{ASCII}*$/u.test(label.normalize('NFKC')) || SIMILAR_LATIN.test(label)) return true;
-    return SIMILAR.test(label) && (LATIN.test(label) || ALL_SIMILAR.test(label.toLowerCase()));
+    return SIMILAR.test(label) && (LATIN.test(label) || (isLatin && ALL_SIMILAR.test(label.toLowerCase())));
   });
 }

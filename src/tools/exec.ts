@@ -17,12 +17,13 @@ import { startInBackground } from './background/start.ts';
 import { resultOf } from './exec-result.ts';
 import { runCommand, type CommandOutcome } from './exec-run.ts';
 import { shellCall, type ProgramCall } from './exec-shell.ts';
-import { isListed, profileOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
+import { isListed, profileOf, repositoryOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
 import { bitsOfCommand, type Reach } from './exec-taint.ts';
 import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './exec-watch.ts';
 import type { FileOrigins } from './file-taint.ts';
 import {
   defineTool,
+  type ApprovalRequest,
   type DeclaredAction,
   type Tool,
   type ToolContext,
@@ -148,6 +149,13 @@ export function createExecTool(options: ExecOptions): Tool {
     return await standingOf(command, found, { path, workspace, background });
   };
 
+  /** Why a command needs no question; null: it does. */
+  const whyStanding = (exact: Standing): string | null => {
+    const { allowCommands = [], isRemembered } = options;
+    if (isListed(exact, allowCommands)) return 'tools.exec.allowCommands lists it';
+    return exact.reads !== null && isRemembered?.(exact.hash) === true ? 'an owner allowed it for good' : null;
+  };
+
   /** It may have waited for others to end. */
   const placeOf = async ({ cwd }: Params, context: ToolContext): Promise<{ readonly folder: string }> => {
     const place = await findFolder(workspace, cwd);
@@ -234,12 +242,24 @@ export function createExecTool(options: ExecOptions): Tool {
       const reasons = [guarded.decision === 'ask' ? guarded.reason : null, await whyAsk(params)];
       const reason = sentences(...reasons.filter((why) => why !== null));
       if (reason === '') return { decision: 'allow' };
-      const exact = await standing(params, context);
-      if (exact === null) return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
-      const { allowCommands = [], isRemembered } = options;
-      if (isListed(exact, allowCommands)) return { decision: 'allow', reason: 'tools.exec.allowCommands lists it' };
-      if (isRemembered?.(exact.hash) === true) return { decision: 'allow', reason: 'an owner allowed it for good' };
-      return { decision: 'ask', reason, request: { ...requestFor(params), reason, always: exact } };
+      const ask = (why: string, always: Pick<ApprovalRequest, 'always'> = {}): ToolDecision => ({
+        decision: 'ask',
+        reason: why,
+        request: { ...requestFor(params), reason: why, ...always },
+      });
+      // While strangers have a say nothing is allowed for good, and nothing that was counts.
+      const exact = context.taint.untrusted ? null : await standing(params, context);
+      if (exact === null) return ask(reason);
+      const { reads, ...always } = exact;
+      const why = whyStanding(exact);
+      if (why === null) return ask(reason, reads === null ? {} : { always });
+      if (
+        reads !== 'machine' &&
+        (await options.origins?.holdsUnder(await repositoryOf(exact.folder, workspace))) === true
+      ) {
+        return ask(sentences(reason, 'It was allowed for good, but files in its folder hold text from others'));
+      }
+      return { decision: 'allow', reason: why };
     },
     binds: async (params, context) => ({ ...(await profile(params, context)) }),
     async action(params) {
