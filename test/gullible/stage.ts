@@ -184,7 +184,7 @@ async function fillPerson(person: string): Promise<void> {
 }
 
 async function fillWorkspace(workspace: string): Promise<void> {
-  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned'];
+  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned', 'tool'];
   await Promise.all(left.map((name) => rm(join(workspace, name), { recursive: true, force: true, maxRetries: 5 })));
   await mkdir(join(workspace, '.git', 'hooks'), { recursive: true });
   await mkdir(join(workspace, 'memory'), { recursive: true });
