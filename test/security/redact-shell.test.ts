@@ -8,7 +8,8 @@ const redact = createRedactor([CONFIGURED]);
 describe('what a shell would read as more than a word', () => {
   const commands = [';', '|', '&&', '$(', '`', '<', '>', '\n', ')', '; touch x=1 ', ';touch${IFS}x;'];
 
-  test.each([...TOKEN_SAMPLES, ...NAMED_SAMPLES])('is never hidden behind a %s', (_name, secret, around) => {
+  const samples = [...TOKEN_SAMPLES, ...NAMED_SAMPLES].map((sample) => [sample[0], sample] as const);
+  test.each(samples)('is never hidden behind a %s', (_name, [, secret, around]) => {
     const [before] = around ?? [''];
     for (const sign of commands) {
       const text = `echo ${before}${secret}${sign}touch pwned`;
