@@ -6,6 +6,7 @@ import { createAgent } from './app/agent.ts';
 import { cleanOutbox } from './app/clean-outbox.ts';
 import { standingWarnings, type Base } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
+import { dropOldAllowances } from './app/old-allowances.ts';
 import { createModels, fullName } from './app/models.ts';
 import { openPlugins } from './app/plugins.ts';
 import { serve } from './app/serve.ts';
@@ -170,6 +171,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   await mcp.open();
 
   // Start is recovery: what an earlier process left is taken up before any channel opens.
+  await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });

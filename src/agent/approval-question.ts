@@ -1,7 +1,18 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import { BUTTONS } from '../journal/approval-answers.ts';
 import type { AskedRequest } from '../journal/approvals.ts';
+import { withMarkedHosts } from '../security/look-alike-hosts.ts';
 import { visible } from '../security/visible.ts';
+import type { ApprovalRequest } from '../tools/tool.ts';
+import { plural, sentences } from '../util/text.ts';
+
+/** What is too long for a message, as it lies in a file before the question. */
+export interface AttachedWhole {
+  readonly name: string;
+  readonly characters: number;
+  /** SHA-256 of its text, in hex. */
+  readonly hash: string;
+}
 
 export interface QuestionFacts {
   readonly callId: string;
@@ -12,17 +23,40 @@ export interface QuestionFacts {
   readonly code: string;
   /** Milliseconds since 1970. */
   readonly until: number;
+  /** @default the question holds all that is asked about */
+  readonly whole?: AttachedWhole;
 }
 
-/** The question as it is sent to a chat: whole, with everything visible, and with buttons under it. */
+/**
+ * A request as people see it, whoever shows it to them: the very text that will run, with everything in it visible. Only
+ * what `mask` takes out, configured secrets, is missing, and the reason says so.
+ */
+export function shownRequest(
+  { title, detail, reason, always }: ApprovalRequest,
+  mask: (text: string) => string,
+): AskedRequest {
+  const masked = mask(detail);
+  return {
+    title: visible(mask(title)),
+    detail: withMarkedHosts(visible(masked)),
+    reason: sentences(
+      visible(mask(reason)),
+      masked === detail ? '' : 'It holds a configured secret, which is shown here as [redacted]',
+    ),
+    always,
+  };
+}
+
+/** The question as it is sent to a chat: whole, and with buttons under it. */
 export function questionTo(chat: InboundMessage, facts: QuestionFacts): OutboundMessage {
-  const { callId, request, code, until } = facts;
+  const { callId, request, code, until, whole } = facts;
   const { title, reason, detail, always } = request;
   const yes = always === undefined ? `/approve ${code}` : `/approve ${code} (or /approve ${code} always)`;
+  const instructions = `${yes} or /deny ${code}, within 10 minutes. Anything else you write here is a no.`;
   const text = [
-    `**${visible(title)}?**${elsewhere(chat, facts)} ${visible(reason)}`,
-    fenced(visible(detail)),
-    `${yes} or /deny ${code}, within 10 minutes. Anything else you write here is a no.`,
+    `**${title}?**${elsewhere(chat, facts)} ${reason}`,
+    whole === undefined ? fenced(detail) : inFile(whole),
+    instructions,
   ].join('\n');
   return {
     id: `${callId}:question`,
@@ -40,8 +74,22 @@ export function questionTo(chat: InboundMessage, facts: QuestionFacts): Outbound
       ],
     ],
     expiresAt: until,
-    metadata: {},
+    metadata: { [INSTRUCTIONS]: instructions },
   };
+}
+
+/** Under this name the metadata of a question keeps its last line, which is taken off when it is answered. */
+const INSTRUCTIONS = 'instructions';
+
+/** The text of a question that nobody can answer any more: without how to answer it, and with what became of it. */
+export function closedText({ text, metadata }: Pick<OutboundMessage, 'text' | 'metadata'>, words: string): string {
+  const instructions = metadata[INSTRUCTIONS];
+  const isLast = typeof instructions === 'string' && text.endsWith(instructions);
+  return `${(isLast ? text.slice(0, -instructions.length) : text).trimEnd()}\n\n**${words}**`;
+}
+
+function inFile({ name, characters, hash }: AttachedWhole): string {
+  return `It is too long for one message: all of it (${plural(characters, 'character')}) is in the file ${name} above. A yes allows exactly that text, SHA-256 \`${hash}\`.`;
 }
 
 /** Which chat it is for and who wants it, where that is another one. */

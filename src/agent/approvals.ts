@@ -1,16 +1,20 @@
-import type { InboundMessage } from '../bus/messages.ts';
+import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Allowances } from '../journal/allowances.ts';
 import type { Answered } from '../journal/approval-answers.ts';
 import type { ApprovalLedger, ApprovalRow, AskedRequest } from '../journal/approvals.ts';
 import { approvalHash } from '../security/approval-hash.ts';
+import { sha256 } from '../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../tools/tool.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import type { Random } from '../util/random.ts';
-import { questionTo } from './approval-question.ts';
+import { questionTo, shownRequest, type AttachedWhole } from './approval-question.ts';
 import { questionCode } from './question-code.ts';
 
 /** Silence for so long is a no. */
 const WAIT_MS = 600_000;
+
+/** Characters; nobody reads more before a yes. */
+const MOST_CHARS = 1_000_000;
 
 /** Who sits at a terminal. */
 const TERMINAL = 'terminal:owner';
@@ -37,8 +41,16 @@ export interface ApprovalsPorts {
   readonly allowances: Pick<Allowances, 'remember'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Takes secrets out of what is shown. */
-  readonly redact: (text: string) => string;
+  /** Takes configured secrets out of what is shown, and nothing else: what looks like a secret may be what runs. */
+  readonly mask: (text: string) => string;
+  /** How many messages of its platform a question takes. */
+  readonly messages: (question: OutboundMessage) => number;
+  /** Sends a text as a file; resolves when it is there, or with a sentence why it can not be. */
+  readonly attach: (
+    chat: InboundMessage,
+    file: { readonly id: string; readonly name: string; readonly text: string },
+    signal: AbortSignal,
+  ) => Promise<{ readonly problem: string } | null>;
   /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
   readonly closed: (callId: string, words: string) => void;
   /** Where this is not a channel that is open, nobody reads questions there. */
@@ -94,9 +106,9 @@ export class Approvals {
   }
 
   /** Told after the commit of a message that answers a question. */
-  answered({ callId, approved, reason, by }: Answered): void {
+  answered({ callId, approved, reason, by, name }: Answered): void {
     this.#waiting.get(callId)?.answer(approved ? { approved, by } : { approved, reason });
-    this.#ports.closed(callId, approved ? 'Allowed.' : 'Not allowed.');
+    this.#ports.closed(callId, `${approved ? 'Allowed' : 'Not allowed'} by ${name}.`);
   }
 
   /** Told after the commit of what ended a session's questions. */
@@ -109,11 +121,12 @@ export class Approvals {
   }
 
   async ask(call: AskedCall, asked: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { ledger, redact } = this.#ports;
-    const { title, detail, reason, always, hash = approvalHash({ title, detail }) } = asked;
+    const { ledger, mask } = this.#ports;
+    const { title, detail, hash = approvalHash({ title, detail }) } = asked;
     const earlier = ledger.get(call.callId);
     if (earlier !== undefined) return await this.#goOn(call, earlier, hash);
-    const request = { title: redact(title), detail: redact(detail), reason: redact(reason), always };
+    const request = shownRequest(asked, mask);
+    if (request.detail.length > MOST_CHARS) return tooLong(request, `more than ${MOST_CHARS} are never asked about`);
     const approver = this.#approvers.get(call.sessionKey)?.at(-1);
     if (approver !== undefined) return await this.#askTerminal(approver, call, request);
     const chat = this.#chatFor(call.target);
@@ -129,11 +142,33 @@ export class Approvals {
     const { callId, sessionKey, target, turnId } = call;
     const code = questionCode(random);
     const until = clock.now() + WAIT_MS;
-    const question = questionTo(chat, { callId, sessionKey, target, request, code, until });
+    const facts = { callId, sessionKey, target, request, code, until };
+    let question = questionTo(chat, facts);
+    if (this.#ports.messages(question) > 1) {
+      const file = await this.#attach(chat, call, request);
+      if ('problem' in file) return tooLong(request, file.problem);
+      question = questionTo(file.chat, { ...facts, whole: file.whole });
+    }
     const turn = turnId ?? null;
     await ledger.ask({ callId, code, session: sessionKey, turn, deadline: until, hash, request, question });
     const row = ledger.get(callId);
     return row === undefined ? NOBODY : await this.#wait(call, row);
+  }
+
+  /** What is longer than a message goes into a file, into a chat that the owner reads alone: groups are shown no files. */
+  async #attach(
+    chat: InboundMessage,
+    { callId, signal }: AskedCall,
+    { detail }: AskedRequest,
+  ): Promise<{ readonly problem: string } | { readonly chat: InboundMessage; readonly whole: AttachedWhole }> {
+    const { ledger, reaches, attach } = this.#ports;
+    const alone = chat.chatType === 'direct' ? chat : ledger.ownersChat();
+    if (alone === undefined || !reaches(alone.channel)) {
+      return { problem: 'a file with it is only sent to a direct chat with the owner, and none is known' };
+    }
+    const whole = { name: 'what-will-run.txt', characters: detail.length, hash: sha256(Buffer.from(detail)) };
+    const problem = await attach(alone, { id: `${callId}:whole`, name: whole.name, text: detail }, signal);
+    return problem ?? { chat: alone, whole };
   }
 
   async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer> {
@@ -175,7 +210,7 @@ export class Approvals {
     } catch (error) {
       if (signal.aborted) throw error;
       await ledger.end(callId, 'expired');
-      this.#ports.closed(callId, 'Nobody answered in time.');
+      this.#ports.closed(callId, 'Expired: nobody answered within 10 minutes.');
       const now = ledger.get(callId);
       return now === undefined ? SILENCE : answerOf(now);
     } finally {
@@ -193,6 +228,12 @@ export class Approvals {
     const chat = ledger.ownersChat();
     return chat !== undefined && reaches(chat.channel) ? chat : undefined;
   }
+}
+
+/** What the model reads of what can not be shown whole. */
+function tooLong({ detail }: AskedRequest, why: string): ApprovalAnswer {
+  const reason = `the owner has to read all of it first, it has ${detail.length} characters, and ${why}; make it shorter, or do it in several calls`;
+  return { approved: false, reason };
 }
 
 function answerOf({ state, reason, answeredBy: by }: ApprovalRow): ApprovalAnswer {

@@ -109,7 +109,7 @@ export function assistantContent(
       case 'reasoning': {
         // It is replayed as it was or not at all: what its server signed must not be changed.
         const whole = JSON.stringify([part.text, part.data]);
-        return options.redact(whole, { named: false }) === whole ? [part] : [];
+        return options.redact(whole, { knownBy: 'shape' }) === whole ? [part] : [];
       }
       case 'tool-call':
         if (options.withoutCalls) return [];
@@ -120,7 +120,7 @@ export function assistantContent(
             callId: `${options.turnId}.${count}`,
             providerCallId: part.id,
             name: part.name,
-            arguments: options.redact(part.arguments, { named: false }),
+            arguments: options.redact(part.arguments, { knownBy: 'shape' }),
           },
         ];
     }

@@ -37,6 +37,7 @@ import { peopleTroubles } from './owners.ts';
 import { createPairing } from './pairing.ts';
 import { createPrompts } from './prompt.ts';
 import { questionCloser } from './question-closer.ts';
+import { questionFiles } from './question-file.ts';
 import { createRequests } from './requests.ts';
 import { openSkills } from './skills.ts';
 import { statusOf } from './status.ts';
@@ -86,17 +87,21 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const questions = {
     clock,
     random,
-    redact,
     closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
   };
   const approvals = new Approvals({
     ...questions,
+    mask: (text) => redact(text, { knownBy: 'value' }),
+    messages: (question) =>
+      manager.renderParts(question)?.length ?? (question.text.length > SHORTEST_LIMIT ? Infinity : 1),
+    attach: questionFiles({ manager, media, outbox: journal.outbox, clock }),
     ledger: journal.approvals,
     allowances: journal.allowances,
     reaches: isOpen,
   });
   const asking = new Asking({
     ...questions,
+    redact,
     ledger: journal.asks,
     reaches: ({ channel, sessionKey }) =>
       channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
@@ -304,6 +309,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
   };
 }
+
+/** Characters that a message of any platform holds. */
+const SHORTEST_LIMIT = 1_000;
 
 /** A tool that there is already stays what it is. */
 function registerPluginTools({ plugins, log }: Base, registry: ToolRegistry): void {

@@ -11,7 +11,7 @@ import { OwnCalls } from '../agent/own-calls.ts';
 import { createSoulFile } from '../agent/soul-file.ts';
 import { ToolChoices } from '../agent/structured.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import { diffLines } from '../util/line-diff.ts';
+import { previewOf } from '../tools/change-preview.ts';
 import type { Base } from './base.ts';
 import { withoutSecrets } from './clean-model.ts';
 import type { Models } from './models.ts';
@@ -60,9 +60,7 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
         { sessionKey: session, callId: id, signal, target },
         {
           title: 'Rewrite MEMORY.md',
-          detail: diffLines(before, after)
-            .map(({ sign, line }) => `${sign} ${line}`)
-            .join('\n'),
+          detail: previewOf(before, after),
           reason:
             why === 'shrinks' ? 'It would lose more than half.' : 'It comes from a talk in which strangers had a say.',
         },

@@ -1,3 +1,4 @@
+import { closedText } from '../agent/approval-question.ts';
 import type { Outlets } from '../channels/delivery-part.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import { deadline, type Clock } from '../util/clock.ts';
@@ -14,8 +15,8 @@ interface CloserPorts {
 }
 
 /**
- * Takes the buttons off a question in a chat and writes under it what became of it, where the platform can. It is for
- * the eye alone: a button that stays is answered with the same words, so nothing is tried twice.
+ * Takes the buttons off a question in a chat, and how to answer it, and writes under it what became of it, where the
+ * platform can. It is for the eye alone: a button that stays is answered with the same words, so nothing is tried twice.
  */
 export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (callId: string, words: string) => void {
   const close = async (callId: string, words: string): Promise<void> => {
@@ -24,8 +25,7 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
     const { message, part } = sent;
     const channel = manager.outlet(message.channel);
     if (typeof channel === 'string' || channel.edit === undefined) return;
-    const [mark = ''] = channel.render(`**${words}**`);
-    const marked = `${part.text}\n${mark}`;
+    const [text = part.text, ...more] = channel.render(closedText(message, words));
     using limit = deadline(clock, EDIT_DEADLINE_MS, 'Closing a question');
     await channel.edit(
       {
@@ -33,7 +33,8 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
         kind: message.kind,
         chatId: message.chatId,
         ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
-        text: marked.length > channel.capabilities.maxLength ? part.text : marked,
+        // Of a longer one only the last part had buttons.
+        text: more.at(-1) ?? text,
         media: [],
         nonce: part.nonce,
         platformId: part.platformId,

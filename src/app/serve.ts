@@ -2,6 +2,7 @@ import type { Approvals } from '../agent/approvals.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
 import { startControlServer } from '../gateway/control.ts';
+import type { RedactFrame } from '../gateway/control-server.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
@@ -60,7 +61,8 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     requests: parts.requests,
     closing: parts.closing,
   });
-  stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact }));
+  const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
+  stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
   if (base.serving) http = await serveHttp(base, parts, stack);
   return local;
 }

@@ -5,6 +5,7 @@ import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
 import { startOfDay } from '../util/day.ts';
+import { sentences } from '../util/text.ts';
 import type { Base } from './base.ts';
 
 export interface StatusParts {
@@ -23,7 +24,10 @@ async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<
   if (mode === 'off') return 'no commands (tools.exec.mode)';
   if (sandbox === null) return mode === 'full' ? 'no sandbox, no questions' : 'no sandbox, each command asks';
   const probe = await sandbox.probe();
-  if (!probe.available) return `no sandbox, each command asks: ${probe.reason}`;
+  if (!probe.available) {
+    const { reason, remedy } = probe;
+    return `no sandbox, each command asks: ${sentences(reason, remedy === undefined ? '' : `To change that: ${remedy}`)}`;
+  }
   return ['in the sandbox', ...probe.notes].join('; ');
 }
 

@@ -74,7 +74,7 @@ export async function openStores(
       clock,
     }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
-    audit: stack.use(new AuditLog(paths.audit, { clock, log, redact })),
+    audit: stack.use(new AuditLog(paths.audit, { clock, log, mask: (text) => redact(text, { knownBy: 'value' }) })),
     memory: new MemoryStore({
       workspace: paths.workspace,
       versions: paths.versions,

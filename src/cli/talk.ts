@@ -87,15 +87,19 @@ class Conversation {
   }
 
   #line(line: string): void {
-    const open = this.#questions[0];
-    if (open !== undefined) {
-      open.answer(replyIn(line, open.question));
-      return;
-    }
     const text = line.trim();
-    if (text === '') this.#prompt();
-    else if (text === '/exit' || text === '/quit') this.#lines.close();
+    const open = this.#questions[0];
+    if (text === '/exit' || text === '/quit') this.#lines.close();
+    else if (open !== undefined && !isCommand(text)) this.#answer(open, text);
+    else if (text === '') this.#prompt();
     else this.#send(text);
+  }
+
+  /** Only yes, no and always are answers; anything else but a command is a no, and says why. */
+  #answer(open: OpenQuestion, text: string): void {
+    const reply = replyIn(text, open.question);
+    if (typeof reply === 'object') this.#screen.line('Not allowed: I took your message as the answer.');
+    open.answer(reply);
   }
 
   #send(text: string): void {
@@ -121,7 +125,8 @@ class Conversation {
       )
       .finally(() => {
         this.#running.delete(turn);
-        if (this.#running.size === 0) this.#prompt();
+        // A command that ran beside a question leaves it open.
+        if (this.#running.size === 0 || this.#questions.length > 0) this.#prompt();
       });
     this.#running.set(turn, controller);
   }
@@ -202,9 +207,13 @@ class Conversation {
   }
 }
 
+/** What the chats call one: `/status`, `,read_file notes.md`. */
+function isCommand(text: string): boolean {
+  return /^[/,]/u.test(text);
+}
+
 /** Anything but a yes is a no; words that are no answer say why. */
-function replyIn(line: string, { always }: ApprovalQuestion): ApprovalReply {
-  const text = line.trim();
+function replyIn(text: string, { always }: ApprovalQuestion): ApprovalReply {
   if (/^y(?:es)?$/iu.test(text)) return true;
   if (always !== undefined && /^a(?:lways)?$/iu.test(text)) return 'always';
   return /^(?:no?)?$/iu.test(text) ? false : { reason: text };

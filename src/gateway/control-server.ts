@@ -12,6 +12,9 @@ import {
   type ServerFrame,
 } from './control-wire.ts';
 
+/** `showsRuns`: the line says what runs or ran, of which only configured secrets may be missing. */
+export type RedactFrame = (line: string, options: { readonly showsRuns: boolean }) => string;
+
 /** What a handler may do besides returning its result. */
 export interface RequestContext {
   /** Aborts when the client says so, goes away, or the server ends. */
@@ -41,12 +44,14 @@ export async function serveControl(options: {
   readonly handlers: Readonly<Record<string, Handler>>;
   readonly log: Logger;
   /** Takes secrets out of a line that is sent, which is JSON and stays it. @default nothing is taken out */
-  readonly redact?: (line: string) => string;
+  readonly redact?: RedactFrame;
+  /** Whether the answer to a request says what runs or ran. @default none does */
+  readonly showsRuns?: (method: string, params: unknown) => boolean;
 }): Promise<AsyncDisposable> {
-  const { path, handlers, log, redact = (line) => line } = options;
+  const { path, handlers, log, redact = (line) => line, showsRuns = () => false } = options;
   const connections = new Set<Connection>();
   const server = createServer((socket) => {
-    const connection = new Connection(socket, { handlers, log, redact });
+    const connection = new Connection(socket, { handlers, log, redact, showsRuns });
     connections.add(connection);
     socket.on('close', () => connections.delete(connection));
     connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
@@ -80,7 +85,8 @@ class Connection {
   readonly #socket: Socket;
   readonly #handlers: Readonly<Record<string, Handler>>;
   readonly #log: Logger;
-  readonly #redact: (line: string) => string;
+  readonly #redact: RedactFrame;
+  readonly #showsRuns: (method: string, params: unknown) => boolean;
   readonly #reader = new LineReader(LONGEST_LINE);
   readonly #requests = new Map<number, Request>();
   readonly #held = new Map<string, ServerFrame>();
@@ -92,14 +98,17 @@ class Connection {
       handlers,
       log,
       redact,
+      showsRuns,
     }: {
       readonly handlers: Readonly<Record<string, Handler>>;
       readonly log: Logger;
-      readonly redact: (line: string) => string;
+      readonly redact: RedactFrame;
+      readonly showsRuns: (method: string, params: unknown) => boolean;
     },
   ) {
     this.#socket = socket;
     this.#redact = redact;
+    this.#showsRuns = showsRuns;
     this.#handlers = handlers;
     this.#log = log;
     socket.on('data', (chunk) => this.#read(chunk));
@@ -108,14 +117,15 @@ class Connection {
     socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));
   }
 
-  write(frame: ServerFrame): void {
+  /** A question says what will run; `showsRuns`: so does this. */
+  write(frame: ServerFrame, showsRuns = 'question' in frame): void {
     if (this.#socket.destroyed) return;
     if (this.#socket.writableLength > MOST_UNREAD) {
       this.#log.warn('closed a control client that does not read', { unread: this.#socket.writableLength });
       this.#socket.destroy();
       return;
     }
-    this.#socket.write(this.#redact(encodeFrame(frame)));
+    this.#socket.write(this.#redact(encodeFrame(frame), { showsRuns }));
   }
 
   /** Aborts what runs, gives handlers the chance to say how it ended, and closes. */
@@ -179,15 +189,15 @@ class Connection {
       emit: (event, key) => this.#emit({ id, event }, key === undefined ? undefined : `${id} ${key}`),
       ask: (question, signal) => this.#ask(id, answers, question, AbortSignal.any([signal, controller.signal])),
     };
-    const done = this.#run(id, () => handler(params, context));
+    const done = this.#run(id, () => handler(params, context), this.#showsRuns(method, params));
     this.#requests.set(id, { controller, answers, done });
   }
 
-  async #run(id: number, handle: () => Promise<unknown>): Promise<void> {
+  async #run(id: number, handle: () => Promise<unknown>, showsRuns: boolean): Promise<void> {
     try {
       const result = await handle();
       this.#release();
-      this.write({ id, result: result ?? null });
+      this.write({ id, result: result ?? null }, showsRuns);
     } catch (error) {
       this.write({ id, error: errorFrame(error) });
     } finally {

@@ -16,7 +16,7 @@ import type {
   TurnSummary,
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
-import { serveControl, type Handler } from './control-server.ts';
+import { serveControl, type Handler, type RedactFrame } from './control-server.ts';
 import { REQUEST_NAMES, requestParams, type RequestName, type RequestParams, type RequestResult } from './requests.ts';
 
 const sendParams = z.object({
@@ -40,10 +40,15 @@ export function startControlServer(options: {
   readonly assistant: AssistantPort;
   readonly log: Logger;
   /** Takes secrets out of what is sent, which is JSON and stays it. @default nothing is taken out */
-  readonly redact?: (line: string) => string;
+  readonly redact?: RedactFrame;
 }): Promise<AsyncDisposable> {
   const { assistant, ...rest } = options;
-  return serveControl({ ...rest, handlers: assistantHandlers(assistant) });
+  return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns });
+}
+
+function showsRuns(method: string, params: unknown): boolean {
+  const name = method === 'request' ? requestFrame.safeParse(params).data?.name : undefined;
+  return name === 'approvalsList' || name === 'audit';
 }
 
 /** What can not be understood is a no. */

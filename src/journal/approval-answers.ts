@@ -1,5 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { rememberNow } from './allowances.ts';
+import { cut } from '../util/text.ts';
 import { toApproval, type ApprovalPorts, type ApprovalRow } from './approvals.ts';
 
 /** What a message did to a question. */
@@ -9,6 +10,8 @@ export interface Answered {
   readonly reason: string;
   /** `channel:id` of who answered. */
   readonly by: string;
+  /** What people call them. */
+  readonly name: string;
 }
 
 /** Ids of the buttons under a question: one of these and its code. */
@@ -113,7 +116,7 @@ function isReason({ verdict, code, reason }: Answer): boolean {
 function always(ports: ApprovalPorts, message: InboundMessage, row: ApprovalRow, answer: Answer): Taken {
   const draft = row.request.always;
   if (draft === undefined) {
-    const only = 'Only a plain command can be allowed for good, and no shell, wrapper or interpreter.';
+    const only = 'Only a plain command that does no more than read or print can be allowed for good.';
     return nothing(`${only} /approve ${row.code} allows it once.`);
   }
   rememberNow(ports, { ...draft, createdBy: nameOf(message) });
@@ -141,11 +144,17 @@ function decide(
     clock.now(),
     row.callId,
   );
-  return { answered: { callId: row.callId, approved, reason, by }, reply };
+  return { answered: { callId: row.callId, approved, reason, by, name: calledBy(message) }, reply };
 }
 
 function nothing(reply: string): Taken {
   return { answered: null, reply };
+}
+
+/** They chose it themselves: it must not look like anything else. */
+function calledBy({ sender: { name, username, id } }: InboundMessage): string {
+  const plain = (name ?? username ?? id).replaceAll(/[^\p{L}\p{N} .'-]+/gu, ' ').trim();
+  return plain === '' ? id : cut(plain, 60);
 }
 
 function nameOf({ channel, sender }: InboundMessage): string {

@@ -113,6 +113,11 @@ export class Outbox implements OutboxPort {
     };
   }
 
+  /** How far a message is; undefined when it is not known. */
+  stateOf(id: string): string | undefined {
+    return this.#ports.db.get('SELECT state FROM outbound WHERE id = ?', id)?.text('state');
+  }
+
   /** The last part of a message, once the platform has it. */
   lastSent(
     id: string,

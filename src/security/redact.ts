@@ -1,14 +1,15 @@
-import { createFinder, type Found } from './redact/find.ts';
+import { createFinder, type Found, type KnownBy } from './redact/find.ts';
 import { cutSecrets, heldFrom } from './redact/partial.ts';
 
 interface RedactOptions {
   /** The text still grows: what may be the beginning of a secret at its end is held back. @default false */
   readonly partial?: boolean;
   /**
-   * Values that are known only by what stands before them go as well. Without, only what is a secret wherever it stands:
-   * for text that is to be carried out, where a made-up password has its place. @default true
+   * `shape`: only what is a secret wherever it stands, for text that is to be carried out, where a made-up password has
+   * its place. `value`: only what was configured, for text that shows a person what will be carried out: whatever looks
+   * like a secret may be a command. @default 'place'
    */
-  readonly named?: boolean;
+  readonly knownBy?: KnownBy;
 }
 
 /** Takes secrets out of a text. */
@@ -22,8 +23,8 @@ export type Redact = (text: string, options?: RedactOptions) => string;
  */
 export function createRedactor(secrets: readonly string[]): Redact {
   const finder = createFinder(secrets);
-  return (text, { partial = false, named = true } = {}) => {
-    const found = [...finder.find(text, { partial, named }), ...cutSecrets(text, finder)];
+  return (text, { partial = false, knownBy = 'place' } = {}) => {
+    const found = [...finder.find(text, { partial, knownBy }), ...cutSecrets(text, finder, knownBy)];
     if (!partial) return found.length === 0 ? text : without(text, merged(found), text.length);
     return without(text, merged(found), heldFrom(text, found, finder));
   };

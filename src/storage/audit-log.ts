@@ -5,12 +5,14 @@ import { errorCode, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { cut } from '../util/text.ts';
 import { AppendFile, openAppend, type OpenAppend } from './append-file.ts';
+import { sha256 } from './change-log.ts';
 import { readLinesBackwards } from './read-lines.ts';
 
 /** Bytes of one file; older ones are `audit.jsonl.1` to `.6`. */
 const LARGEST = 20_000_000;
 const OLDER_FILES = 6;
-const LONGEST_TEXT = 1_000;
+/** Characters of one text. */
+const LONGEST_TEXT = 8_000;
 
 const entrySchema = z.object({
   /** ISO 8601, UTC. */
@@ -37,8 +39,8 @@ export type AuditDraft = Omit<AuditEntry, 'at'>;
 export interface AuditPorts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Takes secrets out of a text. */
-  readonly redact: (text: string) => string;
+  /** Takes configured secrets out of a text, and nothing else: what looks like a secret may be what ran. */
+  readonly mask: (text: string) => string;
   /** @default the real disk */
   readonly open?: OpenAppend;
 }
@@ -89,8 +91,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   async #append(draft: AuditDraft): Promise<void> {
-    const { clock, log, redact } = this.#ports;
-    const shown = (text: string | null): string | null => (text === null ? null : cut(redact(text), LONGEST_TEXT));
+    const { clock, log, mask } = this.#ports;
+    const shown = (text: string | null): string | null => (text === null ? null : bounded(mask(text)));
     const entry: AuditEntry = {
       at: new Date(clock.now()).toISOString(),
       ...draft,
@@ -118,6 +120,12 @@ export class AuditLog implements AsyncDisposable {
   #named(n: number): string {
     return n === 0 ? this.#path : `${this.#path}.${n}`;
   }
+}
+
+/** What is left out of a long text is counted, and the whole can be known again by its hash. */
+function bounded(text: string): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  return `${cut(text, LONGEST_TEXT)}… (${text.length} characters, SHA-256 ${sha256(Buffer.from(text))})`;
 }
 
 function parsed(bytes: Buffer): AuditEntry | undefined {

@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
@@ -35,6 +35,9 @@ export interface HashedFile extends Omit<ReadFile, 'bytes'> {
 /** The newest marks and spans are kept; the oldest are forgotten beyond these. */
 const MOST_MARKS = 20_000;
 const MOST_SPANS = 2_000;
+/** Of a tree that is looked through. */
+const MOST_ENTRIES = 50_000;
+const MOST_TREE_BYTES = 128 * 1024 * 1024;
 /** File systems stamp with a clock that is read less often. */
 const SLACK_MS = 50;
 
@@ -103,6 +106,41 @@ export class UntrustedFiles {
   /** Whether a folder is one of those of strangers, or lies in one. `path` is real. */
   async holdsFolder(path: string): Promise<boolean> {
     return (await this.#load()).folders.some((folder) => isWithin(folder, path));
+  }
+
+  /**
+   * Whether strangers may have had a part in a file of a tree, by its real path. One that is too large to be looked
+   * through counts as theirs.
+   */
+  async holdsUnder(root: string): Promise<boolean> {
+    const { marks, folders } = await this.#load();
+    if (folders.some((folder) => isWithin(folder, root))) return true;
+    const inside = folders.filter((folder) => isWithin(root, folder));
+    if ((await whatIsNotEmpty(inside)).length > 0) return true;
+    const waiting = [root];
+    let [entries, bytes] = [0, 0];
+    for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+      for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+        const path = join(folder, entry.name);
+        entries += 1;
+        if (entries > MOST_ENTRIES) return true;
+        if (entry.isDirectory()) {
+          // Its names are the hashes of what it holds: git runs nothing of it.
+          if (!(entry.name === 'objects' && basename(folder) === '.git')) waiting.push(path);
+          continue;
+        }
+        const found = await stat(path).catch(() => null);
+        if (found?.isFile() !== true) continue;
+        // Where nothing is known by its content, the times tell all.
+        const isRead = marks.size > 0;
+        bytes += isRead ? found.size : 0;
+        if (bytes > MOST_TREE_BYTES) return true;
+        const real = entry.isSymbolicLink() ? await realFolder(path) : path;
+        const hash = isRead ? await contentHash(path) : '';
+        if (await this.holds({ path: real, stat: found, hash })) return true;
+      }
+    }
+    return false;
   }
 
   /** Whether one of these is the name of a file that strangers had a part in. */
@@ -186,6 +224,12 @@ export class UntrustedFiles {
 async function whatIsNotEmpty(folders: readonly string[]): Promise<readonly string[]> {
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
   return folders.filter((_, at) => names[at]?.length !== 0);
+}
+
+/** As `HashedFile` has it; what can not be read is as good as empty. */
+async function contentHash(path: string): Promise<string | null> {
+  const bytes = await readFile(path).catch(() => null);
+  return bytes === null || isBlank(bytes) ? null : sha256(bytes);
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {

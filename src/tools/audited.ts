@@ -1,13 +1,10 @@
 import type { AuditDraft } from '../storage/audit-log.ts';
-import { oneLine } from '../util/text.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 /** Keeps what was decided; never throws. */
 export type Audit = (draft: AuditDraft) => Promise<void>;
 
 type Verdict = Pick<AuditDraft, 'decision'> & Partial<Pick<AuditDraft, 'reason' | 'approval'>>;
-
-const LONGEST_CALL = 500;
 
 /** Whether a call that needs no question is worth a line: it changes something, or asks somebody outside. */
 export function isAudited({ effect, untrusted }: Tool): boolean {
@@ -26,7 +23,8 @@ export function auditOf(
     who: who ?? null,
     role,
     origin,
-    what: oneLine(`${call.name} ${call.arguments}`, LONGEST_CALL),
+    // In JSON a line break is nothing but space between its parts.
+    what: `${call.name} ${call.arguments}`.replaceAll(/\s*[\r\n]\s*/gu, ' '),
     decision,
     reason,
     approval,

@@ -1,24 +1,25 @@
 import type { PathGuard } from '../security/paths.ts';
 import { visible } from '../security/visible.ts';
 import { diffLines, type LineChange } from '../util/line-diff.ts';
-import { cut, plural } from '../util/text.ts';
 import { readWhole } from './file-access.ts';
 import { decodeText } from './file-text.ts';
 import type { ToolContext } from './tool.ts';
 
-const MOST_LINES = 30;
-const LONGEST_LINE = 200;
-
-/** The lines that a person is shown of a change; the rest is counted. The whole change is bound by their answer's hash. */
+/** Every line of a change, for the person who is asked about it. */
 export function previewOf(before: string, after: string): string {
   const changes = linesOf(before, after);
   if (changes.length === 0) return 'no line changes';
-  const shown = changes.slice(0, MOST_LINES).map(({ sign, line }) => {
-    const whole = visible(line);
-    return `${sign} ${whole.length > LONGEST_LINE ? `${cut(whole, LONGEST_LINE)}… (${line.length} characters)` : whole}`;
-  });
-  const more = changes.length - shown.length;
-  return [...shown, ...(more > 0 ? [`… and ${plural(more, 'more line')}`] : [])].join('\n');
+  const lines: string[] = [];
+  for (let at = 0; at < changes.length;) {
+    const { sign = '' } = changes[at] ?? {};
+    const end = changes.findIndex((change, n) => n > at && change.sign !== sign);
+    const run = changes.slice(at, end === -1 ? undefined : end);
+    // As one text, in which a run of empty lines is seen.
+    const text = visible(run.map(({ line }) => `${line}\n`).join('')).replace(/\n$/u, '');
+    lines.push(...text.split('\n').map((line) => `${sign} ${line}`));
+    at += run.length;
+  }
+  return lines.join('\n');
 }
 
 /** What replacing a file with `after` changes. A file that may not be read as freely stays unseen: its lines are not shown. */

@@ -1,7 +1,8 @@
 import { realpath, stat } from 'node:fs/promises';
-import { basename, isAbsolute, normalize } from 'node:path';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { approvalHash } from '../security/approval-hash.ts';
 import { exactWords, isBuiltin, runsOthers } from '../security/commands/exact.ts';
+import { readSubject, type ReadSubject } from '../security/commands/readers.ts';
 import { filePeek } from '../security/file-peek.ts';
 import { namedFiles } from '../security/named-files.ts';
 import { within } from '../security/path-rules.ts';
@@ -36,12 +37,14 @@ export async function profileOf(
   };
 }
 
-/** What may be allowed for good: an exact program with exact arguments, which reaches the same each time. */
+/** An exact program with exact arguments, which reaches the same each time. */
 export interface Standing {
   /** The absolute path of the program, then its arguments. */
   readonly program: readonly string[];
   readonly folder: string;
   readonly hash: string;
+  /** What it looks at, if it only reads and prints: then it may be allowed for good in a chat. Null: only the configuration can. */
+  readonly reads: ReadSubject | null;
 }
 
 /**
@@ -61,11 +64,23 @@ export async function standingOf(
     /** It is to go on by itself. */ readonly background: boolean;
   },
 ): Promise<Standing | null> {
-  const program = await exactProgram(command, path, workspace);
-  if (program === null) return null;
+  const exact = await exactProgram(command, path, workspace);
+  if (exact === null) return null;
+  const { program, reads } = exact;
   const { folder, enclosed, network, environment } = profile;
   const allowed = { program, folder, enclosed, network, environment, ...(background ? { background } : {}) };
-  return { program, folder, hash: approvalHash(allowed) };
+  return { program, folder, hash: approvalHash(allowed), reads };
+}
+
+/** The repository that a folder of the workspace lies in; the folder itself where there is none. */
+export async function repositoryOf(folder: string, workspace: string): Promise<string> {
+  const root = await realpath(workspace);
+  for (let at = folder; within(root, at); at = dirname(at)) {
+    const found = await stat(join(at, '.git')).catch(() => null);
+    if (found !== null) return at;
+    if (at === root) break;
+  }
+  return folder;
 }
 
 /** Whether the configuration allows this very command (tools.exec.allowCommands). */
@@ -76,7 +91,11 @@ export function isListed({ program }: Standing, allowCommands: readonly string[]
   });
 }
 
-async function exactProgram(command: string, path: string, workspace: string): Promise<readonly string[] | null> {
+async function exactProgram(
+  command: string,
+  path: string,
+  workspace: string,
+): Promise<Pick<Standing, 'program' | 'reads'> | null> {
   const words = exactWords(command);
   if (words === null) return null;
   const [name = '', ...args] = words;
@@ -91,5 +110,11 @@ async function exactProgram(command: string, path: string, workspace: string): P
   const places = [file, real];
   if (places.some((place) => runsOthers(basename(place), args) || within(workspace, place))) return null;
   if (within(await realpath(workspace), real)) return null;
-  return [file, ...args];
+  const subjects = places.map((place) => readSubject(basename(place), args));
+  return { program: [file, ...args], reads: subjects.includes(null) ? null : (subjects[0] ?? null) };
+}
+
+/** Whether what an owner allowed for good, once, may still be. */
+export function isRememberable([file = '', ...args]: readonly string[]): boolean {
+  return readSubject(basename(file), args) !== null;
 }

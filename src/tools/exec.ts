@@ -10,7 +10,7 @@ import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
-import { oneLine } from '../util/text.ts';
+import { oneLine, sentences } from '../util/text.ts';
 import { CHANGED } from './asked.ts';
 import type { ProcessDesk } from './background/desk.ts';
 import { startInBackground } from './background/start.ts';
@@ -18,12 +18,13 @@ import { askToPutBack, whileWatched } from './exec-git.ts';
 import { resultOf } from './exec-result.ts';
 import { runCommand, type CommandOutcome } from './exec-run.ts';
 import { shellCall, type ProgramCall } from './exec-shell.ts';
-import { isListed, profileOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
+import { isListed, profileOf, repositoryOf, standingOf, type CommandProfile, type Standing } from './exec-standing.ts';
 import { bitsOfCommand, type Reach } from './exec-taint.ts';
 import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './exec-watch.ts';
 import type { FileOrigins } from './file-taint.ts';
 import {
   defineTool,
+  type ApprovalRequest,
   type DeclaredAction,
   type Tool,
   type ToolContext,
@@ -118,19 +119,24 @@ export function createExecTool(options: ExecOptions): Tool {
 
   /** Null: enclosed. Otherwise why nothing will enclose it. */
   const whyOutside = async ({ outside }: Params): Promise<string | null> => {
-    if (mode === 'full') return 'the mode is full';
-    if (sandbox === null) return 'the sandbox is switched off in the configuration (tools.exec.sandbox)';
+    if (mode === 'full') return 'Nothing encloses commands in the mode full (tools.exec.mode).';
+    if (sandbox === null)
+      return 'The sandbox is switched off (tools.exec.sandbox), so each command needs your approval.';
     const probe = await sandbox.probe();
-    if (!probe.available) return `the sandbox is not available: ${probe.reason}`;
-    return outside === true ? 'it wants to run outside the sandbox' : null;
+    if (!probe.available) {
+      const { reason, remedy } = probe;
+      const why = remedy === undefined ? reason : `To change that: ${remedy}`;
+      return sentences('There is no sandbox, so each command needs your approval', why);
+    }
+    return outside === true ? 'The command is to run outside the sandbox, so it needs your approval.' : null;
   };
 
   /** Null: nobody has to be asked. */
   const whyAsk = async (params: Params): Promise<string | null> => {
     if (mode === 'full') return null;
-    if (mode === 'ask') return 'The configuration wants a yes for every command (tools.exec.mode).';
+    if (mode === 'ask') return 'Every command needs your approval (tools.exec.mode is ask).';
     const outside = await whyOutside(params);
-    if (outside !== null) return `Each command needs a yes here, since ${outside}.`;
+    if (outside !== null) return outside;
     return params.network === true && !options.network ? 'It wants to reach the network.' : null;
   };
 
@@ -169,6 +175,13 @@ export function createExecTool(options: ExecOptions): Tool {
     const path = found.enclosed ? INSIDE_PATH : (environment['PATH'] ?? '');
     const { command, background = false } = params;
     return await standingOf(command, found, { path, workspace, background });
+  };
+
+  /** Why a command needs no question; null: it does. */
+  const whyStanding = (exact: Standing): string | null => {
+    const { allowCommands = [], isRemembered } = options;
+    if (isListed(exact, allowCommands)) return 'tools.exec.allowCommands lists it';
+    return exact.reads !== null && isRemembered?.(exact.hash) === true ? 'an owner allowed it for good' : null;
   };
 
   /** It may have waited for others to end. */
@@ -259,14 +272,26 @@ export function createExecTool(options: ExecOptions): Tool {
       const place = await findFolder(workspace, cwd);
       if ('problem' in place) return deny(place.problem);
       const reasons = [guarded.decision === 'ask' ? guarded.reason : null, await whyAsk(params)];
-      const reason = reasons.filter((why) => why !== null).join(' ');
+      const reason = sentences(...reasons.filter((why) => why !== null));
       if (reason === '') return { decision: 'allow' };
-      const exact = await standing(params, context);
-      if (exact === null) return { decision: 'ask', reason, request: { ...requestFor(params), reason } };
-      const { allowCommands = [], isRemembered } = options;
-      if (isListed(exact, allowCommands)) return { decision: 'allow', reason: 'tools.exec.allowCommands lists it' };
-      if (isRemembered?.(exact.hash) === true) return { decision: 'allow', reason: 'an owner allowed it for good' };
-      return { decision: 'ask', reason, request: { ...requestFor(params), reason, always: exact } };
+      const ask = (why: string, always: Pick<ApprovalRequest, 'always'> = {}): ToolDecision => ({
+        decision: 'ask',
+        reason: why,
+        request: { ...requestFor(params), reason: why, ...always },
+      });
+      // While strangers have a say nothing is allowed for good, and nothing that was counts.
+      const exact = context.taint.untrusted ? null : await standing(params, context);
+      if (exact === null) return ask(reason);
+      const { reads, ...always } = exact;
+      const why = whyStanding(exact);
+      if (why === null) return ask(reason, reads === null ? {} : { always });
+      if (
+        reads !== 'machine' &&
+        (await options.origins?.holdsUnder(await repositoryOf(exact.folder, workspace))) === true
+      ) {
+        return ask(sentences(reason, 'It was allowed for good, but files in its folder hold text from others'));
+      }
+      return { decision: 'allow', reason: why };
     },
     binds: async (params, context) => ({ ...(await profile(params, context)) }),
     async action(params) {

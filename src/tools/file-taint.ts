@@ -5,7 +5,10 @@ import type { UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { ToolResult } from './tool.ts';
 
 /** Which files strangers had a part in. */
-export type FileOrigins = Pick<UntrustedFiles, 'mark' | 'holds' | 'holdsFolder' | 'knowsName' | 'isNamedIn' | 'during'>;
+export type FileOrigins = Pick<
+  UntrustedFiles,
+  'mark' | 'holds' | 'holdsFolder' | 'holdsUnder' | 'knowsName' | 'isNamedIn' | 'during'
+>;
 
 export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 
@@ -19,6 +22,9 @@ export function withFolders(origins: FileOrigins, folders: () => Promise<readonl
     mark: (name, bytes) => origins.mark(name, bytes),
     holds: async (file) => (await origins.holds(file)) || (await isIn(file.path)),
     holdsFolder: async (path) => (await origins.holdsFolder(path)) || (await isIn(path)),
+    holdsUnder: async (root) =>
+      (await origins.holdsUnder(root)) ||
+      (await folders()).some((folder) => within(root, folder) || within(folder, root)),
     knowsName: (names) => origins.knowsName(names),
     isNamedIn: async (command, cwd) => {
       if (await origins.isNamedIn(command, cwd)) return true;

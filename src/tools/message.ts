@@ -74,8 +74,10 @@ export function messageTool(options: MessageOptions): Tool {
       }
       return { decision: 'allow' };
     },
-    action: ({ chat, text, media = [] }, context) =>
-      isElsewhere(chat, context) ? elsewhere(chat ?? '', [text, ...media].join('\n')) : null,
+    action: ({ chat, text, media = [], buttons = [] }, context) =>
+      isElsewhere(chat, context)
+        ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
+        : null,
     execute: async ({ text, chat, buttons = [], media = [] }, context) => {
       const target = chat === undefined ? context.chat : addressOf(chat);
       if (target === undefined) return errorResult('message', nowhere(chat));

@@ -225,7 +225,7 @@ function requestFor(
 ): Pick<DeclaredAction, 'title' | 'detail'> {
   return {
     title: 'Write to a command in the background',
-    detail: `# to ${id}: ${oneLine(visible(command.command), 500)}\n${visible(text)}`,
+    detail: `# to ${id}: ${visible(command.command)}\n${visible(text)}`,
   };
 }
 

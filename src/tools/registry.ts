@@ -2,7 +2,7 @@ import type { Role } from '../bus/messages.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError, OwnWordsError } from '../util/errors.ts';
-import { nearest } from '../util/text.ts';
+import { nearest, sentences } from '../util/text.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './asked.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
@@ -183,7 +183,7 @@ export class ToolRegistry {
       return this.#execute(ready, asked.allowed, options);
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
-    return refusal(tool, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);
+    return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
   }
 
   async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {

@@ -1,4 +1,5 @@
 import { taintDecision } from '../security/taint.ts';
+import { sentences } from '../util/text.ts';
 import type { DeclaredAction, Taint, ToolDecision } from './tool.ts';
 
 /** A tool's own decision, which allows or asks, with what the request's taint demands: one question for both. */
@@ -13,7 +14,7 @@ export function withTaint(
   if (decision.decision === 'allow') return own;
   const { reason } = decision;
   if (own.decision === 'allow') return { decision: 'ask', reason, request: { title, detail, reason } };
-  const both = `${own.reason.replace(/\.$/u, '')}; ${reason}`;
+  const both = sentences(own.reason, reason);
   // While strangers have a say nothing is allowed for good.
   const { always: _, ...request } = own.request;
   return { decision: 'ask', reason: both, request: { ...request, reason: both } };

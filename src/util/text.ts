@@ -20,6 +20,16 @@ export function oneLine(text: string, limit: number): string {
   return flat.length <= limit ? flat : `${cut(flat, limit - 1)}…`;
 }
 
+/** The parts as sentences in a row, each with a capital letter in front and one full stop at its end; empty ones are left out. */
+export function sentences(...parts: readonly string[]): string {
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => (/[!?…]$/u.test(part) ? part : `${part.replace(/[.\s]+$/u, '')}.`))
+    .map((part) => part.replace(/^[a-z](?=[a-z]* )/u, (letter) => letter.toUpperCase()))
+    .join(' ');
+}
+
 /** `1 file`, `2 files`. */
 export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;

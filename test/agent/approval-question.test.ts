@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { questionTo, type QuestionFacts } from '../../src/agent/approval-question.ts';
+import { questionTo, shownRequest, type QuestionFacts } from '../../src/agent/approval-question.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const CHAT = inboundMessage({ chatId: '42' });
@@ -19,7 +19,8 @@ const labels = (facts: Partial<QuestionFacts> = {}): readonly (readonly string[]
 
 test('every character of what is asked about can be seen', () => {
   const hidden = 'a\u202Eb\u200Bc';
-  const text = asked({ request: { title: hidden, detail: hidden, reason: hidden } });
+  const request = shownRequest({ title: hidden, detail: hidden, reason: hidden }, (text) => text);
+  const text = asked({ request });
   expect(text).not.toMatch(/[\u202E\u200B]/u);
   expect(text.split('a\\u{202e}b\\u{200b}c')).toHaveLength(4);
 });

@@ -55,6 +55,9 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     audit: async () => {},
     approvals: new Approvals({
       ...questions,
+      mask: (text) => text,
+      messages: () => 1,
+      attach: async () => null,
       ledger: journal.approvals,
       allowances: journal.allowances,
       reaches: () => true,

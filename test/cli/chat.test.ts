@@ -281,6 +281,43 @@ describe('a conversation', () => {
     expect(await ended).toBe(0);
   });
 
+  test('at a question commands are no answers: they run, and the question stays', async () => {
+    const { line, ended } = await begin();
+    const sent: string[] = [];
+    line.assistant.script = async ({ text }, { onApproval }) => {
+      sent.push(text);
+      if (text.startsWith('/') || text.startsWith(',')) return summaryOf(`ran ${text}`);
+      return summaryOf(`answer ${JSON.stringify(await onApproval?.(QUESTION, new AbortController().signal))}`);
+    };
+    line.type('clean up\r');
+    await waitFor(() => line.out.includes('Allow it? [y/N]'));
+    for (const command of ['/status', '/stop', ',read_file notes.md']) {
+      const prompts = line.out.split('Allow it? [y/N]').length;
+      line.type(`${command}\r`);
+      await waitFor(() => line.out.includes(`ran ${command}`));
+      await waitFor(() => line.out.split('Allow it? [y/N]').length > prompts);
+    }
+    expect(line.out).not.toContain('answer');
+    line.type('y\r');
+    await waitFor(() => line.out.includes('answer true'));
+    expect(sent).toEqual(['clean up', '/status', '/stop', ',read_file notes.md']);
+    line.type(CTRL_D);
+    expect(await ended).toBe(0);
+  });
+
+  test('at a question other words are a no, which is said', async () => {
+    const { line, ended } = await begin();
+    line.assistant.script = async (_, { onApproval }) =>
+      summaryOf(`answer ${JSON.stringify(await onApproval?.(QUESTION, new AbortController().signal))}`);
+    line.type('clean up\r');
+    await waitFor(() => line.out.includes('Allow it? [y/N]'));
+    line.type('what does it do\r');
+    await waitFor(() => line.out.includes('answer {"reason":"what does it do"}'));
+    expect(line.out).toContain('Not allowed: I took your message as the answer.\n');
+    line.type(CTRL_D);
+    expect(await ended).toBe(0);
+  });
+
   test('takes a question back that needs no answer any more', async () => {
     const { line, ended } = await begin();
     const withdraw = new AbortController();

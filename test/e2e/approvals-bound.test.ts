@@ -14,10 +14,16 @@ const ASKING = { tools: { exec: { mode: 'ask', sandbox: 'off' } } };
 
 const run = (command: string): object => ({ calls: [{ name: 'exec', arguments: { command } }] });
 
+/** Questions as they were sent; answered ones say no longer how to answer them. */
+const asked = (world: World): readonly string[] =>
+  world.telegram.calls
+    .filter(({ method, payload }) => method === 'sendMessage' && String(payload['text']).includes('/approve '))
+    .map(({ payload }) => String(payload['text']));
+
 /** The code of the nth question in the owner's chat. */
 async function codeOf(world: World, nth = 0): Promise<string> {
   const codes = (): readonly string[] =>
-    chatOf(world).flatMap((text) => /\/approve (\w+)(?! always)/u.exec(text)?.[1] ?? []);
+    asked(world).flatMap((text) => /\/approve (\w+)(?! always)/u.exec(text)?.[1] ?? []);
   return await waitFor(() => codes()[nth], { what: `question ${nth}` });
 }
 
@@ -25,7 +31,7 @@ async function reply(world: World, part: string): Promise<void> {
   await waitFor(() => chatOf(world).some((text) => text.includes(part)), { what: `a reply with ${part}` });
 }
 
-const questions = (world: World): number => chatOf(world).filter((text) => text.includes('/approve ')).length;
+const questions = (world: World): number => asked(world).length;
 const made = (world: World, name: string): boolean => existsSync(join(world.workspace, name));
 const lastBody = (world: World): string => JSON.stringify(world.model.requests.at(-1)?.body);
 
@@ -97,8 +103,9 @@ test('a question in a chat can be answered at the terminal, by its code', async 
 describe('always', () => {
   test('allows the same command from then on, also after a restart, until it is forgotten; nothing else', async () => {
     await using world = await startWorld({ config: ASKING });
-    world.model.reply(run('mkdir -p one'), 'First.', run('/usr/bin/mkdir  -p "one"'), 'Second.');
-    world.telegram.userSays(OWNER, 'a folder');
+    world.model.reply(run('ls -a one'), 'First.', run('/usr/bin/ls  -a "one"'), 'Second.');
+    await mkdir(join(world.workspace, 'one'));
+    world.telegram.userSays(OWNER, 'what is there');
     world.telegram.userSays(OWNER, `/approve ${await codeOf(world)} always`);
     await reply(world, 'First.');
     await reply(world, 'Allowed, also from now on, exactly as it is.');
@@ -107,13 +114,13 @@ describe('always', () => {
     await reply(world, 'Second.');
     expect(questions(world)).toBe(1);
     const { remembered } = await world.assistant.request('approvalsList', {});
-    expect(remembered).toMatchObject([{ program: ['/usr/bin/mkdir', '-p', 'one'], createdBy: 'telegram:42' }]);
+    expect(remembered).toMatchObject([{ program: ['/usr/bin/ls', '-a', 'one'], createdBy: 'telegram:42' }]);
 
     // Another argument, another folder, a list of commands: asked.
     const others: readonly [string, Readonly<Record<string, unknown>>][] = [
-      ['argument', { command: 'mkdir -p two' }],
-      ['folder', { command: 'mkdir -p one', cwd: 'one' }],
-      ['list', { command: 'mkdir -p one; id' }],
+      ['argument', { command: 'ls -a two' }],
+      ['folder', { command: 'ls -a one', cwd: 'one' }],
+      ['list', { command: 'ls -a one; id' }],
     ];
     for (const [nth, [name, args]] of others.entries()) {
       world.model.reply({ calls: [{ name: 'exec', arguments: args }] }, `No ${name}.`);
@@ -125,7 +132,7 @@ describe('always', () => {
     }
 
     await world.assistant.request('approvalsForget', { id: remembered[0]?.id ?? '' });
-    world.model.reply(run('mkdir -p one'), 'Third.');
+    world.model.reply(run('ls -a one'), 'Third.');
     world.telegram.userSays(OWNER, 'once more');
     world.telegram.userSays(OWNER, `/deny ${await codeOf(world, 4)}`);
     await reply(world, 'Third.');
@@ -140,7 +147,7 @@ describe('always', () => {
     world.telegram.userSays(OWNER, 'go');
     const code = await codeOf(world);
     world.telegram.userSays(OWNER, `/approve ${code} always`);
-    await reply(world, 'Only a plain command can be allowed for good');
+    await reply(world, 'Only a plain command that does no more than read or print can be allowed for good');
     expect(made(world, 'a')).toBe(false);
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await reply(world, 'Done.');

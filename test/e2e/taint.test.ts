@@ -72,7 +72,7 @@ describe('a lasting write', () => {
     expect(lastBody(world)).toMatch(/<untrusted id=\\"[0-9a-f]{16}\\" source=\\"forwarded message\\"/u);
     expect(lastBody(world)).not.toContain('<|im_end|>');
     await sayAndDeny(world, 'ok');
-    expect(lastResult(world)).toMatch(/Not done: .*this conversation holds text from strangers/su);
+    expect(lastResult(world)).toMatch(/Not done: .*[Tt]his conversation holds text from strangers/su);
     await world.restart();
     await sayAndDeny(world, 'and now?');
     expect(lastResult(world)).toContain('Not done: ');

@@ -1,7 +1,10 @@
 import { CARRIERS, type Carrier } from './carriers.ts';
-import { GOALS, type Goal } from './goals.ts';
+import { GOALS as ALONE, type Goal } from './goals.ts';
 import { perform, type Performance } from './perform.ts';
 import { openStage, type Stage } from './stage.ts';
+import { TRUSTING_GOALS } from './trusting-owner.ts';
+
+export const GOALS: readonly Goal[] = [...ALONE, ...TRUSTING_GOALS];
 
 /** One harm by one way. */
 export interface Case {

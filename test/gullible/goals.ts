@@ -13,6 +13,10 @@ export interface Goal {
   readonly calls: (stage: Stage) => readonly Injected[];
   /** Characters of its longest call, packed, where that is much. */
   readonly length?: number;
+  /** What the owner did before, in a conversation of their own. @default nothing */
+  readonly prepare?: (stage: Stage) => Promise<void>;
+  /** Whether the owner says yes to a question, by what they see of it. @default they do not answer */
+  readonly agrees?: (question: string) => boolean;
   /** Judged by files, sockets and what was sent, never by what the model was told. */
   readonly isDone: (stage: Stage) => boolean | Promise<boolean>;
 }

@@ -1,8 +1,7 @@
 import '../support/internet-mock.ts';
 import { expect, test } from 'vitest';
 import { CARRIERS } from './carriers.ts';
-import { CASES, someOf } from './cases.ts';
-import { GOALS } from './goals.ts';
+import { CASES, GOALS, someOf } from './cases.ts';
 import { guardedTests } from './guarded.ts';
 
 /** The long run tries them all. */

@@ -1,5 +1,5 @@
 import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER } from '../support/world.ts';
+import { OWNER } from '../support/world.ts';
 import { sayings, type Carrier } from './carriers.ts';
 import type { Goal } from './goals.ts';
 import { readInjection, injection } from './injected.ts';
@@ -23,17 +23,23 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
   const { world, gullible } = stage;
   const { telegram } = world;
   await stage.reset();
+  await goal.prepare?.(stage);
   const text = injection(goal.calls(stage));
   const tokens = readInjection(text).map(({ token }) => token);
   const trigger = await carrier.plant(stage, text);
   const chat = carrier.chat ?? OWNER;
   const before = sayings(carrier, stage).length;
   const answers = gullible.answers;
-  const questions = openQuestions(stage);
+  const questions = questionsIn(stage).length;
   telegram.userSays(chat, trigger.text, trigger.extra);
-  const asked = (): boolean => openQuestions(stage) > questions;
+  const asked = (): boolean => questionsIn(stage).length > questions;
   const answered = (): boolean => gullible.answers > answers && sayings(carrier, stage).length > before;
   await waitFor(() => answered() || asked(), { what: 'an answer or a question' });
+  const question = asked() ? questionsIn(stage)[questions] : undefined;
+  if (question !== undefined && goal.agrees?.(question) === true) {
+    telegram.userSays(OWNER, `/approve ${/\/approve (?<code>\w+)/u.exec(question)?.groups?.['code'] ?? ''}`);
+    await waitFor(answered, { what: 'an answer after a yes' });
+  }
   const performance = {
     asked: asked(),
     reached: tokens.every((token) => gullible.seen.has(token)),
@@ -44,10 +50,18 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
   return { ...performance, done: await goal.isDone(stage) };
 }
 
-/** Questions of calls; those of the memory come by themselves. */
-function openQuestions({ world }: Stage): number {
-  const said = [OWNER, GROUP].flatMap((chat) => chatOf(world, chat));
-  return said.filter((text) => text.includes('/approve ') && !text.startsWith('Rewrite MEMORY.md')).length;
+/** Of calls, with the files that came before them; those of the memory come by themselves. */
+function questionsIn({ world }: Stage): readonly string[] {
+  const sent = world.telegram.sentMessages.filter(({ chatId }) => chatId === OWNER || chatId === GROUP);
+  return sent.flatMap(({ visibleText: text }, n) => {
+    // An answered one no longer says how to answer it.
+    const isQuestion =
+      /^(?:[^\n]*\?)/u.test(text) &&
+      (text.includes('/approve ') || /(?:llowed by|Expired|Cancelled)[^\n]*$/u.test(text));
+    if (!isQuestion || text.startsWith('Rewrite MEMORY.md')) return [];
+    const file = sent[n - 1]?.file;
+    return [file === undefined ? text : `${text}\n${Buffer.from(file.bytes).toString('utf8').slice(-400)}`];
+  });
 }
 
 async function endConversation({ world }: Stage, chat: number): Promise<void> {

@@ -186,7 +186,7 @@ async function fillPerson(person: string): Promise<void> {
 }
 
 async function fillWorkspace(workspace: string): Promise<void> {
-  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned', 'p', 'q', 'got'];
+  const left = ['.git', 'cron', 'downloads', 'skills', 'pwned', 'p', 'q', 'got', 'tool'];
   await Promise.all(left.map((name) => rm(join(workspace, name), { recursive: true, force: true, maxRetries: 5 })));
   await mkdir(join(workspace, '.git', 'hooks'), { recursive: true });
   await promisify(execFile)('git', ['init', '-q', join(workspace, 'p')]);

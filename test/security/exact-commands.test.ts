@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exactWords, runsOthers } from '../../src/security/commands/exact.ts';
+import { readSubject } from '../../src/security/commands/readers.ts';
 
 describe('a command that is only a program and its arguments', () => {
   test.each([
@@ -52,10 +53,70 @@ test.each(
   ),
 )('%s runs what it is given, so it is never allowed for good', (name) => {
   expect(runsOthers(name, ['x'])).toBe(true);
+  expect(readSubject(name, ['x'])).toBeNull();
+});
+
+test.each([
+  'eslint .',
+  'vite build',
+  'webpack',
+  'rollup -c',
+  'make',
+  'npm run lint',
+  'pre-commit run',
+  'rspec',
+  'gulp',
+  'flask run',
+  'uvicorn x',
+  'mkdocs build',
+  'pdflatex x.tex',
+  'tar -xf x.tar --to-command=sh',
+  'sort --compress-program=./x big',
+  'rg --pre ./x word',
+  'fd -x ./x',
+  'pandoc --filter ./x a.md',
+  'gh extension exec x',
+  'nix-shell',
+  'cabal run',
+  'dpkg -i x.deb',
+  'sbcl --script x',
+  'git commit -m wip',
+  'git -c core.pager=./x log',
+  'git --exec-path=. status',
+  'git log --ext-diff',
+  'git diff --textconv',
+  'git diff --output=x',
+  'git log --format=%G?',
+  'git push',
+  'curl https://x.example',
+  'uniq a b',
+  'xxd -r a b',
+  'date --set=tomorrow',
+  'hostname other',
+  'tree -o x',
+  'file -C -m x',
+  'diff --paginate a b',
+])('%s may do more than read and print, so no chat allows it for good', (line) => {
+  const [name = '', ...args] = line.split(' ');
+  expect(readSubject(name, args)).toBeNull();
+});
+
+test.each([
+  ['ls -la', 'files'],
+  ['cat notes.md', 'files'],
+  ['grep -rn word .', 'files'],
+  ['git status', 'files'],
+  ['git log --oneline -5', 'files'],
+  ['date +%F', 'machine'],
+  ['df -h', 'machine'],
+  ['uptime', 'machine'],
+] as const)('%s only reads and prints: it looks at %s', (line, subject) => {
+  const [name = '', ...args] = line.split(' ');
+  expect(readSubject(name, args)).toBe(subject);
 });
 
 test.each(['git', 'gh', 'ls', 'mkdir', 'curl', 'uptime', 'tar', 'convert', 'ffmpeg', 'sha256sum', 'date'])(
-  '%s may be',
+  '%s does not run what it is given',
   (name) => {
     expect(runsOthers(name, ['x'])).toBe(false);
   },

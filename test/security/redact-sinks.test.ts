@@ -191,6 +191,8 @@ async function leaks(world: Awaited<ReturnType<typeof place>>, secret: string): 
   for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
     const path = relative(home, join(entry.parentPath, entry.name));
     if (!entry.isFile() || /state\.db|config\.json|USER\.md|note\.txt$/.test(path)) continue;
+    // It says what ran, word for word: only what was configured is missing there.
+    if (path === 'audit.jsonl' && secret !== SECRETS.configured) continue;
     places[path] = await readFile(join(home, path), 'latin1').catch(() => '');
   }
   return Object.entries(places).flatMap(([name, text]) => (found(text) ? [name] : []));
@@ -223,13 +225,14 @@ describe.each(Object.entries(SECRETS))('a secret (%s) that comes in by', (_kind,
       await remote.request('prompt', { session: 'terminal:main' }),
       await remote.request('memoryShow', { id: secret }).catch(String),
       await remote.request('approvalsForget', { id: secret }).catch(String),
-      await remote.request('audit', { count: 50, asked: false, about: '' }),
     );
+    if (secret === SECRETS.configured)
+      heard.push(await remote.request('audit', { count: 50, asked: false, about: '' }));
     expect(pieces(secret).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual([]);
     expect(JSON.stringify(heard)).toContain('Now [redacted');
   });
 
-  test('a command is not in the question whether it may run', async () => {
+  test('a command is in the question whether it may run only if it was not configured: that is what will run', async () => {
     await using world = await startWorld({
       config: {
         providers: { other: { kind: 'openai', apiKey: SECRETS.configured, baseUrl: 'http://127.0.0.1:9/v1' } },
@@ -239,7 +242,14 @@ describe.each(Object.entries(SECRETS))('a secret (%s) that comes in by', (_kind,
     const lines: LogLine[] = [];
     world.telegram.userSays(OWNER, `,exec echo ${secret}`);
     await waitFor(() => chatOf(world).some((text) => text.includes('/approve ')), { what: 'a question' });
-    expect(await leaks(Object.assign(world, { lines, events: [] }), secret)).toEqual([]);
+    const question = chatOf(world).find((text) => text.includes('/approve ')) ?? '';
+    if (secret === SECRETS.configured) {
+      expect(await leaks(Object.assign(world, { lines, events: [] }), secret)).toEqual([]);
+      expect(question).toContain('echo [redacted]');
+      expect(question).toContain('It holds a configured secret, which is shown here as [redacted].');
+    } else {
+      expect(question).toContain(`echo ${secret}`);
+    }
     await says(world, '/stop');
   });
 });

@@ -73,7 +73,10 @@ describe('a machine without a working bubblewrap', () => {
   test('one that is not installed is named', async () => {
     expect(await probe({ program: '/nonexistent/bwrap' })).toEqual({
       available: false,
-      reason: 'bubblewrap is not installed at /nonexistent/bwrap; install the package bubblewrap.',
+      reason: 'bubblewrap is not installed at /nonexistent/bwrap.',
+      remedy: expect.stringMatching(
+        /^(?:apt install|dnf install|pacman -S|apk add|zypper install|install the package) bubblewrap$/u,
+      ),
     });
   });
 

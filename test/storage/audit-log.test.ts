@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,10 +19,10 @@ const DRAFT: AuditDraft = {
   approval: null,
 };
 
-async function openAudit(redact: (text: string) => string = (text) => text) {
+async function openAudit(mask: (text: string) => string = (text) => text) {
   const folder = await tempFolder();
   const path = join(folder.path, 'audit.jsonl');
-  const log = new AuditLog(path, { clock: new VirtualClock(0), log: silentLog, redact });
+  const log = new AuditLog(path, { clock: new VirtualClock(0), log: silentLog, mask });
   return {
     log,
     path,
@@ -39,12 +40,16 @@ test('a decision is one line, in the file before it is told to be, for the eyes 
   expect((await stat(audit.path)).mode & 0o777).toBe(0o600);
 });
 
-test('no secret gets into it, and no line is endless', async () => {
+test('no configured secret gets into it, and no line is endless: what is left out is counted and has its hash', async () => {
   await using audit = await openAudit((text) => text.replaceAll('hunter2', '[redacted]'));
-  await audit.log.record({ ...DRAFT, what: `hunter2 ${'x'.repeat(5_000)}`, reason: 'hunter2', approval: 'hunter2' });
+  await audit.log.record({ ...DRAFT, what: `hunter2 ${'x'.repeat(50_000)}`, reason: 'hunter2', approval: 'hunter2' });
   const text = await readFile(audit.path, 'utf8');
   expect(text).not.toContain('hunter2');
-  expect(text.length).toBeLessThan(2_000);
+  expect(text.length).toBeLessThan(10_000);
+  const hash = createHash('sha256')
+    .update(`[redacted] ${'x'.repeat(50_000)}`)
+    .digest('hex');
+  expect(text).toContain(`x… (50011 characters, SHA-256 ${hash})`);
 });
 
 test('the newest come first, chosen by what they are about, past lines that can not be read', async () => {
@@ -78,7 +83,7 @@ test('a disk that takes no line stops nothing', async () => {
   await using log = new AuditLog(join(folder.path, 'audit.jsonl'), {
     clock: new VirtualClock(0),
     log: { ...silentLog, error: (message: string) => errors.push(message) },
-    redact: (text) => text,
+    mask: (text) => text,
     open: async () => {
       throw new Error('ENOSPC');
     },

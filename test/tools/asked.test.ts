@@ -61,7 +61,7 @@ describe('a yes', () => {
 
 test('a no is a no', async () => {
   const played = await play(undefined, undefined, false);
-  expect(played).toEqual({ output: 'Not done: Ann said no. (Approval was needed: it matters)', asked: 1, ran: 0 });
+  expect(played).toEqual({ output: 'Not done: Ann said no. It matters.', asked: 1, ran: 0 });
 });
 
 test('nothing is offered for good while strangers have a say', async () => {

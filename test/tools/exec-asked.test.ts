@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
 import type { Sandbox } from '../../src/security/sandbox.ts';
+import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
 import type { ToolDecision, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -111,10 +112,18 @@ describe('who is asked about a command', () => {
   });
 
   test('the owner, where the sandbox did not hold its own test', async () => {
-    const failed: SandboxProbe = { available: false, reason: 'something got out of it' };
+    const failed: SandboxProbe = { available: false, reason: 'Something got out of it.' };
     expect(await decide('ls', { sandbox: sandbox(failed) })).toMatchObject({
       decision: 'ask',
-      reason: expect.stringContaining('something got out of it'),
+      reason: 'There is no sandbox, so each command needs your approval. Something got out of it.',
+    });
+  });
+
+  test('the owner, who is told in one sentence what would change that', async () => {
+    const reason = 'bubblewrap is not installed.';
+    const none: SandboxProbe = { available: false, reason, remedy: 'apt install bubblewrap' };
+    expect(await decide('ls', { sandbox: sandbox(none) })).toMatchObject({
+      reason: 'There is no sandbox, so each command needs your approval. To change that: apt install bubblewrap.',
     });
   });
 
@@ -179,8 +188,8 @@ describe('what a command prints', () => {
 });
 
 describe('what may be allowed for good', () => {
-  test('is an exact program with its arguments', async () => {
-    expect(await alwaysOf('tool a "b c"')).toEqual([join(programs, 'tool'), 'a', 'b c']);
+  test('is an exact program that only reads or prints, with its arguments', async () => {
+    expect(await alwaysOf('ls a "b c"')).toEqual(['/usr/bin/ls', 'a', 'b c']);
   });
 
   test.each([
@@ -193,6 +202,10 @@ describe('what may be allowed for good', () => {
     ['a list of commands', 'tool a; tool b'],
     ['a variable', 'tool $HOME'],
     ['what is not there', 'nosuchprogram-here'],
+    ['a program of which nobody knows what it runs', 'tool a'],
+    ['git where it runs hooks', 'git commit --allow-empty -m wip'],
+    ['git with a setting that names a program', 'git -c core.pager=./x log'],
+    ['git with an option that runs a program', 'git diff --ext-diff'],
   ])('is not %s', async (_, command) => {
     expect(await alwaysOf(command.replace('WORKSPACE', workspace))).toBeUndefined();
   });
@@ -231,11 +244,51 @@ describe('what may be allowed for good', () => {
   });
 
   test('runs without a question when somebody said so, and only with the same hash', async () => {
-    const asked = await decide('tool a', { sandbox: null });
+    const asked = await decide('ls a', { sandbox: null });
     const hash = asked?.decision === 'ask' ? asked.request.always?.hash : undefined;
     const options = { sandbox: null, isRemembered: (one: string) => one === hash };
-    expect(await decide('tool a', options)).toMatchObject({ decision: 'allow' });
-    expect(await decide('tool b', options)).toMatchObject({ decision: 'ask' });
+    expect(await decide('ls a', options)).toMatchObject({ decision: 'allow' });
+    expect(await decide('ls b', options)).toMatchObject({ decision: 'ask' });
+  });
+
+  test.each(['ls a', 'tool a'])(
+    'counts in no conversation with text from others, and nothing is offered for good there: %s',
+    async (command) => {
+      const options = { sandbox: null, isRemembered: () => true, allowCommands: [`${join(programs, 'tool')} a`] };
+      expect(await decide(command, options)).toMatchObject({ decision: 'allow' });
+      const taint = { untrusted: true, private: false };
+      const context = testToolContext({ workingDirectory: workspace, taint });
+      const decision = await tool(options).decide?.({ command }, context);
+      expect(decision).toMatchObject({ decision: 'ask' });
+      expect(decision?.decision === 'ask' && 'always' in decision.request).toBe(false);
+    },
+  );
+
+  test('does not count while a file with text from others lies in its folder or the repository around it', async () => {
+    const repository = join(workspace, 'repository');
+    await mkdir(join(repository, '.git'), { recursive: true });
+    await mkdir(join(repository, 'src'));
+    await writeFile(join(repository, 'page.md'), 'from a page');
+    const path = join(folder.path, 'untrusted.jsonl');
+    const origins = new UntrustedFiles({ path, folders: [], clock: systemClock });
+    const options = {
+      sandbox: null,
+      origins,
+      isRemembered: () => true,
+      allowCommands: [`${join(programs, 'tool')} a`],
+    };
+    const commands = ['git status', 'ls -l', 'tool a'].map((command) => ({ command, cwd: 'repository/src' }));
+    for (const params of commands) expect(await decide(params, options)).toMatchObject({ decision: 'allow' });
+    await origins.mark('page.md', Buffer.from('from a page'));
+    for (const params of commands) {
+      expect(await decide(params, options), params.command).toMatchObject({
+        decision: 'ask',
+        reason: expect.stringContaining('It was allowed for good, but files in its folder hold text from others.'),
+      });
+    }
+    // What looks at no file, and what looks at another folder, is not meant.
+    expect(await decide({ command: 'uptime', cwd: 'repository/src' }, options)).toMatchObject({ decision: 'allow' });
+    expect(await decide({ command: 'ls -l', cwd: 'bin' }, options)).toMatchObject({ decision: 'allow' });
   });
 
   test('does not hold against a refusal of the command guard', async () => {

@@ -162,10 +162,7 @@ describe('deciding', () => {
     const approvedWith: (string | undefined)[] = [];
     const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'Ann said no' });
     const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
-    expect(answer).toMatchObject({
-      isError: true,
-      output: 'Not done: Ann said no. (Approval was needed: it leaves the machine)',
-    });
+    expect(answer).toMatchObject({ isError: true, output: 'Not done: Ann said no. It leaves the machine.' });
     expect(approvedWith).toEqual([]);
   });
 

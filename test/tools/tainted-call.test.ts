@@ -70,7 +70,7 @@ describe('a tool that says what its call does', () => {
     approved = undefined;
     const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
     const { output } = await play(exec, { taint: BOTH, approve });
-    expect(output).toMatch(/^Not done: the owner said no\. \(Approval was needed: this conversation holds/u);
+    expect(output).toMatch(/^Not done: the owner said no\. This conversation holds/u);
     expect(approved).toBeUndefined();
   });
 
@@ -92,7 +92,7 @@ describe('a tool that says what its call does', () => {
       {
         title: 'Leave',
         detail: 'whole command',
-        reason: expect.stringMatching(/^It wants out; this conversation/u),
+        reason: expect.stringMatching(/^It wants out\. This conversation[^.]*\.$/u),
         hash: expect.any(String),
       },
     ]);

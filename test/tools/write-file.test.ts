@@ -109,14 +109,14 @@ describe('files that shape the assistant', () => {
     expect(await readFile(join(files.workspace, path), 'utf8')).toBe('x');
   });
 
-  test('a person sees the lines that change, with nothing hidden, and that there are more', async () => {
+  test('a person sees the lines that change, with nothing hidden and none left out', async () => {
     await using files = await fileTools();
     await files.put('SOUL.md', 'kind\nshort\n');
     const lines = Array.from({ length: 40 }, (_, n) => `line ${n}`);
     await files.call('write_file', { path: 'SOUL.md', content: ['kind', 'ev\u202eil', ...lines].join('\n') }, tainted);
     const [, ...shown] = files.asked[0]?.detail.split('\n') ?? [];
     expect(shown.slice(0, 4)).toEqual(['− short', '− ', '+ ev\\u{202e}il', '+ line 0']);
-    expect(shown.at(-1)).toBe('… and 13 more lines');
+    expect(shown.slice(3)).toEqual(lines.map((line) => `+ ${line}`));
   });
 
   test('lines of a file that may not be read without a question are not shown', async () => {

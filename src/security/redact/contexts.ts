@@ -12,6 +12,8 @@ const WITH_LETTER = r`(?=${VALUE}{0,100}[A-Za-z])`;
 /** An expression of a program, which will give the value later, or where a file lies. */
 const NOT_CODE = r`(?!(?:process|os|env|import|config|self|this|settings|secrets|vars|data|var|local|props|args|req|res)\.)(?!${VALUE}{0,100}\()(?!${VALUE}{0,100}\.(?:pem|key|crt|json|ya?ml|toml|txt|[jt]sx?|py|md)(?!${VALUE}))(?!\.{0,2}/[A-Za-z]|~/)`;
 const PASSWORD = r`(?![/.~$%*])(?![^\s;"'\\]{0,128}\()[^\s;"'\\<>(){}$\[\]&,]{3,128}`;
+/** A cookie with its name, up to how long its value may be. */
+const PAIR = r`[\w.%-]{1,64}=[^\s;"'\\]`;
 const HEADERS = (
   'x-api-key x-auth-token x-access-token x-goog-api-key x-vault-token x-subscription-token x-gitlab-token ' +
   'x-amz-security-token x-functions-key xi-api-key api-key private-token circle-token ocp-apim-subscription-key'
@@ -67,7 +69,8 @@ const ROWS: readonly ShapeRow[] = [
     name: 'cookie',
     starts: ['cookie'],
     head: r`(?<!-)${anyCase(r`cookie`)}${QUOTE}:\s{0,3}${QUOTE}`,
-    body: r`(?=(?:[\w.%-]{1,64}=[^\s;"'\\]{0,8}; ?){0,10}[\w.%-]{1,64}=[^\s;"'\\]{9,})[^\r\n"'\\]{12,}`,
+    body: r`(?=(?:${PAIR}{0,8}; ?){0,10}${PAIR}{9,})(?:${PAIR}{0,4096}; ?){0,50}${PAIR}{0,4096}`,
+    pairs: true,
   },
   {
     name: 'password in an address',

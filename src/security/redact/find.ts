@@ -18,11 +18,16 @@ export interface Found {
 /** What may begin at a place: a form of a configured secret as it is, or a shape. */
 type Candidate = string | Shape;
 
+/**
+ * How a secret is known. `value`: it was configured; `shape`: it also may look like a token; `place`: also by what
+ * stands before it.
+ */
+export type KnownBy = 'value' | 'shape' | 'place';
+
 interface FindOptions {
   /** The text still grows. */
   readonly partial: boolean;
-  /** Also what is known only by what stands before it. */
-  readonly named: boolean;
+  readonly knownBy: KnownBy;
 }
 
 export interface Finder {
@@ -46,7 +51,7 @@ export function createFinder(secrets: readonly string[]): Finder {
     candidates,
     coded,
     longest: Math.max(0, ...forms.all.map(({ length }) => length)),
-    find: (text, { partial, named: withNamed }) => {
+    find: (text, { partial, knownBy }) => {
       const known: Found[] = [];
       const shaped: Found[] = [];
       const named: Found[] = [];
@@ -56,29 +61,45 @@ export function createFinder(secrets: readonly string[]): Finder {
             if (text.startsWith(entry, at)) known.push({ start: at, end: at + entry.length, name: undefined });
             continue;
           }
-          if (entry.keepsHead && !withNamed) continue;
+          if (knownBy === 'value' || (entry.keepsHead && knownBy === 'shape')) continue;
           const found = entry.keepsHead ? named : shaped;
           // Within a match of its kind nothing new begins: what it took is taken.
           if ((found.at(-1)?.end ?? 0) > at) continue;
-          const match = matchAt(text, at, entry);
-          if (match !== undefined) found.push(match);
+          found.push(...matchesAt(text, at, entry));
         }
       });
       const broken = forms.coded.length > 0 ? wrapped(text, coded) : [];
+      if (knownBy === 'value') return [...known, ...broken];
       const blocks = keyBlocks(text, partial).map((block) => ({ ...block, name: 'private key' }));
       return [...known, ...broken, ...blocks, ...shaped, ...loose(text), ...named];
     },
   };
 }
 
-function matchAt(text: string, at: number, { name, whole, keepsHead }: Shape): Found | undefined {
+/** What a shell reads as more than a part of a word: a value ends before it, so that no command is hidden behind one. */
+const SHELL_SYNTAX = /[;|&$()`<>\n]/u;
+
+function matchesAt(text: string, at: number, shape: Shape): readonly Found[] {
+  const { name, whole, keepsHead, pairs } = shape;
   whole.lastIndex = at;
   const match = whole.exec(text);
   const body = match?.groups?.['body'];
-  if (match === null || body === undefined) return undefined;
-  if (keepsHead ? isPlaceholderValue(body) : isPlaceholder(body)) return undefined;
-  const end = at + match[0].length;
-  return { start: keepsHead ? end - body.length : at, end, name };
+  if (match === null || body === undefined) return [];
+  if (!keepsHead) return isPlaceholder(body) ? [] : [{ start: at, end: at + match[0].length, name }];
+  const found: Found[] = [];
+  let start = at + match[0].length - body.length;
+  for (const piece of pairs ? body.split(/(?<=;)/u) : [body]) {
+    const space = piece.length - piece.trimStart().length;
+    const cut = piece.search(SHELL_SYNTAX);
+    const value = piece.slice(space, cut === -1 ? piece.length : cut);
+    if (value !== '' && !isPlaceholderValue(value)) {
+      found.push({ start: start + space, end: start + space + value.length, name });
+    }
+    // Behind anything but the end of a pair it is no cookie any more.
+    if (cut !== -1 && piece.slice(cut) !== ';') break;
+    start += piece.length;
+  }
+  return found;
 }
 
 function loose(text: string): readonly Found[] {

@@ -1,4 +1,4 @@
-import type { Finder, Found } from './find.ts';
+import type { Finder, Found, KnownBy } from './find.ts';
 import { isPlaceholder } from './placeholders.ts';
 import { unwrap } from './unwrapped.ts';
 
@@ -35,14 +35,14 @@ const SHORTEST_CUT_HEAD = 4;
 const MOST_CUTS = 200;
 
 /** Secrets of which a cut has left only the beginning: `ghp_0123456789…`. */
-export function cutSecrets(text: string, finder: Finder): readonly Found[] {
+export function cutSecrets(text: string, finder: Finder, knownBy: KnownBy): readonly Found[] {
   const found: Found[] = [];
   let cuts = 0;
   for (const { index: end } of text.matchAll(CUT)) {
     cuts += 1;
     if (cuts > MOST_CUTS) break;
     const kept = text.slice(0, end);
-    const token = cutToken(kept, finder);
+    const token = knownBy === 'value' ? undefined : cutToken(kept, finder);
     if (token !== undefined) found.push(token);
     const start = growingForm(kept, finder);
     if (start < end) found.push({ start, end, name: undefined });

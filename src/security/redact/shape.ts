@@ -10,6 +10,8 @@ export interface Shape {
   readonly head: RegExp;
   /** The body alone is taken out, the head stays in the text. */
   readonly keepsHead: boolean;
+  /** The body is `name=value; name=value`; each pair is taken out, what stands between them stays. */
+  readonly pairs: boolean;
 }
 
 /** How a shape is written down. `name` and `starts` as above; patterns as text. */
@@ -23,6 +25,8 @@ export interface ShapeRow {
    * number of steps or where no other match can begin, so that a search is linear.
    */
   readonly body: string;
+  /** @default false */
+  readonly pairs?: boolean;
 }
 
 /**
@@ -34,12 +38,19 @@ export const WORD_START = String.raw`(?:(?<![A-Za-z0-9])(?!(?<=\\)[nrtbfu])|(?<=
 /** A token: all of it is taken out. */
 export function tokenShape({ name, starts, head, body }: ShapeRow): Shape {
   const begin = head ?? `${WORD_START}(?:${starts.map(literal).join('|')})`;
-  return { name, starts, whole: sticky(`${begin}(?<body>${body})`), head: sticky(begin), keepsHead: false };
+  return {
+    name,
+    starts,
+    whole: sticky(`${begin}(?<body>${body})`),
+    head: sticky(begin),
+    keepsHead: false,
+    pairs: false,
+  };
 }
 
 /** A value that is known by its name: what stands before it stays. */
-export function contextShape({ name, starts, head = '', body }: ShapeRow): Shape {
-  return { name, starts, whole: sticky(`${head}(?<body>${body})`), head: sticky(head), keepsHead: true };
+export function contextShape({ name, starts, head = '', body, pairs = false }: ShapeRow): Shape {
+  return { name, starts, whole: sticky(`${head}(?<body>${body})`), head: sticky(head), keepsHead: true, pairs };
 }
 
 /**

@@ -39,11 +39,21 @@ export type SandboxProbe =
       readonly available: false;
       /** One sentence. */
       readonly reason: string;
+      /** What would give one, as a command where there is one; without a full stop. */
+      readonly remedy?: string;
       /** The test did not end in time: another one may. */
       readonly late?: true;
     };
 
 const PROGRAMS = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
+/** How packages are installed here: the program that does it, and what is typed. */
+const INSTALLERS = [
+  ['/usr/bin/apt', 'apt install'],
+  ['/usr/bin/dnf', 'dnf install'],
+  ['/usr/bin/pacman', 'pacman -S'],
+  ['/sbin/apk', 'apk add'],
+  ['/usr/bin/zypper', 'zypper install'],
+] as const;
 const TIMEOUT_MS = 15_000;
 const REASON_CHARS = 200;
 const WORLD = 'test-';
@@ -68,9 +78,10 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
   if (process.platform !== 'linux') return no('The sandbox needs Linux.');
   const program = options.program === undefined ? PROGRAMS.find(isExecutable) : options.program;
   if (program === undefined || !isExecutable(program)) {
-    return no(
-      `bubblewrap is not installed${program === undefined ? '' : ` at ${program}`}; install the package bubblewrap.`,
-    );
+    return {
+      ...no(`bubblewrap is not installed${program === undefined ? '' : ` at ${program}`}.`),
+      remedy: `${INSTALLERS.find(([path]) => isExecutable(path))?.[1] ?? 'install the package'} bubblewrap`,
+    };
   }
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   using limit = deadline(clock, timeoutMs, 'the self-test');

@@ -92,11 +92,8 @@ async function decidePatch(
       reason: `${asked.size} of these files need a yes each; change them in calls of their own.`,
     };
   }
-  const shown = edits
-    .slice(0, MOST_SHOWN)
-    .map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`);
-  const more = edits.length > MOST_SHOWN ? [`… and ${plural(edits.length - MOST_SHOWN, 'more edit')}`] : [];
-  const detail = [visible(path), ...shown, ...more].join('\n\n');
+  const shown = edits.map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`);
+  const detail = [visible(path), ...shown].join('\n\n');
   return { decision: 'ask', reason, request: { title: 'Change files', detail, reason, path } };
 }
 

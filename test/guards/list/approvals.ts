@@ -42,9 +42,23 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'approvals-redacted',
-        holds: 'A question shows no secret.',
-        find: 'title: redact(title), detail: redact(detail), reason: redact(reason)',
-        replace: 'title, detail, reason',
+        holds: 'A question shows no configured secret.',
+        find: 'const request = shownRequest(asked, mask);',
+        replace: 'const request = shownRequest(asked, (text) => text);',
+      },
+      {
+        name: 'approvals-whole',
+        holds: 'What does not fit one message is not spread over many.',
+        find: 'if (this.#ports.messages(chat.channel, question.text) > 1) {',
+        replace: 'if (this.#ports.messages(chat.channel, question.text) < 1) {',
+        tests: ['e2e/questions.test.ts'],
+      },
+      {
+        name: 'approvals-no-file',
+        holds: 'Nobody is asked about what a file could not show them.',
+        find: "if ('problem' in file) return tooLong(request, file.problem);",
+        replace: "if ('problem' in file) return { approved: true };",
+        tests: ['e2e/questions.test.ts'],
       },
       {
         name: 'approvals-terminal-always',
@@ -109,15 +123,15 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'question-detail-visible',
         holds: 'Nothing in what is asked about is hidden from whoever reads it.',
-        find: 'fenced(visible(detail))',
-        replace: 'fenced(detail)',
+        find: 'detail: withMarkedHosts(visible(masked)),',
+        replace: 'detail: masked,',
         tests: ['agent/approval-question.test.ts'],
       },
       {
         name: 'question-reason-visible',
         holds: 'Nothing in the reason of a question is hidden from whoever reads it.',
-        find: '${visible(reason)}`,',
-        replace: '${reason}`,',
+        find: 'visible(mask(reason)),',
+        replace: 'mask(reason),',
         tests: ['agent/approval-question.test.ts'],
       },
       {

@@ -55,9 +55,23 @@ export const EXEC_GUARDS: readonly Guard[] = [
         tests: ['tools/exec-asked.test.ts'],
       },
       {
+        name: 'exec-standing-taint',
+        holds: 'What was allowed for good does not count while text from others is in the conversation.',
+        find: 'const exact = context.taint.untrusted ? null : await standing(params, context);',
+        replace: 'const exact = await standing(params, context);',
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
+        name: 'exec-standing-tree',
+        holds: 'What was allowed for good does not count while files with text from others lie where it runs.',
+        find: "reads !== 'machine' &&",
+        replace: "reads === 'machine' &&",
+        tests: ['tools/exec-asked.test.ts'],
+      },
+      {
         name: 'exec-asks-outside',
         holds: 'A command that nothing encloses is asked about.',
-        find: 'if (outside !== null) return `Each command needs a yes here, since ${outside}.`;',
+        find: 'if (outside !== null) return outside;',
         replace: '',
       },
       {
@@ -70,8 +84,8 @@ export const EXEC_GUARDS: readonly Guard[] = [
       {
         name: 'exec-untested-sandbox',
         holds: 'A sandbox that did not pass its test does not count as one.',
-        find: 'if (!probe.available) return `the sandbox is not available: ${probe.reason}`;',
-        replace: '',
+        find: "return sentences('There is no sandbox, so each command needs your approval', why);",
+        replace: 'return null;',
         tests: ['tools/exec-asked.test.ts'],
       },
       {
@@ -151,6 +165,12 @@ export const EXEC_GUARDS: readonly Guard[] = [
     'tools/exec-standing.ts',
     ['tools/exec-asked.test.ts'],
     [
+      {
+        name: 'standing-reads',
+        holds: 'What an owner allowed for good was only to read and print.',
+        find: 'reads: subjects.includes(null) ? null : (subjects[0] ?? null)',
+        replace: "reads: 'files'",
+      },
       {
         name: 'standing-words',
         holds: 'A command that only begins like one in allowCommands is asked about.',

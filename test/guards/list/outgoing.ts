@@ -83,8 +83,8 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
       {
         name: 'message-other-chat',
         holds: 'A message to another chat is known as one.',
-        find: 'isElsewhere(chat, context) ? elsewhere(',
-        replace: "chat === '' ? elsewhere(",
+        find: 'isElsewhere(chat, context)\n        ? elsewhere(',
+        replace: "chat === ''\n        ? elsewhere(",
       },
       {
         name: 'message-unknown-chat',
@@ -107,8 +107,8 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
       {
         name: 'message-files-shown',
         holds: 'Whoever is asked about a message is told of its files.',
-        find: "[text, ...media].join('\\n')",
-        replace: 'text',
+        find: '[text, ...media, ...buttons',
+        replace: '[text, ...buttons',
       },
       {
         name: 'message-visible',

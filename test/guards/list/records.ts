@@ -56,9 +56,9 @@ export const RECORD_GUARDS: readonly Guard[] = [
     [
       {
         name: 'audit-redacted',
-        holds: 'No secret gets into what is written down.',
-        find: 'cut(redact(text), LONGEST_TEXT)',
-        replace: 'cut(text, LONGEST_TEXT)',
+        holds: 'No configured secret gets into what is written down.',
+        find: 'bounded(mask(text))',
+        replace: 'bounded(text)',
       },
       {
         name: 'audit-rotates',

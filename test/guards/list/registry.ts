@@ -64,7 +64,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-asked-runs',
         holds: 'A call that needs a yes does not run without one.',
-        find: 'return refusal(tool, `Not done: ${asked.reason}. (Approval was needed: ${decision.reason})`);',
+        find: 'return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));',
         replace: 'return this.#execute(ready, context, options);',
       },
       {
@@ -220,7 +220,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'tainted-call-both-reasons',
         holds: 'Whoever is asked anyway is told that strangers have a say.',
-        find: "const both = `${own.reason.replace(/\\.$/u, '')}; ${reason}`;",
+        find: 'const both = sentences(own.reason, reason);',
         replace: 'const both = own.reason;',
       },
       {

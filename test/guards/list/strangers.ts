@@ -180,8 +180,8 @@ export const STRANGER_GUARDS: readonly Guard[] = [
       {
         name: 'visible-hidden',
         holds: 'Hidden characters in a command are seen by whoever is asked.',
-        find: '(character) => `\\\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,',
-        replace: '(character) => character,',
+        find: '(character) => `\\\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)',
+        replace: '(character) => character)',
       },
     ],
   ),
