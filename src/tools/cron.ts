@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { visible } from '../security/visible.ts';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -49,6 +50,8 @@ export function cronTool(desk: CronToolDesk): Tool {
     description: 'Reminders and scheduled tasks. Say the local time it answers.',
     parameters,
     effect: 'effect',
+    shows: ({ action, job }) =>
+      action === 'list' || action === 'show' ? visible(`scheduled jobs${job === undefined ? '' : `: ${job}`}`) : null,
     decide: ({ action, job, kind, chat }, { origin, role }) => {
       if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
         return { decision: 'deny', reason: 'what runs by itself can not change what is scheduled.' };

@@ -237,6 +237,7 @@ export function createExecTool(options: ExecOptions): Tool {
       return { decision: 'ask', reason, request: { ...requestFor(params), reason, always: exact } };
     },
     binds: async (params, context) => ({ ...(await profile(params, context)) }),
+    shows: (params) => requestFor(params).detail,
     async action(params) {
       if ((await reachOf(params)) === 'workspace') return null;
       return { action: { kind: 'networked-exec' }, ...requestFor(params) };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { SAY_BUTTON, type Media, type OutboundMessage } from '../bus/messages.ts';
+import { wordsButton } from '../bus/buttons.ts';
+import type { Media, OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
 import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
@@ -53,6 +54,7 @@ export function messageTool(options: MessageOptions): Tool {
       }
       return { decision: 'allow' };
     },
+    shows: ({ media = [] }) => (media.length === 0 ? null : visible(media.join('\n'))),
     action: ({ chat, text, media = [] }, context) =>
       isElsewhere(chat, context) ? elsewhere(chat ?? '', [text, ...media].join('\n')) : null,
     execute: async ({ text, chat, buttons = [], media = [] }, context) => {
@@ -73,7 +75,7 @@ export function messageTool(options: MessageOptions): Tool {
         id: `${context.callId}:message`,
         text,
         media: [],
-        ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: `${SAY_BUTTON}${label}`, label }]) }),
+        ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: wordsButton(label, context.taint), label }]) }),
         expiresAt,
       });
       for (const [n, file] of files.entries()) {

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { basename } from 'node:path';
 import * as z from 'zod';
 import type { PathGuard } from '../security/paths.ts';
+import { visible } from '../security/visible.ts';
 import type { Hashed } from './documents/document-task.ts';
 import { DOCUMENT_MS, type ReadDocument } from './documents/document-thread.ts';
 import { linePage, type LinePage, type PageWish } from './documents/line-page.ts';
@@ -45,6 +46,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
       limit: z.int().min(1).max(MOST_LINES).optional().describe('Most lines'),
     }),
     effect: 'none',
+    shows: ({ path }) => visible(path),
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
     execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
       const read = await readWhole(options.guard, path, context);

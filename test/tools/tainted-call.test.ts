@@ -61,7 +61,7 @@ describe('a tool that says what its call does', () => {
   test('is asked about by the registry where taint demands it, and runs with what was agreed to', async () => {
     const { asked, output, approved: by } = await play(exec, { taint: BOTH });
     expect(asked).toMatchObject([
-      { title: 'Run', detail: 'curl x', reason: expect.stringContaining('from strangers') },
+      { title: 'Run', detail: 'curl x', reason: expect.stringContaining('text from outside') },
     ]);
     expect([output, by]).toEqual(['done', 'curl x']);
   });
@@ -70,13 +70,13 @@ describe('a tool that says what its call does', () => {
     approved = undefined;
     const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
     const { output } = await play(exec, { taint: BOTH, approve });
-    expect(output).toMatch(/^Not done: the owner said no\. \(this conversation holds/u);
+    expect(output).toMatch(/^Not done: the owner said no\. \(this conversation contains/u);
     expect(approved).toBeUndefined();
   });
 
   test.each([
+    { untrusted: false, private: false },
     { untrusted: false, private: true },
-    { untrusted: true, private: false },
   ])('is not asked about with %j', async (taint) => {
     expect((await play(exec, { taint })).asked).toEqual([]);
   });
@@ -122,6 +122,7 @@ describe('a tool that fetches', () => {
         kind: 'fetch-url',
         composed: urlOrigin(String(url), given?.() ?? []) === 'composed',
         hostAllowed: false,
+        selected: false,
       },
       title: 'Fetch an address',
       detail: String(url),

@@ -165,14 +165,14 @@ export const TURN_GUARDS: readonly Guard[] = [
       {
         name: 'turn-taint-private',
         holds: 'A call knows that private things are in its conversation.',
-        find: 'private: history.private || turn.holdsMemory,',
-        replace: 'private: turn.holdsMemory,',
+        find: 'private: history.private || turn.isOwners,',
+        replace: 'private: turn.isOwners,',
         tests: ['e2e/taint-bits.test.ts'],
       },
       {
         name: 'turn-taint-memory',
         holds: "A prompt with the owner's memory in it makes the whole request private.",
-        find: '...(holdsMemory ? { private: true } : {}),',
+        find: '...(isOwners ? { private: true } : {}),',
         replace: '',
         tests: [TAINT],
       },
