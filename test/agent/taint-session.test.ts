@@ -6,6 +6,9 @@ import type { Session } from '../../src/session/session.ts';
 import { anchor, assistant, plainTurn, reset, result, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
 
+const textsOf = (session: Session): readonly string[] =>
+  givenTexts(session).map((one) => (typeof one === 'string' ? one : one.text));
+
 const bitsOf = (session: Session): unknown => {
   const { untrusted, private: isPrivate } = session.history();
   return { untrusted, private: isPrivate };
@@ -41,7 +44,7 @@ describe('the bits of a conversation', () => {
 describe('what was given, not composed', () => {
   const header = '[did it]\n';
 
-  test('are words of people and what tools found before strangers were there, never the model’s words', async () => {
+  test('are words of people and results of calls that were made before strangers were there, never the model’s words', async () => {
     await using world = await sessionsWorld();
     await world.append(turnStart('t'), user('t', 'mine'), assistant('t', 'composed', ['c1', 'c2', 'c3', 'c4']));
     await world.append(
@@ -51,7 +54,7 @@ describe('what was given, not composed', () => {
       result('t', 'c4', `${header}another page`, { untrusted: true }),
     );
     await world.append(user('t', 'steered', { untrusted: true }));
-    expect(givenTexts(world.session)).toEqual(['mine', 'my file', 'a page', 'another page', 'steered']);
+    expect(textsOf(world.session)).toEqual(['mine', 'my file', 'a page', 'echoed', 'another page', 'steered']);
   });
 
   test('a result that is the owner’s too may hold what the model put there', async () => {
@@ -61,7 +64,7 @@ describe('what was given, not composed', () => {
       result('t', 'c1', `${header}both`, { untrusted: true, private: true }),
       result('t', 'c2', `${header}neither`),
     );
-    expect(givenTexts(world.session)).toEqual(['x']);
+    expect(textsOf(world.session)).toEqual(['x']);
   });
 
   test('the header of a result repeats what the model asked for, and a summary is the model’s', async () => {
@@ -72,6 +75,6 @@ describe('what was given, not composed', () => {
       result('t2', 'c1', '[fetched https://a.example/?q=secret]', { untrusted: true }),
       result('t2', 'c2', `${header}after strangers`),
     );
-    expect(givenTexts(world.session)).toEqual(['new', '']);
+    expect(textsOf(world.session)).toEqual(['new', '']);
   });
 });
