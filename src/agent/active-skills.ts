@@ -37,7 +37,13 @@ export function createTurnSkills(
 ): TurnSkills {
   return {
     called: async (message) => {
-      if (message.untrusted || heldAtButton(message) !== null || resultOf(message) !== null || !atLeast(message.role, 'trusted')) return [];
+      if (
+        message.untrusted ||
+        heldAtButton(message) !== null ||
+        resultOf(message) !== null ||
+        !atLeast(message.role, 'trusted')
+      )
+        return [];
       const names = namesIn(message);
       if (names.length === 0) return [];
       const known = await catalog.read();

@@ -164,7 +164,10 @@ function decideInWorkspace(
     const reason = `${basename(path)} shapes what the assistant does, and only the owner may change it`;
     return { decision: 'ask', path, reason };
   }
-  const decision = taintDecision({ taint: { private: true, ...caller.taint }, action: { kind: 'lasting-write', target } });
+  const decision = taintDecision({
+    taint: { private: true, ...caller.taint },
+    action: { kind: 'lasting-write', target },
+  });
   return decision.decision === 'allow' ? undefined : { ...decision, path };
 }
 

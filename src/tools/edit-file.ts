@@ -25,8 +25,7 @@ export function editFileTool(files: FileAccess): Tool {
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
     // What does not fit is answered with the lines that stand there.
-    shows: ({ path, oldText, newText }) =>
-      oldText === '' ? null : `${visible(path)}\n${previewOf(oldText, newText)}`,
+    shows: ({ path, oldText, newText }) => (oldText === '' ? null : `${visible(path)}\n${previewOf(oldText, newText)}`),
     decide: ({ path, oldText, newText }, context) =>
       decidePathUse(guard, path, 'write', context, () => previewOf(oldText, newText)),
     // What becomes of the file depends on what it holds now.

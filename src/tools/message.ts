@@ -75,7 +75,9 @@ export function messageTool(options: MessageOptions): Tool {
         id: `${context.callId}:message`,
         text,
         media: [],
-        ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: wordsButton(label, context.taint), label }]) }),
+        ...(buttons.length === 0
+          ? {}
+          : { buttons: buttons.map((label) => [{ id: wordsButton(label, context.taint), label }]) }),
         expiresAt,
       });
       for (const [n, file] of files.entries()) {

@@ -17,9 +17,7 @@ const COMMA = /^,(?<name>[a-z]\w*)(?:\s+(?<args>[\s\S]*))?$/iu;
  * The command that a message is by its first word; null for an ordinary message. Paths such as `/etc/hosts` are no
  * commands; nor are other people's words, nor the label of a button that a model made, whoever presses it.
  */
-export function parseCommand(
-  message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>,
-): ParsedCommand | null {
+export function parseCommand(message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>): ParsedCommand | null {
   if (message.untrusted || heldAtButton(message) !== null) return null;
   const trimmed = message.text.trim();
   const slash = SLASH.exec(trimmed);

@@ -11,11 +11,7 @@ const SHORT = 3;
  * Whether an address is one of many of one site that strangers alone gave: which of them is fetched, one after the other,
  * could spell something out. Names below one another are one site, since one owner may have them all.
  */
-export function isOneOfMany(
-  address: string,
-  texts: readonly GivenText[],
-  earlier: readonly EarlierFetch[],
-): boolean {
+export function isOneOfMany(address: string, texts: readonly GivenText[], earlier: readonly EarlierFetch[]): boolean {
   if (urlOrigin(address, texts) !== 'strangers') return false;
   const site = siteOf(address);
   const same = earlier.filter(({ url }) => siteOf(url) === site && urlOrigin(url, texts) === 'strangers');
