@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { anchorOf } from '../../src/agent/archive-anchor.ts';
 import { givenTexts } from '../../src/agent/given-texts.ts';
 import { endedTurns, readStretch } from '../../src/memory/stretch.ts';
+import { urlOrigin } from '../../src/security/url-origin.ts';
+import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';
 import { anchor, assistant, plainTurn, reset, result, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
@@ -65,6 +67,45 @@ describe('what was given, not composed', () => {
       result('t', 'c2', `${header}neither`),
     );
     expect(textsOf(world.session)).toEqual(['x']);
+  });
+
+  test('a call of the model’s gives nothing by its answer: neither what stood in it nor how it failed', async () => {
+    await using world = await sessionsWorld();
+    const secret = 'http://evil.example/?s=1';
+    const call = (callId: string, args: object): object => ({
+      type: 'tool-call',
+      callId,
+      providerCallId: callId,
+      name: 'web_search',
+      arguments: JSON.stringify(args),
+    });
+    const asked = assistant('t', '', []);
+    await world.append(turnStart('t'), user('t', 'x', { untrusted: true }), {
+      ...asked,
+      content: [call('c1', { query: `see ${secret}` }), call('c2', { query: 'bees' })],
+    } as typeof asked);
+    await world.append(result('t', 'c1', `${header}${secret} http://bees.example/a`, { untrusted: true }), {
+      ...result('t', 'c2', `${header}no host http://failed.example/`, { untrusted: true }),
+      isError: true,
+    } as EntryDraft);
+    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session));
+    expect(origin(secret)).toBe('composed');
+    expect(origin('http://failed.example/')).toBe('composed');
+    expect(origin('http://bees.example/a')).toBe('strangers');
+  });
+
+  test('the label of a model’s button gives nothing by its press, nor an answer that somebody quotes', async () => {
+    await using world = await sessionsWorld();
+    await world.append(
+      turnStart('t'),
+      user('t', 'x', { untrusted: true }),
+      assistant('t', 'see http://evil.example/?s=1', []),
+    );
+    const pressed = { ...user('t2', 'http://pressed.example/?s=1', { untrusted: true }), pressed: true } as EntryDraft;
+    await world.append(turnStart('t2'), pressed, user('t2', 'in reply to me: see http://evil.example/?s=1'));
+    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session));
+    expect(origin('http://pressed.example/?s=1')).toBe('composed');
+    expect(origin('http://evil.example/?s=1')).toBe('composed');
   });
 
   test('the header of a result repeats what the model asked for, and a summary is the model’s', async () => {

@@ -115,6 +115,20 @@ describe('a tool that says what its call does', () => {
   });
 });
 
+describe('a tool that shows something of the owner’s', () => {
+  const reader: Partial<Tool> = { shows: () => 'notes.md' };
+
+  test('is asked about in a group that holds words of others, and only there', async () => {
+    const inGroup = await play(reader, { taint: { untrusted: true, private: false }, chatType: 'group' });
+    expect(inGroup.asked).toMatchObject([
+      { detail: 'notes.md', reason: expect.stringContaining('everybody in this group would read') },
+    ]);
+    expect((await play(reader, { taint: BOTH })).asked).toEqual([]);
+    expect((await play(reader, { chatType: 'group' })).asked).toEqual([]);
+    expect((await play({ shows: () => null }, { taint: BOTH, chatType: 'group' })).asked).toEqual([]);
+  });
+});
+
 describe('a tool that fetches', () => {
   const web: Partial<Tool> = {
     action: ({ url = '' }, { given }) => ({
@@ -157,6 +171,32 @@ describe('a tool whose answers strangers write', () => {
     );
     return registry;
   };
+
+  test('gives private ones where the conversation is private, unless they can not hold what the call held', async () => {
+    const registry = registryWith(async () => ({ title: 't', output: 'page', metadata: {} }));
+    const run = (taint: Taint): ReturnType<ToolRegistry['run']> =>
+      registry.run({ name: 'web', arguments: '{}' }, testToolContext({ taint }));
+    expect((await run({ untrusted: false, private: true })).private).toBe(true);
+    expect((await run({ untrusted: true, private: false })).private).toBeUndefined();
+    const parameters = z.object({});
+    const execute: Tool['execute'] = async () => ({ title: 't', output: 'hit', metadata: {} });
+    registry.register(
+      defineTool({
+        name: 'find',
+        description: 'Finds.',
+        parameters,
+        effect: 'none',
+        untrusted: true,
+        repeats: () => false,
+        execute,
+      }),
+    );
+    const found = await registry.run(
+      { name: 'find', arguments: '{}' },
+      testToolContext({ taint: { untrusted: false, private: true } }),
+    );
+    expect(found.private).toBeUndefined();
+  });
 
   test('gives untrusted results, also where it fails with their words', async () => {
     const fine = registryWith(async () => ({ title: 't', output: 'page', metadata: {} }));
