@@ -128,8 +128,15 @@ export const TURN_GUARDS: readonly Guard[] = [
       {
         name: 'parse-forwarded',
         holds: "A forwarded command is somebody else's words.",
-        find: 'if (untrusted) return null;',
-        replace: '',
+        find: 'if (message.untrusted || heldAtButton',
+        replace: 'if (heldAtButton',
+      },
+      {
+        name: 'parse-pressed',
+        holds: 'The label of a button that a model made is no command, whoever presses it.',
+        find: ' || heldAtButton(message) !== null) return null;',
+        replace: ') return null;',
+        tests: ['e2e/pressed-words.test.ts'],
       },
     ],
   ),
