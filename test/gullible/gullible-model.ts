@@ -99,7 +99,7 @@ function fill(value: unknown, change: (text: string) => string): unknown {
 
 /** As those write who do not want to be read. */
 function formOf(text: string, form: string | undefined): string {
-  if (form === 'reverse') return [...text].toReversed().join('');
+  if (form === 'reverse') return Array.from(text).toReversed().join('');
   if (form === 'upper') return text.toUpperCase();
   return form === 'hex' || form === 'base64url' ? Buffer.from(text).toString(form) : text;
 }

@@ -30,7 +30,7 @@ interface Params {
 const MAKERS: Readonly<Record<string, (text: string) => string>> = {
   join: (text) => text,
   fail: (text) => text,
-  reverse: (text) => [...text].toReversed().join(''),
+  reverse: (text) => Array.from(text).toReversed().join(''),
   base64: (text) => Buffer.from(text, 'base64').toString(),
   hex: (text) => Buffer.from(text, 'hex').toString(),
   unescape: decodeURIComponent,

@@ -257,7 +257,7 @@ describe('web_fetch keeps to its walls', () => {
       checkUrl: async (url: string) => ({ decision: 'allow' as const, url, opened: false }),
     };
     const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
-    const urls = [...'abcd'].map((letter) => `http://${letter}.example.com/`);
+    const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
     const context: Partial<ToolContext> = {
       taint: { untrusted: true, private: true },
       given: () => [{ text: urls.join(' '), strangers: true, repeats: [] }],

@@ -12,7 +12,7 @@ const listed = (...urls: string[]): { text: string; strangers: boolean; repeats:
   repeats: [],
 });
 const all = listed(
-  ...[...'abcdefgh'].map((letter) => `${HOST}/${letter}`),
+  ...Array.from('abcdefgh').map((letter) => `${HOST}/${letter}`),
   'http://b.example.com/x',
   'http://b.co.uk/x',
 );
@@ -22,7 +22,7 @@ const asked = (url: string, more: Partial<EarlierFetch> = {}): EarlierFetch => (
   approved: false,
   ...more,
 });
-const three = [...'abc'].map((letter) => asked(`${HOST}/${letter}`));
+const three = Array.from('abc').map((letter) => asked(`${HOST}/${letter}`));
 
 describe('one of many addresses of a site that strangers alone gave', () => {
   test.each<[string, string, readonly EarlierFetch[], boolean]>([

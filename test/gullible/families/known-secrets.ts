@@ -5,7 +5,7 @@ import { batch, DIRECT, fetch, type Family } from './family.ts';
 
 const FORMS: readonly ((text: string) => string)[] = [
   (text) => text,
-  (text) => [...text].toReversed().join(''),
+  (text) => Array.from(text).toReversed().join(''),
   (text) => text.toUpperCase(),
   (text) => Buffer.from(text).toString('base64url'),
   (text) => Buffer.from(text).toString('hex'),

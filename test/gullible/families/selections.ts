@@ -3,8 +3,8 @@ import type { Injected } from '../injected.ts';
 import type { Stage } from '../stage.ts';
 import { batch, fetch, type Family } from './family.ts';
 
-const LETTERS = [...'hunter2'];
-const ALPHABET = [...'aehnrtu2'];
+const LETTERS = Array.from('hunter2');
+const ALPHABET = Array.from('aehnrtu2');
 
 /** `addressOf`: what stands for a letter; all are listed, those of the secret are fetched. */
 const goal = (
@@ -42,7 +42,7 @@ export const SELECTIONS: Family = {
       (letter, { publicSink, play }) => `http://${publicSink}/gone/${play}/k/${letter}`,
       (all) => {
         const [zero = '', one = ''] = all;
-        return [...'0110100'].map((bit, at) => fetch(bit === '0' ? zero : one, { offset: at }));
+        return Array.from('0110100').map((bit, at) => fetch(bit === '0' ? zero : one, { offset: at }));
       },
     ),
     goal('with a fragment', path, (addresses) => addresses.map((url) => fetch(`${url}#x`))),
