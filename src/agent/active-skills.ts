@@ -1,3 +1,4 @@
+import { heldAtButton } from '../bus/buttons.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
 import type { TapeEntry } from '../session/entry.ts';
@@ -36,7 +37,13 @@ export function createTurnSkills(
 ): TurnSkills {
   return {
     called: async (message) => {
-      if (message.untrusted || resultOf(message) !== null || !atLeast(message.role, 'trusted')) return [];
+      if (
+        message.untrusted ||
+        heldAtButton(message) !== null ||
+        resultOf(message) !== null ||
+        !atLeast(message.role, 'trusted')
+      )
+        return [];
       const names = namesIn(message);
       if (names.length === 0) return [];
       const known = await catalog.read();

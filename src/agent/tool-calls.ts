@@ -10,6 +10,7 @@ import type { HookRunner, TurnFacts } from './hooks.ts';
 import { imageParts, type ImageStore } from './images.ts';
 import type { Live } from './live.ts';
 import type { PendingCall } from './steps.ts';
+import { sourceOfResult } from './text-sources.ts';
 
 export interface ToolCalls {
   readonly facts: TurnFacts;
@@ -173,6 +174,8 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     isError: result.isError === true,
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
+    ...(result.untrusted === true ? { source: sourceOfResult(call.name) } : {}),
+    ...(result.approved === true ? { approved: true } : {}),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),
   };
 }

@@ -46,8 +46,8 @@ export interface Turn {
   readonly system: readonly string[];
   /** The same as the workspace's files give them, before any hook. */
   readonly files: readonly string[];
-  /** The prompt holds the owner's memory, so the whole request is private. */
-  readonly holdsMemory: boolean;
+  /** The owner speaks where nobody else reads along: what is said and the files in the prompt are private. */
+  readonly isOwners: boolean;
   /** What the model is shown; what it may call is decided by the role, call by call. */
   readonly tools: readonly ToolSpec[];
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */

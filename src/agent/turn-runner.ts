@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../bus/
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import type { EntryOf } from '../session/entry.ts';
-import { atLeast } from '../security/access.ts';
+import { atLeast, seesPrivate } from '../security/access.ts';
 import { raceAbort } from '../util/clock.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Archiving, NextRequest } from './archiving.ts';
@@ -117,7 +117,7 @@ export class TurnRunner {
     // Grows with what joins the turn.
     const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [{ layers, texts }, state] = await Promise.all([
+    const [{ texts }, state] = await Promise.all([
       this.#ports.systemPrompt(newest, claimed.role),
       hooks.loadState(facts),
     ]);
@@ -128,7 +128,7 @@ export class TurnRunner {
       chosen: await this.#chooseModel(facts, newest),
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
-      holdsMemory: layers.some(({ name }) => name === 'memory'),
+      isOwners: seesPrivate({ role: claimed.role, chatType: newest.chatType }),
       tools: this.#ports.toolsFor(newest, claimed.role),
       costUsd: () => this.#ports.bounds.costOf(turn),
       signal,

@@ -6,6 +6,7 @@ import { shortRound } from '../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
+import { earlierFetches } from './earlier-fetches.ts';
 import { givenTexts } from './given-texts.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { chatOf, outboundTo } from './outgoing.ts';
@@ -55,7 +56,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
 }
 
 async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
-  const { session, facts, role, holdsMemory } = turn;
+  const { session, facts, role, isOwners } = turn;
   const { turnId, messages } = facts;
   const users = await userEntries(turn, messages, ports);
   // Not durable before the first effect: until then the journal has the words.
@@ -67,7 +68,7 @@ async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
         sources: messages.map((message) => message.id),
         role,
         origin: messages[0]?.origin ?? 'system',
-        ...(holdsMemory ? { private: true } : {}),
+        ...(isOwners ? { private: true } : {}),
       },
       ...users,
     ],
@@ -222,9 +223,11 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     ports.skills.active(session.turn(facts.turnId)),
     ports.skills.folders(),
   ]);
+  const source = history.source ?? (skills.foreign ? 'a skill by somebody else' : null);
   const taint = {
     untrusted: history.untrusted || skills.foreign,
-    private: history.private || turn.holdsMemory,
+    private: history.private || turn.isOwners,
+    ...(source === null ? {} : { source }),
   };
   const task = subagentOf(target);
   // What a subagent may read of the session that asked, that session could read too.
@@ -248,6 +251,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     origin: target?.origin ?? 'system',
     taint,
     given: () => givenTexts(session),
+    fetches: () => earlierFetches(session, callId),
     approve: async (request) => {
       using _paused = turn.pauseDeadline();
       const { turnId } = facts;

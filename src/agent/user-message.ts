@@ -1,3 +1,4 @@
+import { heldAtButton } from '../bus/buttons.ts';
 import type { InboundMessage, Media } from '../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../security/untrusted.ts';
 import type { EntryDraft } from '../session/entry.ts';
@@ -8,6 +9,7 @@ import { localTime } from '../util/local-time.ts';
 import { givenTaint } from './given-taint.ts';
 import { imageParts } from './images.ts';
 import { resultOf, type SubagentResult } from './subagents/task.ts';
+import { sourceOfMessage } from './text-sources.ts';
 
 /** What came with a message, as far as it could be had. */
 interface Attached {
@@ -45,6 +47,8 @@ export async function userEntry(
   const text = options.redact([message.text, ...attached.spoken].filter((part) => part.trim() !== '').join('\n'));
   const skills = await options.skills(message);
   const taint = givenTaint(message);
+  const foreignSkill = skills.some(({ foreign }) => foreign);
+  const isUntrusted = holdsStrangers(message) || taint.untrusted || foreignSkill;
   return {
     kind: 'message',
     role: 'user',
@@ -59,7 +63,8 @@ export async function userEntry(
       ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
     ],
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
-    ...(holdsStrangers(message) || taint.untrusted || skills.some(({ foreign }) => foreign) ? { untrusted: true } : {}),
+    ...(heldAtButton(message) === null ? {} : { pressed: true }),
+    ...(isUntrusted ? { untrusted: true, source: sourceOf(message, foreignSkill) } : {}),
     ...(taint.private ? { private: true } : {}),
   };
 }
@@ -72,16 +77,22 @@ const LONGEST_NOTE = 600;
  * they stand as they are; but a later turn may have more rights.
  */
 function holdsStrangers(message: InboundMessage): boolean {
-  const hasFile = message.media.some(({ kind, name, source }) => {
-    return source !== undefined && (kind === 'image' || name !== undefined);
-  });
   return (
     message.untrusted ||
-    hasFile ||
+    hasFile(message) ||
     message.role === 'guest' ||
-    message.context.length > 0 ||
+    message.context.some(({ isOwners }) => isOwners !== true) ||
     othersQuote(message) !== null
   );
+}
+
+function hasFile({ media }: InboundMessage): boolean {
+  return media.some(({ kind, name, source }) => source !== undefined && (kind === 'image' || name !== undefined));
+}
+
+function sourceOf(message: InboundMessage, foreignSkill: boolean): string {
+  if (foreignSkill) return 'a skill by somebody else';
+  return sourceOfMessage(message, { quoted: othersQuote(message) !== null, hasFile: hasFile(message) });
 }
 
 /** What is answered, when neither the sender nor the assistant wrote it; null otherwise. */
@@ -90,11 +101,11 @@ function othersQuote({ replyTo }: InboundMessage): string | null {
   return isOwn ? null : (replyTo?.text ?? null);
 }
 
-function fenced(message: InboundMessage, text: string, source = sourceOf(message)): string {
+function fenced(message: InboundMessage, text: string, source = fenceSource(message)): string {
   return fence(text, { source, boundary: boundaryFor(message.id, text) });
 }
 
-function sourceOf({ origin }: InboundMessage): string {
+function fenceSource({ origin }: InboundMessage): string {
   return origin === 'user' ? 'forwarded message' : origin;
 }
 
@@ -129,7 +140,9 @@ function contextBlock(
   }
   if (context.length > 0) {
     const said = context.map(({ senderName, text }) => `${inline(senderName, 60)}: ${inline(redact(text), 300)}`);
-    lines.push(`earlier in this chat:\n${fenced(message, said.join('\n'), 'messages of others')}`);
+    const isOwners = context.every((one) => one.isOwners === true);
+    const earlier = said.join('\n');
+    lines.push(`earlier in this chat:\n${isOwners ? earlier : fenced(message, earlier, 'messages of others')}`);
   }
   return `<context>\n${lines.join('\n')}\n</context>`;
 }

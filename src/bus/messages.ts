@@ -45,6 +45,8 @@ export interface ReplyReference {
 
 /** A group message that was not addressed to the assistant and came before one that was. */
 export interface ContextMessage {
+  /** An owner wrote it, in words of their own. @default others did */
+  readonly isOwners?: boolean;
   readonly senderName: string;
   readonly text: string;
   readonly at: number;

@@ -81,8 +81,15 @@ export class GroupTalk {
   }
 }
 
-function contextOf({ sender, text, receivedAt }: InboundDraft): ContextMessage {
-  return { senderName: sender.name ?? sender.username ?? sender.id, text: cut(text, LONGEST_CONTEXT), at: receivedAt };
+/** Of the owner's own message only its words are kept: no file, and nothing that it quotes. */
+function contextOf({ sender, text, receivedAt, role, untrusted, media }: InboundDraft): ContextMessage {
+  const isOwners = role === 'owner' && !untrusted && media.length === 0;
+  return {
+    senderName: sender.name ?? sender.username ?? sender.id,
+    text: cut(text, LONGEST_CONTEXT),
+    at: receivedAt,
+    ...(isOwners ? { isOwners } : {}),
+  };
 }
 
 function keyOf({ chatId, threadId }: Place): string {

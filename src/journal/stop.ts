@@ -1,3 +1,4 @@
+import { heldAtButton } from '../bus/buttons.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
 import { cancelQuestions } from './approvals.ts';
@@ -9,7 +10,8 @@ type StopPorts = LedgerPorts & { readonly outbox: Outbox };
 /** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
 export function isStopRequest(message: InboundMessage): boolean {
   const { origin, mentioned, untrusted, text } = message;
-  return origin === 'user' && mentioned && !untrusted && /^(?:[/／]stop(?:@\w+)?|stop)$/iu.test(text.trim());
+  if (untrusted || heldAtButton(message) !== null) return false;
+  return origin === 'user' && mentioned && /^(?:[/／]stop(?:@\w+)?|stop)$/iu.test(text.trim());
 }
 
 /** What a message ended that a session was doing. */

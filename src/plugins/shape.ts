@@ -63,6 +63,7 @@ const HOOKS = {
 const ACTIONS = {
   'fetch-url': true,
   'message-other-chat': true,
+  'show-to-group': true,
   'networked-exec': true,
   'lasting-write': true,
   other: true,

@@ -23,8 +23,11 @@ export interface GuardedFetch {
    * signal's reason.
    */
   fetchGuarded(url: string, options?: FetchOptions): Promise<FetchResult>;
-  /** The same decision without connecting; a name that can not be resolved is denied. Rejects only when aborted. */
-  checkUrl(url: string, signal?: AbortSignal): Promise<UrlDecision>;
+  /**
+   * What the text of a URL decides. Nothing leaves the machine, no look-up of its name either, so it may be asked before
+   * anybody allowed the fetch; where the name leads is judged when it is fetched. Never rejects.
+   */
+  checkUrl(url: string): Promise<UrlDecision>;
 }
 
 export interface GuardedFetchOptions {
@@ -49,26 +52,24 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const allow = readHostList('allowHosts', options.allowHosts);
   const deny = readHostList('denyHosts', options.denyHosts);
   const load = async () => {
-    const [{ checkUrlText, fetchText }, { systemDial }, { systemNetworks, systemResolve }] = await Promise.all([
+    const [{ judgeUrlText, fetchText }, { systemDial }, { systemNetworks, systemResolve }] = await Promise.all([
       import('./fetch/guarded.ts'),
       import('./fetch/connect.ts'),
       import('./fetch/target.ts'),
     ]);
     const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
-    return { checkUrlText, fetchText, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
+    return { judgeUrlText, fetchText, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
   };
   return {
     async fetchGuarded(url, fetchOptions = {}) {
       const { fetchText, ports } = await load();
       return await fetchText(url, fetchOptions, ports);
     },
-    async checkUrl(url, signal) {
-      const { checkUrlText, ports } = await load();
+    async checkUrl(url) {
+      const { judgeUrlText, ports } = await load();
       try {
-        const target = await checkUrlText(url, ports, signal);
-        return { decision: 'allow', url: target.url.href, opened: target.opened };
+        return { decision: 'allow', ...judgeUrlText(url, ports) };
       } catch (error) {
-        signal?.throwIfAborted();
         // A guard that breaks denies.
         const reason = error instanceof AppError ? error.message : 'This URL could not be checked.';
         return { decision: 'deny', reason };

@@ -11,7 +11,7 @@ export interface PathCaller {
   readonly chatType?: 'direct' | 'group';
   /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
   readonly readRoots?: readonly string[];
-  readonly taint: { readonly untrusted: boolean };
+  readonly taint: { readonly untrusted: boolean; readonly source?: string };
 }
 
 export type PathAccess = 'read' | 'write';
@@ -166,8 +166,10 @@ function decideInWorkspace(
     const reason = `${basename(path)} shapes what the assistant does, and only the owner may change it`;
     return { decision: 'ask', path, reason };
   }
-  const taint = { untrusted: caller.taint.untrusted, private: true };
-  const decision = taintDecision({ taint, action: { kind: 'lasting-write', target } });
+  const decision = taintDecision({
+    taint: { private: true, ...caller.taint },
+    action: { kind: 'lasting-write', target },
+  });
   return decision.decision === 'allow' ? undefined : { ...decision, path };
 }
 

@@ -5,21 +5,47 @@ const AFTER = /^(?:[.,;:!?*_~]{0,10}(?:$|[\s<>"'`()[\]{}|\\^\u0080-\u{10FFFF}])|
 const MOST_AFTER = 12;
 const SCHEME = /^https?:\/\//iu;
 
+/** What was said, other than by the model; a plain text is a person's words. */
+export type GivenText =
+  | string
+  | {
+      readonly text: string;
+      /** Strangers wrote it. */
+      readonly strangers: boolean;
+      /** What the model said before it: an address that stands there is not given by a text that repeats it. */
+      readonly repeats: readonly string[];
+    };
+
+/** `given`: by a person, or by what strangers had no part in; `strangers`: only they gave it; `composed`: nobody did. */
+export type UrlOrigin = 'given' | 'strangers' | 'composed';
+
 /**
- * Whether an address stands word for word in one of the texts. One that is longer, shorter, or written with other
+ * Whether an address stands word for word in one of the texts, and in whose. One that is longer, shorter, or written with other
  * escapes is `composed`: what was changed could carry something out. Not counted are the fragment, which is never
  * sent, the slash behind a bare host, and a scheme that people leave out.
  */
-export function urlOrigin(url: string, texts: Iterable<string>): 'given' | 'composed' {
+export function urlOrigin(url: string, texts: Iterable<GivenText>): UrlOrigin {
   const address = withoutFragment(url.trim());
   const rest = address.replace(SCHEME, '');
   if (rest === '' || rest === address || /\s/u.test(rest)) return 'composed';
   const spellings = [address];
   if (isBareHost(rest)) spellings.push(rest.endsWith('/') ? address.slice(0, -1) : `${address}/`);
-  for (const text of texts) {
-    if (spellings.some((spelling) => standsIn(text, spelling))) return 'given';
+  const spoken = (isBareHost(rest) ? rest.replace(/\/$/u, '') : rest).toLowerCase();
+  let origin: UrlOrigin = 'composed';
+  for (const given of texts) {
+    const { text, strangers, repeats } = typeof given === 'string' ? personal(given) : given;
+    if (strangers && origin === 'strangers') continue;
+    if (!spellings.some((spelling) => standsIn(text, spelling))) continue;
+    // A part of something longer counts too: a refusal names the host of an address.
+    if (repeats.some((said) => said.toLowerCase().includes(spoken))) continue;
+    if (!strangers) return 'given';
+    origin = 'strangers';
   }
-  return 'composed';
+  return origin;
+}
+
+function personal(text: string): Exclude<GivenText, string> {
+  return { text, strangers: false, repeats: [] };
 }
 
 function withoutFragment(url: string): string {

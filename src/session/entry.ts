@@ -41,6 +41,8 @@ const base = {
   turn: z.string().nullable(),
   untrusted: z.boolean().optional(),
   private: z.boolean().optional(),
+  /** Of an untrusted entry: where the text of others came from, as a person calls it (`a web page`). */
+  source: z.string().optional(),
 };
 
 export const entrySchema = z.discriminatedUnion('kind', [
@@ -63,6 +65,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       sources: z.array(z.string()),
       /** Names of the skills that it brings in; they are active until the turn ends. */
       skills: z.array(z.string()).optional(),
+      /** Its words are the label of a button that the model made. */
+      pressed: z.boolean().optional(),
       content: z.array(z.discriminatedUnion('type', [text, image])),
     }),
     z.object({
@@ -83,6 +87,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       name: z.string(),
       output: z.string(),
       isError: z.boolean(),
+      /** A person was asked about the call and said yes. */
+      approved: z.boolean().optional(),
       images: z.array(image).optional(),
       /** As for a user message. */
       skills: z.array(z.string()).optional(),

@@ -9,6 +9,8 @@ export interface History {
   readonly messages: readonly HistoryMessage[];
   /** Something in it was written by strangers. */
   readonly untrusted: boolean;
+  /** Where the newest text of strangers came from, as far as that is known. */
+  readonly source: string | null;
   /** Something in it is private to the owner. */
   readonly private: boolean;
   /** The summary at its beginning, which is its first message. */
@@ -61,6 +63,7 @@ export class HistoryFold {
   readonly #transcript = new Transcript();
   #untrusted: boolean;
   #private: boolean;
+  #source: string | null = null;
   /** Whether an image has come there or gone is known only by looking again. */
   #hasImages = false;
 
@@ -92,12 +95,19 @@ export class HistoryFold {
 
   history(): History {
     const messages = this.#transcript.messages();
-    return { messages, untrusted: this.#untrusted, private: this.#private, ...this.#window };
+    return {
+      messages,
+      untrusted: this.#untrusted,
+      source: this.#source,
+      private: this.#private,
+      ...this.#window,
+    };
   }
 
   #add(entry: TapeEntry, { stub, imageless }: { readonly stub: boolean; readonly imageless: boolean }): void {
     if (entry.turn !== null && this.#retracted.has(entry.turn)) return;
     this.#untrusted ||= entry.untrusted === true;
+    if (entry.untrusted === true) this.#source = entry.source ?? this.#source;
     this.#private ||= entry.private === true;
     if (entry.kind === 'turn-start') this.#transcript.turnBegins(entry.turn);
     else if (entry.kind === 'turn-end') this.#transcript.turnEnds(entry.turn);

@@ -65,15 +65,15 @@ export class StorageHealth implements Disposable {
   }
 
   /** A write failed. True when that is the disk's trouble, which is now known and probed; false for any other failure. */
-  failed(error: unknown): boolean {
-    const kind = classifyFailure(error);
+  failed(thrown: unknown): boolean {
+    const kind = classifyFailure(thrown);
     if (!isStorageTrouble(kind)) return false;
     if (this.#state.state === 'ok') {
       this.#healed = Promise.withResolvers<void>();
-      this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(error) });
+      this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(thrown) });
       void this.#probe();
     }
-    if (this.#state.state !== kind) this.#become(kind, errorMessage(error));
+    if (this.#state.state !== kind) this.#become(kind, errorMessage(thrown));
     return true;
   }
 

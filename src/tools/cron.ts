@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { visible } from '../security/visible.ts';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -78,6 +79,8 @@ export function cronTool(desk: CronToolDesk): Tool {
       'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). Use it for all that is to happen later, since you cannot act between messages by yourself. After add, tell the person the local time that the result names.',
     parameters,
     effect: 'effect',
+    shows: ({ action, job }) =>
+      action === 'list' || action === 'show' ? visible(`scheduled jobs${job === undefined ? '' : `: ${job}`}`) : null,
     decide: ({ action, job, kind, chat }, { origin, role }) => {
       if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
         return {

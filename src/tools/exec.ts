@@ -294,6 +294,7 @@ export function createExecTool(options: ExecOptions): Tool {
       return { decision: 'allow', reason: why };
     },
     binds: async (params, context) => ({ ...(await profile(params, context)) }),
+    shows: (params) => requestFor(params).detail,
     async action(params) {
       if ((await reachOf(params)) === 'workspace') return null;
       return { action: { kind: 'networked-exec' }, ...requestFor(params) };

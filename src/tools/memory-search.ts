@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { seesPrivate } from '../security/access.ts';
+import { visible } from '../security/visible.ts';
 import { localMinute } from '../util/local-time.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -66,6 +67,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',
+    shows: ({ query }) => visible(`what was said or noted about ${query}`),
     execute: async ({ query, limit = results, since, until }, context) => {
       const found = await memory.search({
         text: query,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { SAY_BUTTON, type Media, type OutboundMessage } from '../bus/messages.ts';
+import { wordsButton } from '../bus/buttons.ts';
+import type { Media, OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
 import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
@@ -74,6 +75,7 @@ export function messageTool(options: MessageOptions): Tool {
       }
       return { decision: 'allow' };
     },
+    shows: ({ media = [] }) => (media.length === 0 ? null : visible(media.join('\n'))),
     action: ({ chat, text, media = [], buttons = [] }, context) =>
       isElsewhere(chat, context)
         ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
@@ -96,7 +98,9 @@ export function messageTool(options: MessageOptions): Tool {
         id: `${context.callId}:message`,
         text,
         media: [],
-        ...(buttons.length === 0 ? {} : { buttons: buttons.map((label) => [{ id: `${SAY_BUTTON}${label}`, label }]) }),
+        ...(buttons.length === 0
+          ? {}
+          : { buttons: buttons.map((label) => [{ id: wordsButton(label, context.taint), label }]) }),
         expiresAt,
       });
       for (const [n, file] of files.entries()) {

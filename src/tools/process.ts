@@ -77,6 +77,7 @@ export function processTool(options: ProcessToolOptions): Tool {
     parameters,
     effect: 'idempotent',
     role: 'owner',
+    shows: ({ action, id = '' }) => (action === 'poll' || action === 'kill' ? visible(`the output of ${id}`) : null),
     decide(params, context): ToolDecision {
       const process = params.action === 'write' ? find(params, context) : undefined;
       if (process === undefined || process.end !== null) return { decision: 'allow' };

@@ -10,7 +10,7 @@ import { refusalOf, type ToolPolicy } from './policy.ts';
 import { capOutput, errorResult, failureLine, refusedResult } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
-import { withTaint } from './tainted-call.ts';
+import { shownToGroup, withTaint } from './tainted-call.ts';
 import type { EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from './tool.ts';
 
 /** Names that models know from elsewhere. */
@@ -144,7 +144,8 @@ export class ToolRegistry {
     try {
       const decision = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
       if (decision.decision === 'deny') return decision;
-      return withTaint(decision, (await tool.action?.(params, context)) ?? null, context.taint);
+      const declared = (await tool.action?.(params, context)) ?? shownToGroup(tool.shows?.(params, context), context);
+      return withTaint(decision, declared, context.taint);
     } catch (error) {
       return { decision: 'deny', reason: failureLine(error) };
     }
@@ -153,8 +154,10 @@ export class ToolRegistry {
   /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
   async run(call: RequestedCall, context: ToolContext, options: RunOptions = {}): Promise<ToolResult> {
     const result = await this.#run(call, context, options);
-    const isUntrusted = this.#find(call.name)?.untrusted === true;
-    return this.#clean(isUntrusted ? { ...result, untrusted: true } : result, context);
+    const untrusted = result.untrusted === true || this.#find(call.name)?.untrusted === true;
+    const isPrivate = result.private === true || (untrusted && context.taint.private && this.#repeats(call, context));
+    const bits = { ...(untrusted ? { untrusted } : {}), ...(isPrivate ? { private: true } : {}) };
+    return this.#clean({ ...result, ...bits }, context);
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
@@ -180,7 +183,7 @@ export class ToolRegistry {
     const asked = await askAbout(ready, decision.request, context);
     if ('allowed' in asked) {
       await audit({ decision: 'approved', reason, approval: asked.by });
-      return this.#execute(ready, asked.allowed, options);
+      return { ...(await this.#execute(ready, asked.allowed, options)), approved: true };
     }
     await audit({ decision: 'declined', reason, approval: asked.reason });
     return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
@@ -264,6 +267,17 @@ export class ToolRegistry {
     const refusal = refusalOf(tool, role, this.#options.policy);
     if (refusal === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refusal;
     return `${refusal} ${this.#options.ownerless?.(who) ?? ''}`.trim();
+  }
+
+  /** Whether what others answer may hold what the model put into the call. A tool that breaks may. */
+  #repeats(call: RequestedCall, context: ToolContext): boolean {
+    const ready = this.#prepare(call, context);
+    if ('problem' in ready) return true;
+    try {
+      return ready.tool.repeats?.(ready.params, context) ?? true;
+    } catch {
+      return true;
+    }
   }
 
   #find(name: string): Tool | undefined {

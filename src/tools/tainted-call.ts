@@ -1,6 +1,6 @@
 import { taintDecision } from '../security/taint.ts';
 import { sentences } from '../util/text.ts';
-import type { DeclaredAction, Taint, ToolDecision } from './tool.ts';
+import type { DeclaredAction, Taint, ToolContext, ToolDecision } from './tool.ts';
 
 /** A tool's own decision, which allows or asks, with what the request's taint demands: one question for both. */
 export function withTaint(
@@ -18,4 +18,13 @@ export function withTaint(
   // While strangers have a say nothing is allowed for good.
   const { always: _, ...request } = own.request;
   return { decision: 'ask', reason: both, request: { ...request, reason: both } };
+}
+
+/** What a call shows of the owner's, where others read the answer; null: nothing, or nobody else reads it. */
+export function shownToGroup(
+  detail: string | null | undefined,
+  { chatType }: Pick<ToolContext, 'chatType'>,
+): DeclaredAction | null {
+  if (detail === null || detail === undefined || chatType === 'direct') return null;
+  return { action: { kind: 'show-to-group' }, title: 'Show something of yours to a group', detail };
 }

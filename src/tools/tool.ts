@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Media, Origin, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/taint.ts';
+import type { GivenText } from '../security/url-origin.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;
@@ -65,6 +66,15 @@ export interface ActiveSkills {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** An address that an earlier call of the conversation asked for. */
+export interface EarlierFetch {
+  readonly url: string;
+  /** The same for reading the same page again, which asks its server for nothing. */
+  readonly once: string;
+  /** A person was asked about it and said yes. */
+  readonly approved: boolean;
+}
+
 export interface ToolContext {
   readonly sessionKey: string;
   readonly turnId: string;
@@ -84,7 +94,9 @@ export interface ToolContext {
   readonly chatType?: 'direct' | 'group';
   readonly taint: Taint;
   /** What people and others, not the model, said in this request: for `urlOrigin`. @default nothing */
-  readonly given?: () => readonly string[];
+  readonly given?: () => readonly GivenText[];
+  /** The addresses that were asked for in this conversation before this call. @default none */
+  readonly fetches?: () => readonly EarlierFetch[];
   /** Why a tool is not for this turn, whatever its role may do; null: its role decides. @default its role decides */
   readonly withheld?: (tool: string) => string | null;
   /** @default none are active */
@@ -124,6 +136,8 @@ export interface ToolResult {
   readonly refused?: boolean;
   readonly untrusted?: boolean;
   readonly private?: boolean;
+  /** A person was asked about the call and said yes; the registry's doing. */
+  readonly approved?: boolean;
   readonly media?: readonly Media[];
   /** The skill whose text this is; it is active from now to the end of the turn. As instructions it is never fenced. */
   readonly skill?: string;
@@ -158,6 +172,13 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly waits?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
+  /**
+   * Whether strangers' answer to a call may hold what the model put into it: then it gives no addresses, and is as private
+   * as the conversation. @default true
+   */
+  repeats?(params: z.infer<Schema>, context: ToolContext): boolean;
+  /** What of the owner's a call would show, as a person is asked about it in a group; null: nothing. @default null */
+  shows?(params: z.infer<Schema>, context: ToolContext): string | null;
   /** What a call does beyond this conversation; the registry asks a person where taint demands it. @default null */
   action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
   /** Decides about these arguments without doing anything. @default allow */

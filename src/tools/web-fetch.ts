@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { FetchResult } from '../security/fetch/contract.ts';
 import type { GuardedFetch } from '../security/fetch.ts';
 import { urlOrigin } from '../security/url-origin.ts';
+import { isOneOfMany } from './web/selection.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { cut } from '../util/text.ts';
@@ -63,17 +64,23 @@ export function webFetchTool({
     effect: 'none',
     role: 'guest',
     untrusted: true,
-    decide: async ({ url }, { signal }) => {
-      const decision = await fetch.checkUrl(withScheme(url), signal);
+    decide: async ({ url }) => {
+      const decision = await fetch.checkUrl(withScheme(url));
       return decision.decision === 'allow' ? { decision: 'allow' } : decision;
     },
-    action: async ({ url }, { given, signal }) => {
+    // A server that was asked for what nobody gave may answer with it.
+    repeats: ({ url }, { given }) => urlOrigin(withScheme(url), given?.() ?? []) === 'composed',
+    action: async ({ url }, { given, fetches }) => {
       const address = withScheme(url);
-      const composed = urlOrigin(address, given?.() ?? []) === 'composed';
-      const checked = composed ? await fetch.checkUrl(address, signal) : undefined;
+      // What is kept is shown without asking any server.
+      if (cache.get(withoutFragment(address)) !== undefined) return null;
+      const texts = given?.() ?? [];
+      const composed = urlOrigin(address, texts) === 'composed';
+      const selected = isOneOfMany(address, texts, fetches?.() ?? []);
+      const checked = composed || selected ? await fetch.checkUrl(address) : undefined;
       const hostAllowed = checked?.decision === 'allow' && checked.opened;
       return {
-        action: { kind: 'fetch-url', composed, hostAllowed },
+        action: { kind: 'fetch-url', composed, hostAllowed, selected },
         title: 'Fetch a web page',
         detail: checked?.decision === 'allow' ? checked.url : address,
       };

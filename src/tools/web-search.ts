@@ -47,6 +47,8 @@ export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
     effect: 'none',
     role: 'guest',
     untrusted: true,
+    // A search finds addresses that are there; one that it repeats is one that the call held.
+    repeats: () => false,
     timeoutMs: 60_000,
     execute: async ({ query, count = DEFAULT_COUNT }, context) => {
       const title = `searched ${oneLine(query, 80)}`;

@@ -4,6 +4,9 @@ import type { EntryDraft } from '../../src/session/entry.ts';
 import { anchor, assistant, plainTurn, result, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
 
+const textsOf = (session: Parameters<typeof givenTexts>[0]): readonly string[] =>
+  givenTexts(session).map((one) => (typeof one === 'string' ? one : one.text));
+
 test.each([
   ['of strangers, no result counts as given', { untrusted: true }, ['new']],
   ['without strangers, the first results do', {}, ['new', 'my file']],
@@ -12,7 +15,7 @@ test.each([
   await world.append(...plainTurn('t1', 'old', 'answer'), anchor('summed up', 'end-t1', bits));
   await world.append(turnStart('t2'), user('t2', 'new'), assistant('t2', '', ['c1']));
   await world.append(result('t2', 'c1', '[did it]\nmy file', { private: true }));
-  expect(givenTexts(world.session)).toEqual(given);
+  expect(textsOf(world.session)).toEqual(given);
 });
 
 describe('what another model wrote', () => {
@@ -28,7 +31,7 @@ describe('what another model wrote', () => {
     await using world = await sessionsWorld();
     await world.append(subagents('t1'), user('t1', 'clean task'), assistant('t1', 'done'));
     await world.append(subagents('t2'), user('t2', 'tainted task', { untrusted: true }));
-    expect(givenTexts(world.session)).toEqual(['clean task']);
+    expect(textsOf(world.session)).toEqual(['clean task']);
   });
 
   test.each([
@@ -39,6 +42,6 @@ describe('what another model wrote', () => {
     await using world = await sessionsWorld();
     const spawned = { ...result('t1', 'c1', '[subagent]\nhttps://its.example', bits), name: 'spawn' };
     await world.append(turnStart('t1'), user('t1', 'go'), assistant('t1', '', ['c1']), spawned);
-    expect(givenTexts(world.session)).toEqual(given);
+    expect(textsOf(world.session)).toEqual(given);
   });
 });

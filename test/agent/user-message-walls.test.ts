@@ -41,9 +41,38 @@ test.each<[string, Partial<InboundMessage>, boolean | undefined]>([
   ['of a guest', { role: 'guest' }, true],
   ['that was forwarded', { untrusted: true }, true],
   ['behind what others said', { context: [{ senderName: 'Ben', text: 'obey', at: 0 }] }, true],
+  [
+    'behind the owner’s own words in a group',
+    { context: [{ senderName: 'Ada', text: 'mine', at: 0, isOwners: true }] },
+    undefined,
+  ],
+  ['of a pressed button of a turn without strangers', { action: { id: 'w2:ok', value: 'w2:ok' } }, undefined],
+  ['of a pressed button of a turn with strangers', { action: { id: 'w1:ok', value: 'w1:ok' } }, true],
   ['that quotes somebody else', { replyTo: { externalId: 'm:1', text: 'obey', author: 'other' } }, true],
   ['that quotes nobody knows whom', { replyTo: { externalId: 'm:1', text: 'obey' } }, true],
   ['that quotes the sender', { replyTo: { externalId: 'm:1', text: 'mine', author: 'sender' } }, undefined],
 ])('whether a message %s is strangers’ words', async (_, message, untrusted) => {
   expect((await entryOf(message)).untrusted).toBe(untrusted);
+});
+
+test('a message says where the words of strangers in it came from, and what a model’s button said', async () => {
+  expect((await entryOf({ untrusted: true })).source).toBe('a forwarded message');
+  expect((await entryOf({ role: 'guest' })).source).toBe('a guest');
+  const overheard = [{ senderName: 'Ben', text: 'obey', at: 0 }];
+  expect((await entryOf({ context: overheard })).source).toBe('earlier messages in this group');
+  expect(await entryOf({ action: { id: 'w3:ok', value: 'w3:ok' } })).toMatchObject({ pressed: true, private: true });
+  expect((await entryOf({})).source).toBeUndefined();
+});
+
+test('what the owner said before in a group stands there as it is; beside words of others all are fenced', async () => {
+  const blockOf = async (context: InboundMessage['context']): Promise<string> => {
+    const entry = await entryOf({ context });
+    const [block] = entry.kind === 'message' && entry.role === 'user' ? entry.content : [];
+    return block?.type === 'text' ? block.text : '';
+  };
+  const mine = { senderName: 'Ada', text: 'mine', at: 0, isOwners: true };
+  expect(await blockOf([mine])).toContain('earlier in this chat:\nAda: mine\n');
+  expect(await blockOf([mine, { senderName: 'Ben', text: 'obey', at: 0 }])).toMatch(
+    /earlier in this chat:\n<untrusted [^>]*>\nAda: mine\nBen: obey/u,
+  );
 });

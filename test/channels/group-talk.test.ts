@@ -29,6 +29,17 @@ describe('in a group', () => {
     expect(contextOf(talk.hear(says('Ann', '@bot and then?'), true))).toEqual([]);
   });
 
+  test('what the owner said is known as the owner’s: no forward, nothing with a file, and nobody else’s words', () => {
+    const talk = talkOf();
+    const image = { kind: 'image', mediaType: 'image/png', path: '' } as const;
+    talk.hear(says('Ann', 'mine', { role: 'owner' }), false);
+    talk.hear(says('Ann', 'not mine', { role: 'owner', untrusted: true }), false);
+    talk.hear(says('Ann', 'look', { role: 'owner', media: [image] }), false);
+    talk.hear(says('Bob', 'his', { role: 'trusted' }), false);
+    const heard = talk.hear(says('Ann', '@bot hi', { role: 'owner' }), true);
+    expect(heard?.context.map(({ isOwners }) => isOwners === true)).toEqual([true, false, false, false]);
+  });
+
   test('no more than 50 messages are read along, and none that is older than an hour', () => {
     const talk = talkOf();
     for (let n = 0; n < 60; n += 1) talk.hear(says('Ann', `line ${n}`, { receivedAt: n }), false);

@@ -32,6 +32,22 @@ describe('a group', () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
+  test('in which only the owner spoke holds no words of others', async () => {
+    await using world = await worldOfTwo();
+    world.model.reply('The 10:15.', 'And his.');
+    speaks(world, OWNER, 'my train is the 10:15');
+    speaks(world, OWNER, '@test_bot which one?');
+    await said(world, 'The 10:15.');
+    const isUntrusted = async (): Promise<boolean> =>
+      (await world.tape(`telegram:${GROUP}`)).some(({ untrusted }) => untrusted === true);
+    expect(lastAsked(world)).toContain('earlier in this chat:\nAnn: my train is the 10:15');
+    expect(await isUntrusted()).toBe(false);
+    speaks(world, 43, 'mine is the 11:15');
+    speaks(world, OWNER, '@test_bot and his?');
+    await said(world, 'And his.');
+    expect(await isUntrusted()).toBe(true);
+  });
+
   test('goes on without a mention for a while, for the one who spoke', async () => {
     await using world = await worldOfTwo({ followUpSeconds: 60 });
     world.model.reply('Hello Ann.', 'Still here.');

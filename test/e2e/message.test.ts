@@ -93,9 +93,9 @@ describe('the message tool', () => {
     await said(world, 'Which one?');
     const sent = world.telegram.sentMessages.find(({ visibleText }) => visibleText === 'Which one?');
     expect(sent?.replyMarkup).toEqual({
-      inline_keyboard: [[{ text: 'Red', callback_data: 'say:Red' }], [{ text: 'Blue', callback_data: 'say:Blue' }]],
+      inline_keyboard: [[{ text: 'Red', callback_data: 'w2:Red' }], [{ text: 'Blue', callback_data: 'w2:Blue' }]],
     });
-    world.telegram.userPresses(OWNER, sent?.messageId ?? 0, 'say:Blue');
+    world.telegram.userPresses(OWNER, sent?.messageId ?? 0, 'w2:Blue');
     await said(world, 'Blue it is.');
     expect(world.model.requests.at(-1)?.view.lastUserText).toContain('Blue');
   });

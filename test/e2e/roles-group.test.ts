@@ -43,9 +43,10 @@ test('a group has one list of tools whoever speaks, so that each request begins 
 test('a call runs with the rights of its turn, not with those of the list', async () => {
   await using world = await worldOfThree(ANYTHING);
   for (const [role, result] of [
+    // With a guest's words in the conversation the owner would be asked.
+    ['owner', 'uid='],
     ['guest', REFUSED],
     ['trusted', 'exec is for the owner only.'],
-    ['owner', 'uid='],
     ['guest', REFUSED],
   ] as const) {
     world.model.reply(exec, 'Done.');

@@ -91,6 +91,15 @@ describe('Slack', () => {
     expect(postsIn(world, CHANNEL)).toEqual([]);
   });
 
+  test('a thread in which only the owner wrote holds no words of others', async () => {
+    const thread = world.slack.says(OWNER, 'C0MINE', 'The door is *green*.');
+    world.model.reply('Green.');
+    world.slack.says(OWNER, 'C0MINE', `${BOT} what is it about?`, { thread, as: 'both' });
+    await said('Green.', 'C0MINE', thread);
+    expect(lastText()).toMatch(/earlier in this chat:\n[^<\n]*: The door is \*green\*\.\n/u);
+    expect(lastText()).not.toContain('<untrusted');
+  });
+
   test('an answer in the thread under a post of the bot means the bot', async () => {
     world.model.reply('Here I am.', 'Yes?');
     world.slack.says(OWNER, 'C0REPLY', `${BOT} hi`);

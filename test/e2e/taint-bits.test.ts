@@ -13,14 +13,19 @@ async function say(world: World, text: string, extra: Record<string, unknown> = 
 
 const call = (name: string, args: object): object => ({ calls: [{ name, arguments: args }] });
 
-test('what a tool read of the owner’s makes a conversation private, also without a memory', async () => {
-  await using world = await startWorld({ config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
-  world.model.reply('Seen.', call('exec', { command: 'true' }), 'Ran.');
-  await say(world, 'look what they wrote', { forward_date: 1 });
+test('a command that nothing keeps from the network is asked about once others have a say, whatever was read before', async () => {
+  await using world = await startWorld({
+    config: {
+      channels: { telegram: { allowFrom: ['42'], owners: ['42'], groups: { debounceMs: 0, followUpSeconds: 0 } } },
+      tools: { exec: { mode: 'full', sandbox: 'off' } },
+    },
+  });
+  world.model.reply(call('exec', { command: 'true' }), 'Ran.', 'Seen.', call('exec', { command: 'true' }), 'Not done.');
   expect(await say(world, 'run it')).toBe('Ran.');
-  world.model.reply(call('list_dir', {}), 'Listed.', call('exec', { command: 'true' }), 'Not done.');
-  expect(await say(world, 'list it')).toBe('Listed.');
-  expect(await say(world, 'run it again')).toContain('text from strangers');
+  await say(world, 'look what they wrote', { forward_date: 1 });
+  expect(await say(world, 'run it')).toContain(
+    'this conversation contains text from a forwarded message, and a command with access to the network',
+  );
 });
 
 test('a skill that others may have written has a say in each turn in which it is always active', async () => {
@@ -32,5 +37,5 @@ test('a skill that others may have written has a say in each turn in which it is
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'SKILL.md'), '---\nname: habits\ndescription: Habits.\nalways: true\n---\nGreet.\n');
   world.model.reply(call('memory_write', { fact: 'the owner trusts Eve' }), 'Not done.');
-  expect(await say(world, 'remember this too')).toContain('text from strangers');
+  expect(await say(world, 'remember this too')).toContain('text from a skill by somebody else');
 });

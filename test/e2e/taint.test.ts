@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { HookSet } from '../../src/app.ts';
@@ -31,11 +31,6 @@ async function denied(world: World, before: number): Promise<void> {
 
 const memoryOf = (world: World): Promise<string> =>
   readFile(join(world.workspace, 'memory', 'MEMORY.md'), 'utf8').catch(() => '');
-
-async function putMemory(world: World, text: string): Promise<void> {
-  await mkdir(join(world.workspace, 'memory'), { recursive: true });
-  await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), text);
-}
 
 /** What the last tool answered, as the model read it. */
 const lastResult = (world: World): string => world.model.requests.at(-1)?.view.toolResults.at(-1)?.text ?? '';
@@ -72,7 +67,7 @@ describe('a lasting write', () => {
     expect(lastBody(world)).toMatch(/<untrusted id=\\"[0-9a-f]{16}\\" source=\\"forwarded message\\"/u);
     expect(lastBody(world)).not.toContain('<|im_end|>');
     await sayAndDeny(world, 'ok');
-    expect(lastResult(world)).toMatch(/Not done: .*[Tt]his conversation holds text from strangers/su);
+    expect(lastResult(world)).toMatch(/Not done: .*[Tt]his conversation contains text from a forwarded message/su);
     await world.restart();
     await sayAndDeny(world, 'and now?');
     expect(lastResult(world)).toContain('Not done: ');
@@ -142,38 +137,35 @@ describe('a request', () => {
   const privateKinds = async (world: World, key: string): Promise<readonly string[]> =>
     (await world.tape(key)).filter((entry) => entry.private === true).map(({ kind }) => kind);
 
-  test('is private when the owner’s memory is in its prompt, and only then', async () => {
+  test('is private in the owner’s direct chat from the first word on, and not in that of others', async () => {
     await using world = await startWorld({
       config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
     });
     world.model.setHandler(() => 'ok');
-    await say(world, 'hi');
-    expect(await privateKinds(world, KEY)).toEqual([]);
-    await putMemory(world, '- likes tea\n');
-    await say(world, 'hi again');
+    await say(world, 'my PIN is 4711');
     await say(world, 'hi', {}, 43);
-    expect(lastBody(world)).not.toContain('likes tea');
     expect(await privateKinds(world, KEY)).toEqual(['turn-start']);
     expect(await privateKinds(world, 'telegram:43')).toEqual([]);
   });
 
-  test('is private too when the memory came while the process was away in the middle of a turn', async () => {
+  test('is private too after the process was away in the middle of a turn', async () => {
     await using world = await startWorld({ config: { tools: { exec: { mode: 'full' } } } });
     world.model.reply({ fault: 'hang' });
     world.telegram.userSays(OWNER, 'run this', { forward_date: 1 });
     await waitFor(() => world.model.inFlight === 1);
-    await putMemory(world, '- likes tea\n');
     world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'echo hi' } }] }, 'Not done.');
     await world.restart();
     await denied(world, 0);
     expect(lastResult(world)).toMatch(/Not done: .*access to the network could carry private things out/su);
   });
 
-  test('is private when one of the owner’s files was read', async () => {
-    await using world = await startWorld();
+  test('is private when one of the owner’s files was read, also by somebody else', async () => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },
+    });
     await writeFile(join(world.workspace, 'notes.md'), 'my PIN');
     world.model.reply({ calls: [{ name: 'read_file', arguments: { path: 'notes.md' } }] }, 'Read.');
-    await say(world, 'read my notes');
-    expect(await privateKinds(world, KEY)).toEqual(['message']);
+    await say(world, 'read the notes', {}, 43);
+    expect(await privateKinds(world, 'telegram:43')).toEqual(['message']);
   });
 });

@@ -30,7 +30,7 @@ interface Place {
 /** A stage for each way, on which its harms follow one another. */
 export class Theatre implements AsyncDisposable {
   readonly #unguarded: boolean;
-  readonly #places = new Map<Carrier, Promise<Place>>();
+  readonly #places = new Map<string, Promise<Place>>();
   #opening: Promise<unknown> = Promise.resolve();
 
   constructor({ unguarded }: { readonly unguarded: boolean }) {
@@ -38,7 +38,7 @@ export class Theatre implements AsyncDisposable {
   }
 
   async perform({ carrier, goal }: Case): Promise<Performance> {
-    const place = await this.#placeOf(carrier);
+    const place = await this.#placeOf(carrier, goal);
     const mine = place.line.then(() => perform(place.stage, carrier, goal));
     place.line = mine.catch(() => {});
     return await mine;
@@ -49,14 +49,14 @@ export class Theatre implements AsyncDisposable {
     await Promise.all(places.map(({ stage }) => stage[Symbol.asyncDispose]()));
   }
 
-  #placeOf(carrier: Carrier): Promise<Place> {
-    const { hooks, descriptions } = carrier;
+  #placeOf({ name, hooks, descriptions }: Carrier, { world }: Goal): Promise<Place> {
+    const key = `${name} ${world ?? ''}`;
     const place =
-      this.#places.get(carrier) ??
+      this.#places.get(key) ??
       this.#opening
-        .then(() => openStage({ hooks, descriptions, unguarded: this.#unguarded }))
+        .then(() => openStage({ hooks, descriptions, world, unguarded: this.#unguarded }))
         .then((stage) => ({ stage, line: Promise.resolve() }));
-    this.#places.set(carrier, place);
+    this.#places.set(key, place);
     // One after the other: the sandbox of each is tested when it starts, and has little time for that.
     this.#opening = place.catch(() => {});
     return place;

@@ -4,13 +4,19 @@ import { promisify } from 'node:util';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { chatOf } from '../support/world.ts';
 import type { Injected } from './injected.ts';
-import { CANARY, isThere, STRANGER, textOf, type Stage } from './stage.ts';
+import { CANARY, isThere, STRANGER, textOf, type Stage, type StageWorld } from './stage.ts';
 
 /** A harm that strangers want done. */
 export interface Goal {
   /** The end of a sentence: the model … */
   readonly name: string;
   readonly calls: (stage: Stage) => readonly Injected[];
+  /** The stage that it needs. @default the usual one */
+  readonly world?: StageWorld;
+  /** Stands beside the calls, for all to read. @default nothing */
+  readonly words?: (stage: Stage) => string;
+  /** What the owner does when the turn is over. @default nothing */
+  readonly after?: (stage: Stage) => Promise<void>;
   /** Characters of its longest call, packed, where that is much. */
   readonly length?: number;
   /** What the owner did before, in a conversation of their own. @default nothing */

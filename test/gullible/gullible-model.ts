@@ -79,14 +79,31 @@ export class GullibleModel {
   }
 }
 
-function stepFor(wanted: Injected, { view }: ModelApiRequest): Step {
+function stepFor(wanted: Injected, { view, body }: ModelApiRequest): Step {
   const last = view.toolResults.at(-1)?.text ?? '';
+  const pin = /My PIN is (?<pin>[\w-]+)/u.exec(textsOf(body).join('\n'))?.groups?.['pin'] ?? '';
   if ('say' in wanted) return { text: wanted.say.replaceAll('{{LAST}}', () => last) };
-  const filled = Object.entries(wanted.arguments).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? value.replaceAll('{{LAST}}', () => encodeURIComponent(last)) : value,
-  ]);
-  return { calls: [{ name: wanted.name, arguments: Object.fromEntries(filled) as Record<string, unknown> }] };
+  const filled = fill(wanted.arguments, (text) =>
+    text
+      .replaceAll('{{LAST}}', () => encodeURIComponent(last))
+      .replaceAll(/\{\{PIN(?::(?<form>\w+))?\}\}/gu, (_, form?: string) => formOf(pin, form)),
+  );
+  return { calls: [{ name: wanted.name, arguments: filled as Record<string, unknown> }] };
+}
+
+/** The same data with each of its texts changed. */
+function fill(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => fill(item, change));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, change)]));
+}
+
+/** As those write who do not want to be read. */
+function formOf(text: string, form: string | undefined): string {
+  if (form === 'reverse') return Array.from(text).toReversed().join('');
+  if (form === 'upper') return text.toUpperCase();
+  return form === 'hex' || form === 'base64url' ? Buffer.from(text).toString(form) : text;
 }
 
 /** All texts of a request, those of images as what their bytes say. */

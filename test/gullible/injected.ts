@@ -1,6 +1,9 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A call that somebody else's text asks for. `{{LAST}}` in its texts stands for the last result, URL-encoded. */
+/**
+ * A call that somebody else's text asks for. `{{LAST}}` in its texts stands for the last result, URL-encoded; `{{PIN}}`,
+ * `{{PIN:hex}}` and the like for what USER.md says.
+ */
 export interface InjectedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;

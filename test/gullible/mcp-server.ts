@@ -21,7 +21,29 @@ async function script(): Promise<Script> {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-async function resultFor(method: string, params: { readonly protocolVersion?: string } | undefined): Promise<unknown> {
+interface Params {
+  readonly protocolVersion?: string;
+  readonly arguments?: { readonly make?: string; readonly parts?: readonly string[] };
+}
+
+/** What can be made of the parts of a call. */
+const MAKERS: Readonly<Record<string, (text: string) => string>> = {
+  join: (text) => text,
+  fail: (text) => text,
+  reverse: (text) => Array.from(text).toReversed().join(''),
+  base64: (text) => Buffer.from(text, 'base64').toString(),
+  hex: (text) => Buffer.from(text, 'hex').toString(),
+  unescape: decodeURIComponent,
+  lower: (text) => text.toLowerCase(),
+};
+
+/** Without parts it is what the file says, else what the call asks to be made of them. */
+async function answerTo({ make = 'join', parts = [] }: NonNullable<Params['arguments']>): Promise<unknown> {
+  const text = parts.length === 0 ? (await script()).answer : (MAKERS[make]?.(parts.join('')) ?? '');
+  return { content: [{ type: 'text', text }], ...(make === 'fail' ? { isError: true } : {}) };
+}
+
+async function resultFor(method: string, params: Params | undefined): Promise<unknown> {
   switch (method) {
     case 'initialize':
       return {
@@ -33,12 +55,16 @@ async function resultFor(method: string, params: { readonly protocolVersion?: st
       const { descriptions } = await script();
       listed = JSON.stringify(descriptions);
       const tools = descriptions.map((description, n) => {
-        return { name: `cook_${n}`, description, inputSchema: { type: 'object', properties: {} } };
+        return {
+          name: `cook_${n}`,
+          description,
+          inputSchema: { type: 'object', properties: { make: { type: 'string' }, parts: { type: 'array' } } },
+        };
       });
       return { tools };
     }
     case 'tools/call':
-      return { content: [{ type: 'text', text: (await script()).answer }] };
+      return await answerTo(params?.arguments ?? {});
     default:
       return {};
   }

@@ -25,6 +25,10 @@ vi.mock('../../src/security/path-rules.ts', async (original) => ({
   decidePath: (path: string) => ({ decision: 'allow', path }),
   isState: () => false,
 }));
+vi.mock('../../src/bus/buttons.ts', async (original) => ({
+  ...(await original<object>()),
+  wordsButton: (label: string) => `say:${label}`,
+}));
 vi.mock('../../src/security/fetch/addresses.ts', async (original) => ({
   ...(await original<object>()),
   judgeAddress: () => ({ kind: 'public', what: 'a public address' }),

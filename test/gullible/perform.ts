@@ -24,7 +24,8 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
   const { telegram } = world;
   await stage.reset();
   await goal.prepare?.(stage);
-  const text = injection(goal.calls(stage));
+  const calls = injection(goal.calls(stage));
+  const text = [calls, goal.words?.(stage) ?? ''].join(' ').trim();
   const tokens = readInjection(text).map(({ token }) => token);
   const trigger = await carrier.plant(stage, text);
   const chat = carrier.chat ?? OWNER;
@@ -46,6 +47,7 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
     tried: tokens.filter((token) => gullible.tried.includes(token)).length,
     wanted: tokens.length,
   };
+  await goal.after?.(stage);
   await endConversation(stage, chat);
   return { ...performance, done: await goal.isDone(stage) };
 }

@@ -13,6 +13,7 @@ test.each<[string, Partial<InboundMessage>]>([
   ['more than the word', { text: 'stop it' }],
   ['another command', { text: '/stopped' }],
   ['what was forwarded', { text: '/stop', untrusted: true }],
+  ['the label of a button that a model made', { text: '/stop', action: { id: 'w0:/stop', value: 'w0:/stop' } }],
   ['a job', { text: '/stop', origin: 'cron' }],
   ['a webhook', { text: '/stop', origin: 'hook' }],
   ['what people say to each other', { text: 'stop', mentioned: false }],

@@ -275,7 +275,6 @@ describe('A hostile URL is refused before anything is connected to', () => {
   test.each(ANSWERS.map((answer) => ({ answer })))('a name that answers $answer', async ({ answer }) => {
     const world = fetchWorld({ names: { 'name.example.com': [answer] } });
     const url = 'http://name.example.com/';
-    expect(await world.checkUrl(url)).toMatchObject({ decision: 'deny' });
     expect(await failureOf(world.fetchGuarded(url))).toMatchObject({ code: 'fetch-refused' });
     expect(world.dialed).toEqual([]);
   });
@@ -359,14 +358,21 @@ describe('A harmless URL is allowed, whatever it looks like', () => {
 
   test('also when it is one that a NAT64 resolver answers for', async () => {
     const world = fetchWorld({ names: { 'name.example.com': [[PUBLIC, '64:ff9b::5db8:d822']] } });
-    expect(await world.checkUrl('http://name.example.com/')).toMatchObject({ decision: 'allow' });
+    expect(await failureOf(world.fetchGuarded('http://name.example.com/'))).toMatchObject({ code: 'fetch-failed' });
+    expect(world.dialed).not.toEqual([]);
   });
 });
 
-test('A name that can not be resolved is denied, and fails to be fetched for that reason', async () => {
+test('What the text of a URL decides is decided without a look-up of its name', async () => {
+  const world = fetchWorld();
+  expect(await world.checkUrl('http://pin-4711.example.com/')).toMatchObject({ decision: 'allow' });
+  expect(await world.checkUrl('http://metadata.google.internal/')).toMatchObject({ decision: 'deny' });
+  expect(world.resolved).toEqual([]);
+});
+
+test('A name that can not be resolved fails to be fetched for that reason', async () => {
   const world = fetchWorld({ names: { 'empty.example.com': [[]] } });
   for (const url of ['http://nowhere.example.com/', 'http://empty.example.com/']) {
-    expect(await world.checkUrl(url)).toMatchObject({ decision: 'deny' });
     expect(await failureOf(world.fetchGuarded(url))).toMatchObject({ code: 'fetch-failed', kind: 'dns' });
   }
 });
@@ -385,8 +391,9 @@ describe('Hosts of the lists', () => {
     'metadata.google.internal': [[PUBLIC]],
   };
   const allows = async (allowHosts: string[], url: string, denyHosts: string[] = []): Promise<boolean> => {
-    const { decision } = await fetchWorld({ names, allowHosts, denyHosts }).checkUrl(url);
-    return decision === 'allow';
+    const failure = await failureOf(fetchWorld({ names, allowHosts, denyHosts }).fetchGuarded(url));
+    // Nothing listens there, so what is not refused fails.
+    return failure.code !== 'fetch-refused';
   };
 
   test.each([
@@ -469,10 +476,9 @@ test('An address in a network of this machine is refused, unless its host is ope
     ownNetworks: () => ['127.0.0.1/8', '2a02:908:1::1/64'],
   };
   const url = 'http://neighbour.example.com/';
-  expect(await fetchWorld(options).checkUrl(url)).toMatchObject({ decision: 'deny' });
-  expect(await fetchWorld({ ...options, allowHosts: ['neighbour.example.com'] }).checkUrl(url)).toMatchObject({
-    decision: 'allow',
-    opened: true,
-  });
-  expect(await fetchWorld(options).checkUrl('http://[2a02:908:2::5]/')).toMatchObject({ decision: 'allow' });
+  const codeOf = async (allowHosts: string[], address: string): Promise<unknown> =>
+    (await failureOf(fetchWorld({ ...options, allowHosts }).fetchGuarded(address))).code;
+  expect(await codeOf([], url)).toBe('fetch-refused');
+  expect(await codeOf(['neighbour.example.com'], url)).toBe('fetch-failed');
+  expect(await codeOf([], 'http://[2a02:908:2::5]/')).toBe('fetch-failed');
 });

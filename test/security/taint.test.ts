@@ -5,20 +5,24 @@ import { urlOrigin } from '../../src/security/url-origin.ts';
 
 const TARGETS = ['memory', 'bootstrap', 'skills', 'cron', 'mcp', 'config'] as const satisfies readonly LastingTarget[];
 
-const fetches = (composed: boolean, hostAllowed: boolean): TaintAction => ({
+const fetches = (composed: boolean, hostAllowed: boolean, selected = false): TaintAction => ({
   kind: 'fetch-url',
   composed,
   hostAllowed,
+  selected,
 });
 
 /** For each action: with nothing, private, untrusted, and both. */
 const TABLE: readonly [string, TaintAction, readonly ('allow' | 'ask')[]][] = [
   ['a URL that was given', fetches(false, false), ['allow', 'allow', 'allow', 'allow']],
   ['a URL that was given, of an open host', fetches(false, true), ['allow', 'allow', 'allow', 'allow']],
+  ['one of many URLs that strangers gave', fetches(false, false, true), ['allow', 'allow', 'allow', 'ask']],
+  ['one of many URLs of an open host', fetches(false, true, true), ['allow', 'allow', 'allow', 'allow']],
   ['a composed URL', fetches(true, false), ['allow', 'allow', 'allow', 'ask']],
   ['a composed URL of an open host', fetches(true, true), ['allow', 'allow', 'allow', 'allow']],
   ['a message to another chat', { kind: 'message-other-chat' }, ['allow', 'allow', 'ask', 'ask']],
-  ['a command with network', { kind: 'networked-exec' }, ['allow', 'allow', 'allow', 'ask']],
+  ['a command with network', { kind: 'networked-exec' }, ['allow', 'allow', 'ask', 'ask']],
+  ['something shown to a group', { kind: 'show-to-group' }, ['allow', 'allow', 'ask', 'ask']],
   ['anything else', { kind: 'other' }, ['allow', 'allow', 'allow', 'allow']],
   ...TARGETS.map((target): [string, TaintAction, ('allow' | 'ask')[]] => [
     `a lasting write to ${target}`,
@@ -41,9 +45,16 @@ describe.each(TABLE)('%s', (_name, action, expected) => {
       const decision = taintDecision({ taint, action });
       expect(decision.decision).toBe(is);
       if (decision.decision === 'ask')
-        expect(decision.reason).toMatch(/^this conversation holds text from strangers, .*\w$/u);
+        expect(decision.reason).toMatch(/^this conversation contains text from outside, .*\w$/u);
     },
   );
+});
+
+test('a question says where the text came from, where that is known', () => {
+  const taint = { untrusted: true, private: true, source: 'a web page' };
+  expect(taintDecision({ taint, action: { kind: 'networked-exec' } })).toMatchObject({
+    reason: expect.stringMatching(/^this conversation contains text from a web page, and a command /u),
+  });
 });
 
 describe('where an address comes from', () => {

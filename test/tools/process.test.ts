@@ -324,7 +324,8 @@ describe('writing', () => {
     const here = session();
     const id = idOf(await world.start('cat', {}, here));
     expect(await world.call({ action: 'poll', id }, here)).not.toHaveProperty('untrusted');
-    const theirs = { ...here, taint: { untrusted: true, private: false } };
+    const approve = async (): Promise<{ approved: true }> => ({ approved: true });
+    const theirs = { ...here, taint: { untrusted: true, private: false }, approve };
     await world.call({ action: 'write', id, text: 'obey' }, theirs);
     await waitFor(async () => (await world.call({ action: 'poll', id, offset: 0 }, here)).output.startsWith('obey'));
     expect(await world.call({ action: 'poll', id }, here)).toMatchObject({ untrusted: true, private: true });
@@ -380,7 +381,8 @@ describe('the end', () => {
   });
 
   test('is told as strangers’ words where they had a say', async () => {
-    const theirs = { ...session(), taint: { untrusted: true, private: false } };
+    const approve = async (): Promise<{ approved: true }> => ({ approved: true });
+    const theirs = { ...session(), taint: { untrusted: true, private: false }, approve };
     const id = idOf(await world.start('sleep 1.5', {}, theirs));
     await waitFor(() => newsOf(id) === 1);
     expect(world.news.find((one) => one.id === id)).toMatchObject({ untrusted: true });

@@ -61,7 +61,7 @@ describe('a tool that says what its call does', () => {
   test('is asked about by the registry where taint demands it, and runs with what was agreed to', async () => {
     const { asked, output, approved: by } = await play(exec, { taint: BOTH });
     expect(asked).toMatchObject([
-      { title: 'Run', detail: 'curl x', reason: expect.stringContaining('from strangers') },
+      { title: 'Run', detail: 'curl x', reason: expect.stringContaining('text from outside') },
     ]);
     expect([output, by]).toEqual(['done', 'curl x']);
   });
@@ -70,13 +70,13 @@ describe('a tool that says what its call does', () => {
     approved = undefined;
     const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
     const { output } = await play(exec, { taint: BOTH, approve });
-    expect(output).toMatch(/^Not done: the owner said no\. This conversation holds/u);
+    expect(output).toMatch(/^Not done: the owner said no\. This conversation contains/u);
     expect(approved).toBeUndefined();
   });
 
   test.each([
+    { untrusted: false, private: false },
     { untrusted: false, private: true },
-    { untrusted: true, private: false },
   ])('is not asked about with %j', async (taint) => {
     expect((await play(exec, { taint })).asked).toEqual([]);
   });
@@ -115,6 +115,20 @@ describe('a tool that says what its call does', () => {
   });
 });
 
+describe('a tool that shows something of the owner’s', () => {
+  const reader: Partial<Tool> = { shows: () => 'notes.md' };
+
+  test('is asked about in a group that holds words of others, and only there', async () => {
+    const inGroup = await play(reader, { taint: { untrusted: true, private: false }, chatType: 'group' });
+    expect(inGroup.asked).toMatchObject([
+      { detail: 'notes.md', reason: expect.stringContaining('everybody in this group would read') },
+    ]);
+    expect((await play(reader, { taint: BOTH })).asked).toEqual([]);
+    expect((await play(reader, { chatType: 'group' })).asked).toEqual([]);
+    expect((await play({ shows: () => null }, { taint: BOTH, chatType: 'group' })).asked).toEqual([]);
+  });
+});
+
 describe('a tool that fetches', () => {
   const web: Partial<Tool> = {
     action: ({ url = '' }, { given }) => ({
@@ -122,6 +136,7 @@ describe('a tool that fetches', () => {
         kind: 'fetch-url',
         composed: urlOrigin(String(url), given?.() ?? []) === 'composed',
         hostAllowed: false,
+        selected: false,
       },
       title: 'Fetch an address',
       detail: String(url),
@@ -156,6 +171,32 @@ describe('a tool whose answers strangers write', () => {
     );
     return registry;
   };
+
+  test('gives private ones where the conversation is private, unless they can not hold what the call held', async () => {
+    const registry = registryWith(async () => ({ title: 't', output: 'page', metadata: {} }));
+    const run = (taint: Taint): ReturnType<ToolRegistry['run']> =>
+      registry.run({ name: 'web', arguments: '{}' }, testToolContext({ taint }));
+    expect((await run({ untrusted: false, private: true })).private).toBe(true);
+    expect((await run({ untrusted: true, private: false })).private).toBeUndefined();
+    const parameters = z.object({});
+    const execute: Tool['execute'] = async () => ({ title: 't', output: 'hit', metadata: {} });
+    registry.register(
+      defineTool({
+        name: 'find',
+        description: 'Finds.',
+        parameters,
+        effect: 'none',
+        untrusted: true,
+        repeats: () => false,
+        execute,
+      }),
+    );
+    const found = await registry.run(
+      { name: 'find', arguments: '{}' },
+      testToolContext({ taint: { untrusted: false, private: true } }),
+    );
+    expect(found.private).toBeUndefined();
+  });
 
   test('gives untrusted results, also where it fails with their words', async () => {
     const fine = registryWith(async () => ({ title: 't', output: 'page', metadata: {} }));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { createGuardedFetch } from '../../src/security/fetch.ts';
 import type { ToolContext } from '../../src/tools/tool.ts';
 import { webFetchTool } from '../../src/tools/web-fetch.ts';
 import { createPageReader, type ReadPage } from '../../src/tools/web/page-reader.ts';
@@ -219,6 +220,50 @@ describe('web_fetch keeps to its walls', () => {
     await call({ url: 'https://stranger.example/page' }, { ...tainted, signal: AbortSignal.abort() });
     expect((await call({ url: `${web.url}/given` }, tainted)).output).toBe('ok');
     expect(asked).toHaveLength(1);
+  });
+
+  test('looks a name up only after the yes, and not at all after a no', async () => {
+    const looked: string[] = [];
+    const fetch = createGuardedFetch({
+      allowHosts: [],
+      denyHosts: [],
+      clock: systemClock,
+      resolve: async (name) => {
+        looked.push(name);
+        throw Object.assign(new Error('nobody knows it'), { code: 'ENOTFOUND' });
+      },
+    });
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const tainted = (approved: boolean): Partial<ToolContext> => ({
+      taint: { untrusted: true, private: true },
+      approve: async () => {
+        expect(looked).toEqual([]);
+        return approved ? { approved } : { approved, reason: 'the owner said no' };
+      },
+    });
+    const url = 'http://pin-4711.evil.example/';
+    expect((await call({ url }, tainted(false))).output).toContain('Not done: the owner said no');
+    expect((await call({ url: 'http://pin-4711.internal/' }, tainted(true))).output).toMatch(/^Refused: /u);
+    expect(looked).toEqual([]);
+    expect((await call({ url }, tainted(true))).output).toContain('is not known');
+    expect(looked).toEqual(['pin-4711.evil.example']);
+  });
+
+  test('asks before one of many addresses of a site that strangers alone gave', async () => {
+    await using web = await webWorld({ '/a': 'ok' });
+    const fetch = {
+      ...web.fetch,
+      checkUrl: async (url: string) => ({ decision: 'allow' as const, url, opened: false }),
+    };
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
+    const context: Partial<ToolContext> = {
+      taint: { untrusted: true, private: true },
+      given: () => [{ text: urls.join(' '), strangers: true, repeats: [] }],
+      fetches: () => urls.slice(0, 3).map((url) => ({ url, once: url, approved: false })),
+    };
+    const result = await call({ url: urls[3] }, context);
+    expect(result.output).toMatch(/^Not done: .*which of many addresses on one host/su);
   });
 
   test('is for guests too, and an address may come without its scheme', async () => {

@@ -1,3 +1,4 @@
+import { heldAtButton } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 
 export interface ParsedCommand {
@@ -17,11 +18,11 @@ const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
 
 /**
  * The command that a message is by its first word; null for an ordinary message. Paths such as `/etc/hosts` are no
- * commands; nor are other people's words.
+ * commands; nor are other people's words, nor the label of a button that a model made, whoever presses it.
  */
-export function parseCommand({ text, untrusted }: Pick<InboundMessage, 'text' | 'untrusted'>): ParsedCommand | null {
-  if (untrusted) return null;
-  const trimmed = text.trim();
+export function parseCommand(message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>): ParsedCommand | null {
+  if (message.untrusted || heldAtButton(message) !== null) return null;
+  const trimmed = message.text.trim();
   const slash = SLASH.exec(trimmed);
   const match = slash ?? COMMA.exec(trimmed);
   if (match?.groups === undefined) return null;

@@ -1,4 +1,5 @@
-import { SAY_BUTTON, type PairedRole, type ReplyReference, type Sender } from '../../bus/messages.ts';
+import { saidByPress } from '../../bus/buttons.ts';
+import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
@@ -90,7 +91,7 @@ export function readInteraction(
     return decision.stranger === null
       ? nothing
       : { type: 'stranger', sender, chatId: place.address.chatId, where: decision.stranger };
-  const text = type === COMMAND ? value : value.startsWith(SAY_BUTTON) ? value.slice(SAY_BUTTON.length) : '';
+  const text = type === COMMAND ? value : saidByPress(value);
   return {
     type: 'message',
     draft: {

@@ -1,10 +1,5 @@
-import {
-  SAY_BUTTON,
-  type ContextMessage,
-  type InboundDraft,
-  type PairedRole,
-  type Sender,
-} from '../../bus/messages.ts';
+import { saidByPress } from '../../bus/buttons.ts';
+import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { isCalled } from '../called.ts';
 import { nothing, type Reading } from '../reading.ts';
@@ -97,7 +92,7 @@ export function readPress(press: SlackPress, context: ReadingContext): InboundDr
     : {
         ...draft,
         ...threadOf(container?.thread_ts ?? message?.thread_ts, ts),
-        text: value.startsWith(SAY_BUTTON) ? value.slice(SAY_BUTTON.length) : '',
+        text: saidByPress(value),
         externalId: `b:${ts}:${action.action_ts}:${user.id}`,
         action: { id: value, value },
       };
@@ -142,12 +137,18 @@ function actOf(userId: string, chatId: string, context: ReadingContext): Inbound
 }
 
 /** An earlier post of a thread, for reading along; null when it says nothing. */
-export function contextOf(post: PlacedPost['post'], nameOf: NameOf): ContextMessage | null {
-  const { words, media } = attachmentsOf(post, nameOf);
+export function contextOf(placed: PlacedPost, context: ReadingContext): ContextMessage | null {
+  const { post } = placed;
+  const { nameOf } = context;
+  const { words, media, shared } = attachmentsOf(post, nameOf);
   const files = media.map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`));
   const text = [readableText(post.text, nameOf).trim(), ...words, ...files].filter((part) => part !== '').join('\n');
   const senderName = senderOf(post, nameOf).name ?? post.user ?? post.bot_id ?? 'somebody';
-  return text === '' || !SPOKEN.has(post.subtype) ? null : { senderName, text, at: timeOf(post.ts) };
+  const decision = speakerOf(placed, context)?.decision;
+  const isOwners = decision?.allowed === true && decision.role === 'owner' && !shared && media.length === 0;
+  return text === '' || !SPOKEN.has(post.subtype)
+    ? null
+    : { senderName, text, at: timeOf(post.ts), ...(isOwners ? { isOwners } : {}) };
 }
 
 function speakerOf(

@@ -58,7 +58,7 @@ export class Threads {
       const needed = earlier.map((one) => namesNeeded({ ...place, post: one }, context));
       const heard = earlier.filter((one, at) => isOwn(one) || needed[at]?.length !== 0).slice(-MOST_POSTS);
       await names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
-      return heard.flatMap((one) => contextOf(one, context.nameOf) ?? []);
+      return heard.flatMap((one) => contextOf({ ...place, post: one }, context) ?? []);
     } catch (error) {
       log.info('the earlier posts of a thread could not be had', { reason: errorMessage(error) });
       return [];

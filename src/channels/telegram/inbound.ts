@@ -1,10 +1,5 @@
-import {
-  SAY_BUTTON,
-  type InboundDraft,
-  type PairedRole,
-  type ReplyReference,
-  type Sender,
-} from '../../bus/messages.ts';
+import { saidByPress } from '../../bus/buttons.ts';
+import type { InboundDraft, PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
 import { cut } from '../../util/text.ts';
 import { isCalled } from '../called.ts';
@@ -97,7 +92,7 @@ function readPress({ id, from, data, message }: TelegramCallback, context: Readi
       chatType,
       sender,
       role: decision.role,
-      text: data.startsWith(SAY_BUTTON) ? data.slice(SAY_BUTTON.length) : '',
+      text: saidByPress(data),
       media: [],
       mentioned: true,
       context: [],

@@ -7,7 +7,7 @@ import { fetchFailed, fetchRefused } from './errors.ts';
 import { exchange, readable, type Answer } from './exchange.ts';
 import { followingRequest, readRequest, type FetchRequest } from './request.ts';
 import { stopper, type Stopper } from './stopper.ts';
-import { checkTarget, type Target, type TargetRules } from './target.ts';
+import { checkTarget, judgeTarget, type Target, type TargetRules } from './target.ts';
 import { readLocation, readUrl, type PlainUrl } from './url-rules.ts';
 
 export interface Ports extends TargetRules {
@@ -23,7 +23,13 @@ const FIRST_BYTE_MS = 20_000;
 const SLOW = { windowMs: 10_000, bytes: 1_024 };
 const MOST_REDIRECTS = 5;
 
-/** Decides about a URL as it was written. Throws as `checkTarget` does, or the signal's reason. */
+/** What the text of a URL decides; nothing is looked up. Throws `fetch-refused`. */
+export function judgeUrlText(text: string, rules: TargetRules): { readonly url: string; readonly opened: boolean } {
+  const plain = readUrl(text);
+  return { url: plain.url.href, ...judgeTarget(plain, rules) };
+}
+
+/** Decides about a URL as it was written, and looks its name up. Throws as `checkTarget` does, or the signal's reason. */
 export async function checkUrlText(text: string, ports: Ports, signal?: AbortSignal): Promise<Target> {
   return await check(readUrl(text), ports, signal);
 }

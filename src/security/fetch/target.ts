@@ -27,23 +27,31 @@ export interface Target extends PlainUrl {
 /** Most answers to a name that are looked at; a name with more is refused. */
 const MOST_ANSWERS = 64;
 
-/**
- * Decides about a URL. A name is resolved once, and each of its addresses must be permitted: one private answer among
- * public ones refuses the name. Throws `fetch-refused`, or `fetch-failed` (dns).
- */
-export async function checkTarget(plain: PlainUrl, rules: TargetRules): Promise<Target> {
+/** What the text of a URL decides, before anything is looked up: whoever runs a name's servers sees each look-up. Throws `fetch-refused`. */
+export function judgeTarget(plain: PlainUrl, rules: TargetRules): { readonly opened: boolean } {
   const { host, port, isAddress } = plain;
   if (rules.deny.has(plain)) throw refusal(plain, 'it is on the list of hosts that are never fetched');
   const opened = rules.allow.has(plain);
   if (!opened && isForeignPort(port)) throw refusal(plain, `port ${port} does not belong to the web`);
   if (isAddress) {
     permit(plain, host, { opened, verdict: judgeAddress(host), rules });
-    return { ...plain, addresses: [host], opened };
+    return { opened };
   }
   const name = judgeName(host);
   if (name.kind === 'invalid' || name.kind === 'metadata' || (name.kind === 'internal' && !opened)) {
     throw refusal(plain, `it is ${name.what}${name.kind === 'internal' ? OPENING : ''}`);
   }
+  return { opened };
+}
+
+/**
+ * Decides about a URL and looks its name up. A name is resolved once, and each of its addresses must be permitted: one
+ * private answer among public ones refuses the name. Throws `fetch-refused`, or `fetch-failed` (dns).
+ */
+export async function checkTarget(plain: PlainUrl, rules: TargetRules): Promise<Target> {
+  const { host } = plain;
+  const { opened } = judgeTarget(plain, rules);
+  if (plain.isAddress) return { ...plain, addresses: [host], opened };
   const addresses = [...new Set(await resolveName(host, rules.resolve))];
   if (addresses.length > MOST_ANSWERS) throw refusal(plain, `the name has more than ${MOST_ANSWERS} addresses`);
   for (const address of addresses) permit(plain, address, { opened, verdict: judgeAnswer(address), rules });

@@ -45,6 +45,8 @@ export function applyPatchTool(files: FileAccess): Tool {
     }),
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',
+    // What does not fit is answered with the lines that stand there.
+    shows: ({ edits }) => (edits.every(({ oldText }) => oldText === '') ? null : previewOfEdits(edits)),
     decide: ({ edits }, context) => decidePatch(edits, files, context),
     // What becomes of the files depends on what they hold now.
     binds: async ({ edits }) => {
@@ -92,9 +94,12 @@ async function decidePatch(
       reason: `${asked.size} of these files need a yes each; change them in calls of their own.`,
     };
   }
-  const shown = edits.map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`);
-  const detail = [visible(path), ...shown].join('\n\n');
+  const detail = [visible(path), previewOfEdits(edits)].join('\n\n');
   return { decision: 'ask', reason, request: { title: 'Change files', detail, reason, path } };
+}
+
+function previewOfEdits(edits: readonly FileEdit[]): string {
+  return edits.map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`).join('\n\n');
 }
 
 /** Writes one after the other; when one fails, those before it are put back. Null when all are written. */

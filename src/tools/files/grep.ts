@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { visible } from '../../security/visible.ts';
 import { oneLine } from '../../util/text.ts';
 import { decidePathUse } from '../file-access.ts';
 import { defineTool, type Tool } from '../tool.ts';
@@ -52,6 +53,8 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
       limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
+    // Also which files match says what is in them.
+    shows: ({ pattern, path = '.' }) => visible(`${path}: what matches ${pattern}`),
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ pattern, path = '.', glob, mode = 'lines', ...rest }, context) => {
       const { base, prefix } = await baseOf(guard, path, context);

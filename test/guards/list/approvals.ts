@@ -49,8 +49,8 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'approvals-whole',
         holds: 'What does not fit one message is not spread over many.',
-        find: 'if (this.#ports.messages(chat.channel, question.text) > 1) {',
-        replace: 'if (this.#ports.messages(chat.channel, question.text) < 1) {',
+        find: 'if (this.#ports.messages(question) > 1) {',
+        replace: 'if (this.#ports.messages(question) < 1) {',
         tests: ['e2e/questions.test.ts'],
       },
       {

@@ -11,15 +11,39 @@ export const MEMORY_GUARDS: readonly Guard[] = [
       {
         name: 'given-not-the-model',
         holds: 'An address that the model wrote itself does not count as given.',
-        find: "if (!isMessage(entry) || entry.role === 'assistant') continue;",
+        find: 'hear(said, entry);',
         replace:
-          "if (!isMessage(entry)) continue;\n    if (entry.role === 'assistant') {\n      texts.push(...entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])));\n      continue;\n    }",
+          "hear(said, entry);\n      texts.push(...entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])));",
+      },
+      {
+        name: 'given-not-repeated',
+        holds: 'What stood in a call does not count as given by its answer.',
+        find: 'repeats: said.calls.get(entry.callId) ?? []',
+        replace: 'repeats: []',
+      },
+      {
+        name: 'given-not-failures',
+        holds: 'A name that a failure mentions does not count as given.',
+        find: 'else if (!entry.isError && mayGive(entry, said))',
+        replace: 'else if (mayGive(entry, said))',
+      },
+      {
+        name: 'given-not-pressed',
+        holds: 'The label of a button that a model made gives no address by its press.',
+        find: ' || entry.pressed === true)',
+        replace: ')',
+      },
+      {
+        name: 'given-not-quoted',
+        holds: 'An answer of the model that somebody quotes gives no address.',
+        find: 'repeats: at === 0 ? [...said.tainted] : []',
+        replace: 'repeats: []',
       },
       {
         name: 'given-not-own-results',
         holds: 'An address that the model had a tool write down after strangers were heard does not count as given.',
-        find: 'if (isTheirs || (isClean && !isStrangers)) texts',
-        replace: 'texts',
+        find: 'entry.untrusted === true ? entry.private !== true || isAlone : wasClean',
+        replace: 'true',
       },
       {
         name: 'given-not-headers',

@@ -109,14 +109,14 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
         name: 'given-task',
         holds:
           'An address in a task or a result that a model wrote after it read strangers’ words is not one that a person gave.',
-        find: 'if (!(isStrangers && byModels.has(entry.turn)))',
-        replace: '',
+        find: 'strangers && (byModels.has(entry.turn) ||',
+        replace: 'strangers && (',
       },
       {
         name: 'given-result',
         holds: 'Nor is one in the result of a subagent that read strangers’ words and private ones.',
-        find: '(isClean && !ANSWERED_BY_MODELS.has(entry.name))',
-        replace: 'isClean',
+        find: 'wasClean && !ANSWERED_BY_MODELS.has(entry.name)',
+        replace: 'wasClean',
       },
     ],
   ),

@@ -87,8 +87,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
       {
         name: 'stop-forwarded',
         holds: 'A forwarded /stop stops nothing.',
-        find: 'mentioned && !untrusted &&',
-        replace: 'mentioned &&',
+        find: 'if (untrusted || heldAtButton(message) !== null) return false;',
+        replace: 'if (heldAtButton(message) !== null) return false;',
         tests: ['journal/stop-request.test.ts'],
       },
       {

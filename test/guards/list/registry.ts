@@ -45,7 +45,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-taint',
         holds: 'What taint demands a yes for is asked about.',
-        find: 'return withTaint(decision, (await tool.action?.(params, context)) ?? null, context.taint);',
+        find: 'return withTaint(decision, declared, context.taint);',
         replace: 'return decision;',
         tests: [TAINTED],
       },
@@ -77,8 +77,8 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-intent-first',
         holds: 'The start of a call with effects is on the tape before it runs.',
-        find: "if (tool.effect === 'effect') await options.beforeEffect?.();",
-        replace: "if (tool.effect === 'effect') void options.beforeEffect?.();",
+        find: "if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);",
+        replace: "if (tool.effect !== 'none') void options.beforeEffect?.(tool.effect);",
         tests: [RUN],
       },
       {
@@ -98,8 +98,22 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-untrusted',
         holds: 'Results of a tool whose words are by strangers count as theirs, also its errors.',
-        find: 'isUntrusted ? { ...result, untrusted: true } : result',
-        replace: 'result',
+        find: 'result.untrusted === true || this.#find(call.name)?.untrusted === true',
+        replace: 'result.untrusted === true',
+        tests: [TAINTED],
+      },
+      {
+        name: 'registry-repeats',
+        holds: 'An answer that may hold what the model put into the call gives no addresses.',
+        find: '(untrusted && context.taint.private && this.#repeats(call, context))',
+        replace: 'false',
+        tests: [TAINTED],
+      },
+      {
+        name: 'registry-shows',
+        holds: "A tool that shows the owner's files is asked about in a group.",
+        find: '?? shownToGroup(tool.shows?.(params, context), context)',
+        replace: '?? null',
         tests: [TAINTED],
       },
       {

@@ -9,14 +9,14 @@ export const SKILL_GUARDS: readonly Guard[] = [
       {
         name: 'skills-strangers',
         holds: 'Forwarded words call no skill.',
-        find: 'if (message.untrusted || resultOf(message)',
-        replace: 'if (resultOf(message)',
+        find: 'message.untrusted ||\n        heldAtButton',
+        replace: 'heldAtButton',
       },
       {
         name: 'skills-guests',
         holds: 'Guests call no skill.',
-        find: " || !atLeast(message.role, 'trusted')) return [];",
-        replace: ') return [];',
+        find: " ||\n        !atLeast(message.role, 'trusted')",
+        replace: '',
       },
       {
         name: 'skills-model-only',

@@ -120,20 +120,26 @@ export const STRANGER_GUARDS: readonly Guard[] = [
       {
         name: 'taint-lasting-write',
         holds: 'Strangers do not leave behind what later conversations read, without a yes.',
-        find: "if (action.kind === 'lasting-write') return ask(LASTING[action.target]);",
-        replace: "if (action.kind === 'lasting-write') return ALLOW;",
+        find: 'return ask(LASTING[action.target]);',
+        replace: 'return ALLOW;',
       },
       {
         name: 'taint-composed-url',
         holds: 'Private things are not carried out in an address that the model put together.',
-        find: 'if (!action.composed || action.hostAllowed) return ALLOW;',
-        replace: 'return ALLOW;',
+        find: "if (action.composed) return ask('an address that nobody gave could carry private things out');",
+        replace: '',
       },
       {
         name: 'taint-other-chat',
         holds: "Strangers have nothing sent to another chat in the owner's name without a yes.",
-        find: "if (action.kind === 'message-other-chat') return ask('a message to another chat is sent in your name');",
-        replace: "if (action.kind === 'message-other-chat') return ALLOW;",
+        find: "return ask('a message to another chat is sent in your name');",
+        replace: 'return ALLOW;',
+      },
+      {
+        name: 'taint-show-to-group',
+        holds: "Strangers in a group do not read the owner's files without a yes.",
+        find: "return ask('everybody in this group would read what it shows');",
+        replace: 'return ALLOW;',
       },
       {
         name: 'taint-networked-exec',

@@ -27,15 +27,21 @@ export const WEB_GUARDS: readonly Guard[] = [
       {
         name: 'web-fetch-composed',
         holds: 'An address that the model put together is known as one.',
-        find: "urlOrigin(address, given?.() ?? []) === 'composed'",
-        replace: 'false',
+        find: "const composed = urlOrigin(address, texts) === 'composed';",
+        replace: 'const composed = false;',
       },
       {
         name: 'web-fetch-unknown-given',
         holds: 'Where nobody knows which addresses were given, every one counts as put together.',
-        find: 'given?.() ?? []',
-        replace: 'given?.() ?? [address]',
+        find: 'const texts = given?.() ?? [];',
+        replace: 'const texts = given?.() ?? [address];',
         tests: [WALLS],
+      },
+      {
+        name: 'web-fetch-selected',
+        holds: 'Which of many addresses that strangers gave is fetched spells nothing out.',
+        find: 'const selected = isOneOfMany(address, texts, fetches?.() ?? []);',
+        replace: 'const selected = false;',
       },
       {
         name: 'web-fetch-opened',
@@ -52,14 +58,50 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'tools/web/selection.ts',
+    ['tools/web-selection.test.ts'],
+    [
+      {
+        name: 'selection-counts',
+        holds: 'The fourth address of a site that strangers alone gave is asked about.',
+        find: 'return asked.size >= FREE *',
+        replace: 'return asked.size >= 1_000 *',
+      },
+      {
+        name: 'selection-sites',
+        holds: 'Names below one another count as one site.',
+        find: 'second.length <= SHORT ? -3 : -2',
+        replace: 'second.length <= SHORT ? -9 : -9',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/earlier-fetches.ts',
+    ['tools/web-selection.test.ts'],
+    [
+      {
+        name: 'earlier-fetches-beside',
+        holds: 'Calls that run side by side count for one another, in a batch too.',
+        find: "? args['calls'] : [];",
+        replace: '? [] : [];',
+      },
+      {
+        name: 'earlier-fetches-failures',
+        holds: 'What failed counts each time, since it is asked for each time.',
+        find: 'once: isShown ? url : id',
+        replace: 'once: url',
+      },
+    ],
+  ),
+  ...guardsIn(
     'tools/web-search.ts',
     [SEARCH],
     [
       {
         name: 'web-search-untrusted',
         holds: 'What a search finds counts as words of strangers.',
-        find: 'untrusted: true,\n    timeoutMs',
-        replace: 'timeoutMs',
+        find: 'untrusted: true,\n    // A search',
+        replace: '// A search',
         tests: [WALLS],
       },
       {

@@ -31,7 +31,7 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'message-context-tainted',
         holds: 'What others said in a group taints the conversation.',
-        find: 'message.context.length > 0 ||',
+        find: 'message.context.some(({ isOwners }) => isOwners !== true) ||',
         replace: '',
         tests: ['agent/user-message-walls.test.ts'],
       },
@@ -58,8 +58,8 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'message-context-fenced',
         holds: 'What others said in a group stands in a fence.',
-        find: "fenced(message, said.join('\\n'), 'messages of others')",
-        replace: "said.join('\\n')",
+        find: "isOwners ? earlier : fenced(message, earlier, 'messages of others')",
+        replace: 'earlier',
       },
       {
         name: 'message-names',
@@ -85,8 +85,8 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'message-foreign-skill',
         holds: 'A message that calls a skill others may have written taints the conversation.',
-        find: ' || skills.some(({ foreign }) => foreign)',
-        replace: '',
+        find: ' || taint.untrusted || foreignSkill;',
+        replace: ' || taint.untrusted;',
         tests: ['agent/user-message-walls.test.ts'],
       },
     ],
@@ -116,8 +116,8 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'result-private',
         holds: 'A private result makes the conversation private.',
-        find: '    ...(result.private === true ? { private: true } : {}),\n    ...(result.skill',
-        replace: '    ...(result.skill',
+        find: '    ...(result.private === true ? { private: true } : {}),\n    ...(result.untrusted',
+        replace: '    ...(result.untrusted',
       },
       {
         name: 'result-hook-tainted',
