@@ -26,7 +26,7 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
 
 /** What the model reads of a tool: its description, then its parameters as they are sent. */
 function toolText({ name, description, parameters }: PromptInfo['tools']['specs'][number]): string {
-  return `## ${name}\n\n${description}\n\n${JSON.stringify(parameters, null, 2)}`;
+  return `## ${name}\n\n${description}\n\n${json(parameters)}`;
 }
 
 function table({ session, model, layers, tools, conversation, used, window }: PromptInfo): readonly string[] {

@@ -4,10 +4,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { printable } from './printable.ts';
-import { pointToOwnHelp, requireKnownCommands, withoutHelpWord } from './usage.ts';
-
-/** What a wrong command line returns. */
-const USAGE_ERROR = 2;
+import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type CommandRunner = (flags: Flags, context: CliContext, words: readonly string[]) => Promise<number>;

@@ -2,6 +2,9 @@ import type { Command } from 'commander';
 import { nearest } from '../util/text.ts';
 import { usageError } from './flags.ts';
 
+/** What a wrong command line returns. */
+export const USAGE_ERROR = 2;
+
 /** `help cron add` means `cron add --help`. */
 export function withoutHelpWord(argv: readonly string[]): readonly string[] {
   const [first, ...rest] = argv;

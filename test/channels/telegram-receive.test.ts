@@ -101,7 +101,7 @@ describe('strangers', () => {
     expect(told).toHaveLength(1);
     expect(told[0]?.fields).toMatchObject({
       senderId: '666',
-      hint: 'To let them in, approve the code they were sent (assistant pair list), or add "666" to channels.telegram.allowFrom and start again.',
+      hint: 'To let them in, approve the code they were sent (npm run assistant -- pair list), or add "666" to channels.telegram.allowFrom and start again.',
     });
     expect(new Set(world.server.calls.map(({ method }) => method))).toEqual(new Set(['getMe', 'getUpdates']));
     const knock = { channel: 'telegram', senderId: '666', chatId: '666', name: 'Person' };

@@ -17,6 +17,7 @@ const STRANGERS = { untrusted: true, private: false };
 interface Taints extends AsyncDisposable {
   readonly files: FileTools;
   readonly origins: UntrustedFiles;
+  /** What asks is allowed. */
   call(name: string, args: Record<string, unknown>, taint?: ToolContext['taint']): Promise<ToolResult>;
 }
 
@@ -62,7 +63,12 @@ async function taints(): Promise<Taints> {
     call: (name, args, taint = CLEAN) =>
       registry.run(
         { name, arguments: JSON.stringify(args) },
-        testToolContext({ workingDirectory: workspace, taint, readRoots: [join(home, 'media')] }),
+        testToolContext({
+          workingDirectory: workspace,
+          taint,
+          readRoots: [join(home, 'media')],
+          approve: async () => ({ approved: true }),
+        }),
       ),
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };

@@ -138,7 +138,7 @@ describe('ends that a tool does not choose', () => {
 describe('before an effect', () => {
   test.each([
     ['none', 0],
-    ['idempotent', 0],
+    ['idempotent', 1],
     ['effect', 1],
   ] as const)('a tool of class %s announces itself %i times', async (effect, times) => {
     const beforeEffect = vi.fn(async () => {});

@@ -57,7 +57,7 @@ Its other files: docs/more.md, run.sh`,
 
   test('answers an unknown name with near ones', async () => {
     await using shelf = await openShelf();
-    for (const name of ['weather', 'github', 'github-issues']) await shelf.skill(`user/${name}`, ordinary(name));
+    for (const name of ['weather', 'github', 'github-issues']) await shelf.skill(`workspace/${name}`, ordinary(name));
     expect(await load(shelf, 'wether')).toMatchObject({
       isError: true,
       output: 'There is no skill "wether". Did you mean weather?',
@@ -75,7 +75,7 @@ Its other files: docs/more.md, run.sh`,
 
   test('does not open what only people call, nor name it', async () => {
     await using shelf = await openShelf();
-    await shelf.skill('user/mine', ordinary('mine', 'disable-model-invocation: true'));
+    await shelf.skill('workspace/mine', ordinary('mine', 'disable-model-invocation: true'));
     expect(await load(shelf, 'mine')).toMatchObject({
       isError: true,
       output: 'Only people call this skill, with /mine or $mine in a message.',

@@ -182,7 +182,7 @@ describe('web_fetch keeps to its walls', () => {
     ]) {
       const result = await call({ url });
       expect(result.isError, url).toBe(true);
-      expect(result.output, url).toMatch(/^Refused: .*refused/u);
+      expect(result.note, url).toMatch(/^Refused: .*refused/u);
     }
     expect(web.asked).toHaveLength(0);
   });
@@ -215,7 +215,7 @@ describe('web_fetch keeps to its walls', () => {
       },
     };
     const composed = await call({ url: 'https://stranger.example/page?leak=1' }, tainted);
-    expect(composed.output).toContain('Not done: the owner said no');
+    expect(composed.note).toContain('Not done: the owner said no');
     expect(asked).toEqual(['https://stranger.example/page?leak=1']);
     await call({ url: 'https://stranger.example/page' }, { ...tainted, signal: AbortSignal.abort() });
     expect((await call({ url: `${web.url}/given` }, tainted)).output).toBe('ok');
@@ -242,8 +242,8 @@ describe('web_fetch keeps to its walls', () => {
       },
     });
     const url = 'http://pin-4711.evil.example/';
-    expect((await call({ url }, tainted(false))).output).toContain('Not done: the owner said no');
-    expect((await call({ url: 'http://pin-4711.internal/' }, tainted(true))).output).toMatch(/^Refused: /u);
+    expect((await call({ url }, tainted(false))).note).toContain('Not done: the owner said no');
+    expect((await call({ url: 'http://pin-4711.internal/' }, tainted(true))).note).toMatch(/^Refused: /u);
     expect(looked).toEqual([]);
     expect((await call({ url }, tainted(true))).output).toContain('is not known');
     expect(looked).toEqual(['pin-4711.evil.example']);
@@ -263,7 +263,7 @@ describe('web_fetch keeps to its walls', () => {
       fetches: () => urls.slice(0, 3).map((url) => ({ url, once: url, approved: false })),
     };
     const result = await call({ url: urls[3] }, context);
-    expect(result.output).toMatch(/^Not done: .*which of many addresses on one host/su);
+    expect(result.note).toMatch(/^Not done: .*which of many addresses on one host/su);
   });
 
   test('is for guests too, and an address may come without its scheme', async () => {
@@ -289,7 +289,7 @@ describe('as every tool', () => {
     const call = fetcher(web);
     expect((await call({})).output).toContain('url');
     expect((await call({ url: web.url, offset: -1 })).output).toContain('offset');
-    expect((await call({ url: 'not an address' })).output).toMatch(/^Refused: /u);
+    expect((await call({ url: 'not an address' })).note).toMatch(/^Refused: /u);
   });
 
   test('it stops when the turn is stopped', async () => {
@@ -299,7 +299,7 @@ describe('as every tool', () => {
     });
     const stop = new AbortController();
     const result = fetcher(web)({ url: web.url }, { signal: stop.signal, progress: () => stop.abort() });
-    expect(await result).toMatchObject({ isError: true, output: 'Cut off: the turn was stopped.' });
+    expect(await result).toMatchObject({ isError: true, note: 'Cut off: the turn was stopped.' });
   });
 
   test('it answers with a sentence when a page takes too long to read', async () => {

@@ -307,7 +307,7 @@ describe('as every tool', () => {
     const settings = { searchProvider: 'searxng', searchApiKey: null, searchUrl: web.url } as const;
     const call = caller(webSearchTool({ fetch: web.fetch, ...settings }));
     const result = await call({ query: 'x' }, { signal: stop.signal, progress: () => stop.abort() });
-    expect(result).toMatchObject({ isError: true, output: 'Cut off: the turn was stopped.' });
+    expect(result).toMatchObject({ isError: true, note: 'Cut off: the turn was stopped.' });
   });
 
   test('it only reads', () => {

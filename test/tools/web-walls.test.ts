@@ -21,5 +21,5 @@ test('where nobody knows which addresses were given, each counts as put together
   const fetch = createGuardedFetch({ allowHosts: [], denyHosts: [], clock: systemClock });
   const tool = webFetchTool({ fetch, clock: systemClock, maxChars: 1_000 });
   const declared = await tool.action?.({ url: 'http://93.184.215.14/x' }, testToolContext());
-  expect(declared?.action).toEqual({ kind: 'fetch-url', composed: true, hostAllowed: false });
+  expect(declared?.action).toEqual({ kind: 'fetch-url', composed: true, selected: false, hostAllowed: false });
 });
