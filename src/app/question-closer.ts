@@ -1,5 +1,5 @@
 import { closedText } from '../agent/approval-question.ts';
-import type { Outlets } from '../channels/delivery-part.ts';
+import { RESEND_MARK, type Outlets } from '../channels/delivery-part.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -26,6 +26,8 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
     const channel = manager.outlet(message.channel);
     if (typeof channel === 'string' || channel.edit === undefined) return;
     const [text = part.text, ...more] = channel.render(closedText(message, words));
+    // What was sent a second time keeps saying so.
+    const mark = part.resends > 0 && channel.settlesResends !== true ? RESEND_MARK : '';
     using limit = deadline(clock, EDIT_DEADLINE_MS, 'Closing a question');
     await channel.edit(
       {
@@ -34,7 +36,7 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
         chatId: message.chatId,
         ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
         // Of a longer one only the last part had buttons.
-        text: more.at(-1) ?? text,
+        text: mark + (more.at(-1) ?? text),
         media: [],
         nonce: part.nonce,
         platformId: part.platformId,

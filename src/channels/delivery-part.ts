@@ -15,7 +15,7 @@ const UNCERTAIN_WAIT_MS = 2_000;
 const MAX_RESENDS = 5;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 /** In front of what was sent again although the platform may have the first copy. */
-const RESEND_MARK = '↻ ';
+export const RESEND_MARK = '↻ ';
 
 /** The channels as delivery sees them; the manager is one. */
 export interface Outlets {

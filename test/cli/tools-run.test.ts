@@ -142,7 +142,10 @@ describe('what a command would be allowed', () => {
   test('without a sandbox each is asked about, and what is switched off is denied', async () => {
     await configure({ exec: { mode: 'auto', sandbox: 'off' } });
     const asked = await toolsRun('exec', { command: 'pkill x' }, '--dry-run');
-    expect(asked).toMatchObject({ decision: 'ask', reason: expect.stringMatching(/did not start.*each command needs your approval/u) });
+    expect(asked).toMatchObject({
+      decision: 'ask',
+      reason: expect.stringMatching(/did not start.*each command needs your approval/u),
+    });
     await configure({ exec: { mode: 'off' } });
     expect(await toolsRun('exec', { command: 'ls' }, '--dry-run')).toMatchObject({ decision: 'deny' });
   });

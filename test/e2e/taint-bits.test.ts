@@ -24,7 +24,7 @@ test('a command that nothing keeps from the network is asked about once others h
   expect(await say(world, 'run it')).toBe('Ran.');
   await say(world, 'look what they wrote', { forward_date: 1 });
   expect(await say(world, 'run it')).toContain(
-    'this conversation contains text from a forwarded message, and a command with access to the network',
+    'This conversation contains text from a forwarded message, and a command with access to the network',
   );
 });
 

@@ -89,7 +89,9 @@ describe('a message to the chat of the turn', () => {
   });
 
   test('is an error where there is no chat, or nothing can be sent', async () => {
-    expect((await send({ text: 'hi' }, { chat: undefined as never })).output).toContain('Nothing was sent: this turn has no chat');
+    expect((await send({ text: 'hi' }, { chat: undefined as never })).output).toContain(
+      'Nothing was sent: this turn has no chat',
+    );
     expect((await send({ text: 'hi', chat: 'smoke:1' })).output).toBe('There is no channel smoke.');
   });
 });
