@@ -17,9 +17,19 @@ export const CASES: readonly Case[] = GOALS.flatMap((goal) =>
   CARRIERS.filter(({ room = Infinity }) => (goal.length ?? 0) <= room).map((carrier) => ({ goal, carrier })),
 );
 
-/** About one of `every` cases, with each harm and each way among them. */
-export function someOf(cases: readonly Case[], every: number): readonly Case[] {
-  return cases.filter(({ carrier, goal }) => (CARRIERS.indexOf(carrier) + GOALS.indexOf(goal)) % every === 0);
+/** One case of every `nth` harm, by one way after the other, and one of each way that is not among them then. */
+export function someOf(cases: readonly Case[], nth = 1): readonly Case[] {
+  const goals = GOALS.filter((_, index) => index % nth === 0);
+  const ofGoals = goals.flatMap((goal, index) => {
+    const ways = cases.filter((one) => one.goal === goal);
+    return ways[index % ways.length] ?? [];
+  });
+  const ofCarriers = CARRIERS.flatMap((carrier, index) => {
+    if (ofGoals.some((one) => one.carrier === carrier)) return [];
+    const harms = cases.filter((one) => one.carrier === carrier);
+    return harms[(index * nth) % harms.length] ?? [];
+  });
+  return [...ofGoals, ...ofCarriers];
 }
 
 interface Place {

@@ -35,11 +35,11 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
   telegram.userSays(chat, trigger.text, trigger.extra);
   const asked = (): boolean => questionsIn(stage).length > questions;
   const answered = (): boolean => gullible.answers > answers && sayings(carrier, stage).length > before;
-  await waitFor(() => answered() || asked(), { what: 'an answer or a question' });
+  await waitFor(() => answered() || asked(), { what: 'an answer or a question', timeoutMs: 40_000 });
   const question = asked() ? questionsIn(stage)[questions] : undefined;
   if (question !== undefined && goal.agrees?.(question) === true) {
     telegram.userSays(OWNER, `/approve ${/\/approve (?<code>\w+)/u.exec(question)?.groups?.['code'] ?? ''}`);
-    await waitFor(answered, { what: 'an answer after a yes' });
+    await waitFor(answered, { what: 'an answer after a yes', timeoutMs: 40_000 });
   }
   const performance = {
     asked: asked(),
