@@ -61,7 +61,7 @@ describe.each(DIALECTS)('what a model of the %s dialect is sent', (dialect) => {
       dialect,
       log,
       // So that nothing is archived before it has to be trimmed.
-      config: { agent: { contextWindow: 19_000, maxOutputTokens: 1000 }, memory: { consolidateAt: 1 } },
+      config: { agent: { contextWindow: 16_000, maxOutputTokens: 1000 }, memory: { consolidateAt: 1 } },
     });
     await writeFile(join(world.workspace, 'notes.txt'), 'some words of a note\n'.repeat(500));
     for (let n = 1; n <= 8; n += 1) {
@@ -74,7 +74,7 @@ describe.each(DIALECTS)('what a model of the %s dialect is sent', (dialect) => {
     const last = JSON.stringify(world.model.requests.at(-1)?.body);
     expect(last).toContain('was left out to save space');
     expect(last).toContain('some words of a note');
-    expect(Buffer.byteLength(last) / 3.6).toBeLessThan(19_000);
+    expect(Buffer.byteLength(last) / 3.6).toBeLessThan(16_000);
     expect(breaks(log)).toEqual([]);
   });
 
