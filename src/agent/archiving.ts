@@ -197,7 +197,8 @@ export class Archiving implements AsyncDisposable {
     if (!this.#planner.isDue(session, now)) return;
     for (let round = 0; round < MOST_ROUNDS && this.#planner.isLong(now); round += 1) {
       const open = this.#openRows(session.key).find((row) => row.reason === 'size');
-      const upTo = open === undefined ? await this.#planner.plan(session, now, before.conversation - now.conversation) : null;
+      const upTo =
+        open === undefined ? await this.#planner.plan(session, now, before.conversation - now.conversation) : null;
       if (open === undefined && upTo === null) break;
       const row = open ?? (await archives.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
       const { outcome } = await this.#finish(row);

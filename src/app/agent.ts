@@ -212,6 +212,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     media,
     attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
+    promptParts: stores.promptParts,
     approvals,
     asking,
     bounds,
