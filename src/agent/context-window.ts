@@ -51,6 +51,13 @@ const LEAST_BUDGET = 0.5;
 /** Tokens that a conversation needs at the least: with fewer, hardly more than the newest question fits. */
 export const LEAST_ROOM = 2_000;
 
+/** What a person is told when the prompt and the tools leave too little of a window; null when there is room. */
+export function tooSmall(model: string, { window, room }: ContextReport): string | null {
+  if (room >= LEAST_ROOM) return null;
+  const [has, left, needed] = [window, room, window + LEAST_ROOM - room].map((value) => value.toLocaleString('en'));
+  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_ROOM.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+}
+
 interface Measured {
   /** Tokens before calibration. */
   readonly raw: number;

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { othersFirst } from '../util/wake.ts';
 
 /** What is known of the body of one request. */
 export interface BodyFacts {
@@ -13,7 +14,10 @@ const NOTHING: BodyFacts = { body: null, bytes: 0 };
 /** SDKs take no note of who called them; the asynchronous context does. */
 const calls = new AsyncLocalStorage<SentBody>();
 
-/** The body that an SDK sends in one call. Hashed in the thread pool while the server thinks. */
+/** Characters that are hashed in one go, in a fraction of a millisecond. */
+const PIECE = 65_536;
+
+/** The body that an SDK sends in one call. Hashed piece by piece while the server thinks. */
 export class SentBody {
   #facts: Promise<BodyFacts> | undefined;
 
@@ -38,7 +42,21 @@ export function noteBody(body: unknown): void {
 }
 
 async function factsOf(text: string): Promise<BodyFacts> {
-  const bytes = Buffer.from(text);
-  const digest = await webcrypto.subtle.digest('SHA-256', bytes);
-  return { body: Buffer.from(digest).toString('hex'), bytes: bytes.length };
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for (let from = 0; from < text.length;) {
+    await othersFirst();
+    // A character of two halves is not cut: each half alone would be other bytes.
+    const end = from + PIECE;
+    const to = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
+    const piece = Buffer.from(text.slice(from, to));
+    hash.update(piece);
+    bytes += piece.length;
+    from = to;
+  }
+  return { body: hash.digest('hex'), bytes };
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -56,7 +56,7 @@ export class PromptParts {
       return;
     }
     const all = texts();
-    for (const [index, hash] of hashes.entries()) await this.#keep(hash, all[index] ?? '');
+    await Promise.all(hashes.map((hash, index) => this.#keep(hash, all[index] ?? '')));
   }
 
   /** Undefined when it is gone or is not what its name says. */
