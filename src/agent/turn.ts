@@ -132,10 +132,9 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
     redact: ports.redact,
     before: unfinishedText(entries),
   };
-  const { entry } = call;
   const outcome = await ports.slots.run(() => askModel(asked), turn.signal);
   await shortRound();
-  await record(turn, ports, { outcome, last, call: await entry() });
+  await record(turn, ports, { outcome, last, call: await call.entry() });
 }
 
 /** Writes down what the model said, with the end of the turn in the same append when it is the last word. */

@@ -169,7 +169,8 @@ describe('money', () => {
 
 describe('a window that the system prompt and the tools nearly fill', () => {
   const small = { agent: { contextWindow: 8_000, maxOutputTokens: 1_000 } };
-  const sentence = /^The context window of openai\/scripted-model is 8,000 tokens, .* set agent\.contextWindow to at least /u;
+  const sentence =
+    /^The context window of openai\/scripted-model is 8,000 tokens, .* set agent\.contextWindow to at least /u;
 
   test('is told of at the start, in /status and in /context, with the settings that help', async () => {
     const log = recordingLog();
