@@ -11,7 +11,7 @@ import { OwnerQuestions, type OwnerQuestionPorts } from './archive-owner.ts';
 import { draftOf, freshTurns } from './archive-draft.ts';
 import { readProgress } from './archive-progress.ts';
 import { runArchive, type ArchiveOutcome, type ArchiveRunPorts } from './archive-run.ts';
-import { SizePlanner } from './archive-size.ts';
+import { SizePlanner, type GrownReport } from './archive-size.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { MemResult } from './commands/mem.ts';
 import type { ContextWindow, Outline } from './context-window.ts';
@@ -97,7 +97,7 @@ export class Archiving implements AsyncDisposable {
     const { session } = request;
     if (this.#consolidating.has(session.key) || this.#work.signal.aborted) return;
     void this.#work.beside(session.key, async () => {
-      if (this.#planner.isDue(session, await this.#ports.context.report(request))) await this.#begin(request);
+      if (this.#planner.isDue(session, await this.#grown(request))) await this.#begin(request);
     });
   }
 
@@ -191,23 +191,28 @@ export class Archiving implements AsyncDisposable {
 
   async #consolidate(request: NextRequest): Promise<void> {
     const { session } = request;
-    const { context, archives, log } = this.#ports;
-    const before = await context.report(request);
+    const { archives, log } = this.#ports;
+    const before = await this.#grown(request);
     let now = before;
     if (!this.#planner.isDue(session, now)) return;
     for (let round = 0; round < MOST_ROUNDS && this.#planner.isLong(now); round += 1) {
       const open = this.#openRows(session.key).find((row) => row.reason === 'size');
-      const upTo = open === undefined ? await this.#planner.plan(session, now, before.used - now.used) : null;
+      const upTo =
+        open === undefined ? await this.#planner.plan(session, now, before.conversation - now.conversation) : null;
       if (open === undefined && upTo === null) break;
       const row = open ?? (await archives.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
       const { outcome } = await this.#finish(row);
       if (outcome === 'failed') return;
-      now = await context.report(request);
+      now = await this.#grown(request);
     }
-    const shrank = this.#planner.review(session, before.used, now.used);
-    const facts = { session: session.key, before: before.used, after: now.used };
+    const shrank = this.#planner.review(session, before.conversation, now.conversation);
+    const facts = { session: session.key, before: before.conversation, after: now.conversation };
     if (shrank) log.info('older parts of a conversation went into memory', facts);
     else log.debug('a conversation could not be made shorter', facts);
+  }
+
+  async #grown(request: NextRequest): Promise<GrownReport> {
+    return await this.#planner.measure(request.session, await this.#ports.context.report(request));
   }
 
   async #finishOpen(key: string): Promise<void> {

@@ -31,13 +31,15 @@ export interface ContextReport {
   readonly window: number;
   /** From 0 to 1. */
   readonly share: number;
+  /** Tokens that the conversation may take: what the system prompt, the tools and the answer leave of the window. */
+  readonly room: number;
   /** Estimated tokens of each layer of the system prompt, of the tools, of the conversation. */
   readonly layers: readonly number[];
   readonly tools: number;
   readonly history: number;
 }
 
-/** A trim goes down to this share of the budget, so that it is rare. */
+/** A trim goes down to this share of what the conversation may take, so that it is rare. */
 const DOWN_TO = 0.6;
 /** After the model said that the request was too long: of what was sent. */
 const TIGHTER = 0.5;
@@ -46,12 +48,24 @@ const MARGIN = 0.02;
 /** However long answers may be, this share of the window is for the request. */
 const LEAST_BUDGET = 0.5;
 
+/** Tokens that a conversation needs at the least: with fewer, hardly more than the newest question fits. */
+export const LEAST_ROOM = 2_000;
+
+/** What a person is told when the prompt and the tools leave too little of a window; null when there is room. */
+export function tooSmall(model: string, { window, room }: ContextReport): string | null {
+  if (room >= LEAST_ROOM) return null;
+  const [has, left, needed] = [window, room, window + LEAST_ROOM - room].map((value) => value.toLocaleString('en'));
+  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_ROOM.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+}
+
 interface Measured {
   /** Tokens before calibration. */
   readonly raw: number;
   readonly ratio: number;
   /** Tokens. */
   readonly total: number;
+  /** Tokens of the system prompt and the tools. */
+  readonly frame: number;
   readonly sizes: readonly number[];
 }
 
@@ -78,7 +92,8 @@ export class ContextWindow {
     const window = await windows.of(outline.model, measured.total + maxOutputTokens);
     const most = this.#mostOutput(outline.model, window);
     const budget = this.#budget(outline.model, window, most);
-    if (measured.total > budget) await this.#trim(outline, measured, DOWN_TO * budget);
+    const { frame } = measured;
+    if (measured.total > budget) await this.#trim(outline, measured, frame + DOWN_TO * Math.max(0, budget - frame));
     return most;
   }
 
@@ -114,15 +129,17 @@ export class ContextWindow {
   }
 
   async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
-    const window = await this.#options.windows.of(outline.model);
-    const { total: used, ratio, sizes } = this.#measure(outline);
+    const { model, system, tools } = outline;
+    const window = await this.#options.windows.of(model);
+    const { total: used, ratio, frame, sizes } = this.#measure(outline);
     const calibrated = (raw: number): number => Math.ceil(raw * ratio);
     return {
       used,
       window,
       share: used / window,
-      layers: outline.system.map((layer) => calibrated(tokensOfFrame([layer], []))),
-      tools: calibrated(tokensOfFrame([], outline.tools)),
+      room: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window))) - frame),
+      layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
+      tools: calibrated(tokensOfFrame([], tools)),
       history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
     };
   }
@@ -134,9 +151,10 @@ export class ContextWindow {
       this.#sizes.set(session, known);
     }
     const { total, sizes } = known.measure(session.history());
-    const raw = total + tokensOfFrame(system, tools);
+    const fixed = tokensOfFrame(system, tools);
+    const raw = total + fixed;
     const ratio = this.#calibration.ratio(refOf(model));
-    return { raw, ratio, total: Math.ceil(raw * ratio), sizes };
+    return { raw, ratio, total: Math.ceil(raw * ratio), frame: Math.ceil(fixed * ratio), sizes };
   }
 
   #mostOutput(model: ModelName, window: number): number {

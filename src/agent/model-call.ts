@@ -8,6 +8,7 @@ import type {
 } from '../providers/provider.ts';
 import type { Redact } from '../security/redact.ts';
 import type { Live } from './live.ts';
+import type { CallAttempts } from './call-record.ts';
 import { visibleText } from './visible-text.ts';
 
 export type ModelOutcome =
@@ -20,6 +21,8 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   readonly live: Live;
   readonly redact: Redact;
+  /** Told of each attempt. */
+  readonly attempts?: CallAttempts;
   /** The text that this call continues; shown before what comes. @default '' */
   readonly before?: string;
 }
@@ -34,6 +37,7 @@ export async function askModel({
   signal,
   live,
   redact,
+  attempts,
   before = '',
 }: ModelCall): Promise<ModelOutcome> {
   let text = before;
@@ -47,6 +51,9 @@ export async function askModel({
   };
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
+      case 'request':
+        attempts?.began(event);
+        break;
       case 'text-delta':
         text += event.text;
         // An answer that begins anew is shown from where it says more, or something else, than was shown before.
@@ -59,6 +66,7 @@ export async function askModel({
         show('reasoning', redact(visibleText(reasoning, { streaming: true }), { partial: true }));
         break;
       case 'restart':
+        attempts?.failed({ kind: event.reason, reason: redact(event.message) });
         text = before;
         reasoning = '';
         live({ type: 'status', text: redact(event.message) });
@@ -71,6 +79,7 @@ export async function askModel({
         if (shown === text) show('text', redact(visibleText(text)));
         return event;
       case 'error':
+        attempts?.failed({ ...event, reason: redact(event.message) });
         return event;
     }
   }

@@ -5,6 +5,7 @@ import type { Provider, ToolSpec } from '../providers/provider.ts';
 import type { Redact } from '../security/redact.ts';
 import type { Session } from '../session/session.ts';
 import type { MediaStore } from '../storage/media.ts';
+import type { PromptParts } from '../storage/prompt-parts.ts';
 import type { SpillStore } from '../storage/spill.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
@@ -72,6 +73,8 @@ export interface TurnPorts {
   readonly bounds: CallBounds;
   readonly media: MediaStore;
   readonly attachments: GetAttachments;
+  /** Keeps the prompts and tool lists that models were sent. */
+  readonly promptParts: PromptParts;
   /** Where long results of a session are kept. */
   readonly spill: Pick<SpillStore, 'folder'>;
   readonly storage: Pick<StorageHealth, 'failed' | 'healed' | 'untilWritten'>;

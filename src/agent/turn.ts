@@ -4,6 +4,7 @@ import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import { shortRound } from '../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
+import { recordCall } from './call-record.ts';
 import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { earlierFetches } from './earlier-fetches.ts';
@@ -112,8 +113,19 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   }
   live({ type: 'typing' });
   ports.bounds.sending(turn, request.value);
+  const call = recordCall(
+    {
+      session,
+      turnId: facts.turnId,
+      asked: { provider: chosen.providerName, model: chosen.model },
+      request: request.value,
+      changed: request.value.messages !== drafted.messages,
+    },
+    ports,
+  );
   const asked = {
     provider: chosen.provider,
+    attempts: call.attempts,
     request: request.value,
     signal: turn.signal,
     live,
@@ -122,25 +134,35 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   };
   const outcome = await ports.slots.run(() => askModel(asked), turn.signal);
   await shortRound();
-  await record(turn, ports, { outcome, last });
+  await record(turn, ports, { outcome, last, call: await call.entry() });
 }
 
 /** Writes down what the model said, with the end of the turn in the same append when it is the last word. */
 async function record(
   turn: Turn,
   ports: TurnPorts,
-  { outcome, last }: { readonly outcome: ModelOutcome; readonly last: boolean },
+  { outcome, last, call }: { readonly outcome: ModelOutcome; readonly last: boolean; readonly call: EntryDraft },
 ): Promise<void> {
   const { session, facts, chosen } = turn;
   const { maxIterations } = ports.settings;
   const entries = session.turn(facts.turnId);
   if (outcome.type === 'error') {
-    if (turn.signal.aborted) return;
-    if (outcome.kind === 'context-overflow' && (await ports.bounds.tighten(turn))) return;
+    if (turn.signal.aborted) {
+      // Of a process that is being stopped nothing is written any more.
+      if (turn.signal.reason instanceof EndTurn) await session.append([call], 'lazy');
+      return;
+    }
+    if (outcome.kind === 'context-overflow') {
+      await session.append([call], 'lazy');
+      if (await ports.bounds.tighten(turn)) return;
+    }
     ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
-    await session.append([endDraft(turn, end.outcome, ports.redact(end.answer), entries)]);
+    await session.append([
+      ...(outcome.kind === 'context-overflow' ? [] : [call]),
+      endDraft(turn, end.outcome, ports.redact(end.answer), entries),
+    ]);
     return;
   }
   const { redact } = ports;
@@ -165,12 +187,12 @@ async function record(
   const all = [...entries, ...asEntries(said)];
   const next = nextStep(all, maxIterations);
   if (next.type !== 'finish') {
-    await session.append([said], 'lazy');
+    await session.append([call, said], 'lazy');
     return;
   }
   const { note } = outcome.response;
   const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
-  await session.append([said, endDraft(turn, next.outcome, redact(answer), all)]);
+  await session.append([call, said, endDraft(turn, next.outcome, redact(answer), all)]);
 }
 
 function asEntries(draft: EntryDraft): readonly TapeEntry[] {

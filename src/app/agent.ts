@@ -1,6 +1,7 @@
 import { createTurnSkills } from '../agent/active-skills.ts';
 import { Approvals } from '../agent/approvals.ts';
 import { Asking } from '../agent/asking.ts';
+import { tooSmall } from '../agent/context-window.ts';
 import { createCallBounds } from '../agent/call-bounds.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
@@ -198,11 +199,19 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       ...ports.commands.ownersOnly().map((name) => `/${name}`),
     ],
   });
+  let squeezed: string | null = null;
   const troubles = (): readonly string[] => [
     ...peopleTroubles(config, journal.people.list(), base.loaded.path),
     ...parts.hooks.troubles(),
     ...mcp.troubles(),
+    ...(squeezed === null ? [] : [squeezed]),
   ];
+  /** Says so when hardly anything of a conversation would fit into the owner's requests. */
+  const checkRoom = async (): Promise<void> => {
+    const { model, tokens } = await prompt(OWN_SESSION);
+    squeezed = tooSmall(model, tokens);
+    if (squeezed !== null) log.warn(squeezed, { model, window: tokens.window, room: tokens.room });
+  };
   const ports: LoopPorts = {
     bus,
     journal,
@@ -212,6 +221,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     media,
     attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
+    promptParts: stores.promptParts,
     approvals,
     asking,
     bounds,
@@ -306,10 +316,18 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     background,
     troubles,
     warm: (model) =>
-      Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
+      Promise.all([
+        bounds.warm(model).then(checkRoom),
+        catalog.read(),
+        sandbox?.probe(),
+        stores.changes.prune(clock.now()),
+        stores.promptParts.prune({ tapes: base.paths.sessions, signal: parts.closing }),
+      ]),
   };
 }
 
+/** Whoever sits at the machine is the owner, who is sent the longest prompt and all tools. */
+const OWN_SESSION = 'terminal:main';
 /** Characters that a message of any platform holds. */
 const SHORTEST_LIMIT = 1_000;
 

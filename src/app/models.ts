@@ -1,6 +1,6 @@
 import type { ChosenModel } from '../agent/turn-context.ts';
 import { unusableModel } from '../agent/unusable-model.ts';
-import { createProviders } from '../providers/registry.ts';
+import { createProviders, type Providers } from '../providers/registry.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 
@@ -11,7 +11,9 @@ export interface Models {
   readonly resolve: (ref: string | null) => ChosenModel;
   /** `provider/model` of what `ref` means. Throws one sentence when it can not be called. */
   readonly fullName: (ref: string) => string;
-  contextWindow: ReturnType<typeof createProviders>['contextWindow'];
+  contextWindow: Providers['contextWindow'];
+  /** The body that a request to a provider has now. Throws one sentence when it is not configured any more. */
+  body: Providers['body'];
 }
 
 /** Throws one sentence when the standard model can not be called. */
@@ -34,6 +36,7 @@ export function createModels({
       }
     },
     fullName: (ref) => fullName(providers.resolve(ref)),
+    body: (provider, request) => providers.body(provider, request),
     contextWindow: (ref) => providers.contextWindow(ref),
   };
 }

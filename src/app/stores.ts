@@ -7,6 +7,7 @@ import { Sessions } from '../session/sessions.ts';
 import { AuditLog } from '../storage/audit-log.ts';
 import { ChangeLog } from '../storage/change-log.ts';
 import { MediaStore } from '../storage/media.ts';
+import { PromptParts } from '../storage/prompt-parts.ts';
 import { SpillStore } from '../storage/spill.ts';
 import { UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { AppError } from '../util/errors.ts';
@@ -17,6 +18,8 @@ export interface Stores {
   readonly journal: Journal;
   readonly sessions: Sessions;
   readonly media: MediaStore;
+  /** Prompt layers and tool lists by hash; pruned with the tapes that name them. */
+  readonly promptParts: PromptParts;
   /** Long results. */
   readonly spill: SpillStore;
   /** What file tools replaced, for /undo. */
@@ -66,6 +69,7 @@ export async function openStores(
     sessions,
     search,
     media,
+    promptParts: new PromptParts(paths.prompts, clock),
     spill: new SpillStore(paths.spill),
     origins: new UntrustedFiles({
       path: join(paths.versions, 'untrusted.jsonl'),

@@ -24,6 +24,8 @@ export interface HomePaths {
   readonly audit: string;
   readonly media: string;
   readonly spill: string;
+  /** What models were sent beside the conversation, by hash. */
+  readonly prompts: string;
   readonly versions: string;
   readonly quarantine: string;
   /** Written and removed again to see whether the disk takes writes. */
@@ -55,6 +57,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     audit: at('audit.jsonl'),
     media: at('media'),
     spill: at('spill'),
+    prompts: at('prompts'),
     versions: at('versions'),
     quarantine: at('quarantine'),
     probe: at('.probe'),

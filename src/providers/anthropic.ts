@@ -3,7 +3,7 @@ import { fromAnthropicEvents } from './anthropic-events.ts';
 import { toAnthropicRequest } from './anthropic-request.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { isLocalAddress } from './local-address.ts';
-import type { Provider } from './provider.ts';
+import type { ModelRequest, Provider } from './provider.ts';
 import { clientsFor, endpointFetch, sdkTimeout, streamCall } from './stream-call.ts';
 
 const OFFICIAL_HOST = 'api.anthropic.com';
@@ -13,6 +13,7 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
   const official = endpoint.baseUrl === null || URL.parse(endpoint.baseUrl)?.host === OFFICIAL_HOST;
   const connect = clientsFor(endpoint, (options) => openClient(options, official));
   const target = { provider: endpoint.name, official };
+  const bodyOf = (request: ModelRequest) => ({ ...toAnthropicRequest(request, target), ...endpoint.extraBody });
   return {
     name: endpoint.name,
     local: isLocalAddress(endpoint.baseUrl),
@@ -22,11 +23,12 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
         request,
         signal,
         open: async (signal) => {
-          const body = { ...toAnthropicRequest(request, target), ...endpoint.extraBody };
+          const body = bodyOf(request);
           return (await connect(request)).messages.create(body, { signal });
         },
         read: fromAnthropicEvents,
       }),
+    body: (request) => JSON.stringify(bodyOf(request)),
     warm: async () => {
       await connect().catch(() => {});
     },

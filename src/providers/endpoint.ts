@@ -19,6 +19,8 @@ export interface EndpointOptions {
   readonly firstByteMs?: number;
   /** @default as `firstByteMs` */
   readonly idleMs?: number;
+  /** Which of the provider's keys this is, counted from 1. @default it has one or none */
+  readonly keyNumber?: number;
   readonly clock: Clock;
   /** The environment variable that the key was read from; named in messages. @default the key stands in the configuration */
   readonly keyVariable?: string | null;

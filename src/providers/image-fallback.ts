@@ -37,6 +37,10 @@ async function* chatWithImages(
   // Only what is new is worth a word: of older images it was said already.
   const worthSaying = !blind.has(model) || newestHasImages(request.messages);
   for await (const event of provider.chat(withoutImages(request), { signal })) {
+    if (event.type === 'request') {
+      yield { ...event, withoutImages: true };
+      continue;
+    }
     yield event.type === 'end' && worthSaying ? { ...event, response: { ...event.response, note } } : event;
   }
 }
@@ -62,7 +66,8 @@ function hasImages(message: ModelMessage): boolean {
   return message.role === 'user' && message.content.some(({ type }) => type === 'image');
 }
 
-function withoutImages(request: ModelRequest): ModelRequest {
+/** The same request with a sentence for each image. */
+export function withoutImages(request: ModelRequest): ModelRequest {
   return { ...request, messages: request.messages.map(strip) };
 }
 

@@ -35,6 +35,8 @@ export function openProvider(
     readonly apiKey: string | null;
     /** The variable that the key was read from. @default it stands in the configuration */
     readonly keyVariable?: string | undefined;
+    /** Which of several keys it is, counted from 1. @default it is the only one */
+    readonly keyNumber?: number;
     readonly clock: Clock;
   },
 ): Provider {
@@ -71,11 +73,13 @@ function toEndpoint(
     preset,
     apiKey,
     keyVariable = null,
+    keyNumber,
     clock,
   }: {
     readonly preset: Preset;
     readonly apiKey: string | null;
     readonly keyVariable?: string | null | undefined;
+    readonly keyNumber?: number;
     readonly clock: Clock;
   },
 ): EndpointOptions {
@@ -103,6 +107,7 @@ function toEndpoint(
     apiKey,
     baseUrl: addressOf(name, config, preset),
     keyVariable,
+    ...(keyNumber === undefined ? {} : { keyNumber }),
     clock,
     quirks: preset.quirks,
     headers: config.headers ?? {},

@@ -3,12 +3,13 @@ import { isLocalAddress } from './local-address.ts';
 import { openAiClients } from './openai-client.ts';
 import { fromResponsesEvents } from './openai-responses-events.ts';
 import { toResponsesRequest } from './openai-responses-request.ts';
-import type { Provider } from './provider.ts';
+import type { ModelRequest, Provider } from './provider.ts';
 import { streamCall } from './stream-call.ts';
 
 /** OpenAI's Responses API through the official SDK (loaded at the first call); nothing is stored on the server. */
 export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provider {
   const connect = openAiClients(endpoint);
+  const bodyOf = (request: ModelRequest) => ({ ...toResponsesRequest(request, endpoint.name), ...endpoint.extraBody });
   return {
     name: endpoint.name,
     local: isLocalAddress(endpoint.baseUrl),
@@ -18,11 +19,12 @@ export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provid
         request,
         signal,
         open: async (signal) => {
-          const body = { ...toResponsesRequest(request, endpoint.name), ...endpoint.extraBody };
+          const body = bodyOf(request);
           return (await connect(request)).responses.create(body, { signal });
         },
         read: fromResponsesEvents,
       }),
+    body: (request) => JSON.stringify(bodyOf(request)),
     warm: async () => {
       await connect().catch(() => {});
     },

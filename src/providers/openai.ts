@@ -4,7 +4,7 @@ import { isOfficial, openAiClients } from './openai-client.ts';
 import { fromOpenAiEvents } from './openai-events.ts';
 import { toOpenAiRequest } from './openai-request.ts';
 import { COMPATIBLE, OFFICIAL } from './presets.ts';
-import type { Provider } from './provider.ts';
+import type { ModelRequest, Provider } from './provider.ts';
 import { streamCall } from './stream-call.ts';
 
 /** OpenAI's Chat Completions, or any server that speaks it, through the official SDK (loaded at the first call). */
@@ -12,6 +12,7 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
   const connect = openAiClients(endpoint);
   const quirks = { ...(isOfficial(endpoint) ? OFFICIAL : COMPATIBLE), ...endpoint.quirks };
   const target = { provider: endpoint.name, quirks };
+  const bodyOf = (request: ModelRequest) => ({ ...toOpenAiRequest(request, target), ...endpoint.extraBody });
   return {
     name: endpoint.name,
     local: isLocalAddress(endpoint.baseUrl),
@@ -21,11 +22,12 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
         request,
         signal,
         open: async (signal) => {
-          const body = { ...toOpenAiRequest(request, target), ...endpoint.extraBody };
+          const body = bodyOf(request);
           return (await connect(request)).chat.completions.create(body, { signal });
         },
         read: fromOpenAiEvents,
       }),
+    body: (request) => JSON.stringify(bodyOf(request)),
     warm: async () => {
       await connect().catch(() => {});
     },

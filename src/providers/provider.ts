@@ -142,7 +142,21 @@ export interface ModelRestart {
   readonly message: string;
 }
 
+/** A request as it was sent: what it takes, beside the transcript, to build the same bytes again. */
+export interface SentRequest extends ModelName {
+  /** Which of the provider's keys, counted from 1; absent where it has one or none. */
+  readonly key?: number;
+  /** SHA-256 of the body's bytes in hex, cache marks included; null: nothing was sent. */
+  readonly body: string | null;
+  readonly bytes: number;
+  readonly reasoning: NonNullable<ModelRequest['reasoning']>;
+  /** Sentences stood in for its images: the model had refused them. @default false */
+  readonly withoutImages?: boolean;
+}
+
 export type ModelEvent =
+  /** For the record of the call; one for each attempt that reached an adapter, before all else of that attempt. */
+  | ({ readonly type: 'request' } & SentRequest)
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
   | { readonly type: 'tool-call-delta'; readonly index: number; readonly name: string; readonly argumentsDelta: string }
@@ -162,6 +176,8 @@ export interface Provider {
   /** It runs on this machine or in this network: slow means busy, so that a timed-out call is not repeated. */
   readonly local?: boolean;
   chat(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
+  /** The body that `chat` would send, byte for byte; absent where it sends none over the network. */
+  body?(request: ModelRequest): string;
   /** Loads the SDK ahead of the first call; never throws. */
   warm?(): Promise<void>;
 }

@@ -18,7 +18,7 @@ import {
   type ProviderConfig,
 } from './open-provider.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
-import type { Provider } from './provider.ts';
+import type { ModelRequest, Provider } from './provider.ts';
 import { withRetry } from './retry.ts';
 
 export interface ProvidersOptions {
@@ -50,6 +50,11 @@ export interface Providers {
    * not say so within 2 s. Never throws.
    */
   contextWindow(modelRef: string): Promise<number | null>;
+  /**
+   * The body that a request to a provider has, as the configuration is now; null where nothing is sent. Throws an
+   * `AppError` for a provider that is not configured any more.
+   */
+  body(providerName: string, request: ModelRequest): string | null;
 }
 
 /** A model that others stand by for gets these attempts only. */
@@ -75,8 +80,10 @@ export function createProviders({
   const cooldowns = new Cooldowns(clock);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs)])];
 
-  const adapter = (name: string, apiKey: string | null, id: string): Provider => {
-    const options = { apiKey, keyVariable: keyVariables[name], clock };
+  const adapter = (name: string, apiKey: string | null, index: number): Provider => {
+    const id = `${name}#${index}`;
+    const hasOthers = keysOf(configOf(configs, name)).length > 1;
+    const options = { apiKey, keyVariable: keyVariables[name], clock, ...(hasOthers ? { keyNumber: index + 1 } : {}) };
     const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
     adapters.set(id, found);
     return found;
@@ -86,8 +93,8 @@ export function createProviders({
     const keys = keysOf(configOf(configs, providerName));
     const [first = null] = keys;
     const candidate = (apiKey: string | null, index: number): Candidate => {
-      const id = `${providerName}#${index}`;
-      return { provider: adapter(providerName, apiKey, id), providerName, model, id: `${id}/${model}` };
+      const id = `${providerName}#${index}/${model}`;
+      return { provider: adapter(providerName, apiKey, index), providerName, model, id };
     };
     const others = keys.slice(1).map((key, index) => candidate(key, index + 1));
     if (others.length === 0) return candidate(first, 0).provider;
@@ -114,6 +121,11 @@ export function createProviders({
       const found = resolved.get(key) ?? open(first, [...distinct.values()].slice(1));
       resolved.set(key, found);
       return found;
+    },
+    body(providerName, request) {
+      const config = configOf(configs, providerName);
+      const [apiKey = null] = keysOf(config);
+      return openProvider(providerName, config, { apiKey, clock }).body?.(request) ?? null;
     },
     async contextWindow(modelRef) {
       try {

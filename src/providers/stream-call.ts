@@ -2,6 +2,7 @@ import { raceAbort } from '../util/clock.ts';
 import { deadlinesOf, forThinking, type EndpointOptions } from './endpoint.ts';
 import { abortedError, brokenStream, classifyError, type ErrorContext } from './errors.ts';
 import type { ModelEvent, ModelRequest } from './provider.ts';
+import { noteBody, SentBody } from './sent-body.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
 
 /** Made once: an error with its stack costs more than it tells. */
@@ -20,12 +21,17 @@ export interface StreamCall<Raw> {
 export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<ModelEvent> {
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
+  const sent = new SentBody();
+  let told = false;
   try {
     if (call.signal.aborted) {
       yield abortedError(context);
       return;
     }
-    const raw = await raceAbort(call.open(AbortSignal.any([call.signal, left.signal])), call.signal);
+    const opened = sent.during(() => call.open(AbortSignal.any([call.signal, left.signal])));
+    const raw = await raceAbort(opened, call.signal);
+    told = true;
+    yield await requestEvent(call, sent);
     const events = call.read(raw, context)[Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
@@ -38,10 +44,18 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
     yield brokenStream(context);
   } catch (thrown) {
     const now = call.endpoint.clock.now();
+    if (!told) yield await requestEvent(call, sent);
     yield call.signal.aborted ? abortedError(context) : classifyError(thrown, { ...context, now });
   } finally {
     left.abort(LEFT);
   }
+}
+
+async function requestEvent<Raw>({ endpoint, request }: StreamCall<Raw>, sent: SentBody): Promise<ModelEvent> {
+  const { name, keyNumber } = endpoint;
+  const { model, reasoning = 'off' } = request;
+  const key = keyNumber === undefined ? {} : { key: keyNumber };
+  return { type: 'request', provider: name, model, ...key, ...(await sent.facts()), reasoning };
 }
 
 /**
@@ -66,9 +80,14 @@ export function clientsFor<Client>(
   };
 }
 
-/** The `fetch` with this endpoint's deadlines. */
+/** The `fetch` with this endpoint's deadlines; notes what each call sends. */
 export function endpointFetch(endpoint: EndpointOptions): Fetch {
-  return createWatchedFetch({ clock: endpoint.clock, ...deadlinesOf(endpoint) });
+  const watched = createWatchedFetch({ clock: endpoint.clock, ...deadlinesOf(endpoint) });
+  return (input, init) => {
+    const response = watched(input, init);
+    noteBody(init?.body);
+    return response;
+  };
 }
 
 /** A time-out for the SDK that never fires before our own deadlines do. */

@@ -52,6 +52,7 @@ const STATE = new Set([
   'control.sock',
   'quarantine',
   'backups',
+  'prompts',
   'versions',
   'logs',
   'plugins',

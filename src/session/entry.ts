@@ -31,6 +31,35 @@ const usage = z.object({
   reasoning: z.number(),
 });
 
+const hash = z.string().regex(/^[0-9a-f]{64}$/u);
+/** One attempt of a model call: what was sent where, and why it failed if it did. */
+const attempt = z.object({
+  provider: z.string(),
+  model: z.string(),
+  /** Which of several keys, counted from 1. */
+  key: z.number().optional(),
+  /** SHA-256 of the body's bytes; null: nothing was sent, or it is not known. */
+  body: hash.nullable(),
+  bytes: z.number(),
+  reasoning: z.string(),
+  withoutImages: z.boolean().optional(),
+  failed: z.object({ kind: z.string(), status: z.number().optional(), reason: z.string() }).optional(),
+});
+/** What a model was asked with, so that the request can be built again from the tape. */
+const call = z.object({
+  /** The newest entry that was in the history then. */
+  after: z.string(),
+  /** SHA-256 of each layer of the system prompt and of the list of tools, which lie under `prompts/`. */
+  layers: z.array(hash),
+  tools: hash,
+  toolChoice: z.union([z.string(), z.object({ tool: z.string() })]),
+  maxOutputTokens: z.number(),
+  temperature: z.number().optional(),
+  /** A plugin changed the messages, which are not those of the tape. */
+  changed: z.boolean().optional(),
+  attempts: z.array(attempt),
+});
+
 const base = {
   v: z.literal(1),
   /** ULID; a repeated id is ignored on reading, so an append may be repeated after a crash. */
@@ -127,10 +156,11 @@ export const entrySchema = z.discriminatedUnion('kind', [
     /** With `dropUpTo`: the summary then in force, so that no reader looks further back for its anchor. The session fills it in. */
     summary: z.string().nullable().optional(),
   }),
-  /** For readers of the tape; never part of the history. */
-  z.object({ ...base, kind: z.literal('note'), text: z.string() }),
+  /** For readers of the tape; never part of the history. One with a `call` is written after each model call of a turn. */
+  z.object({ ...base, kind: z.literal('note'), text: z.string(), call: call.optional() }),
 ]);
 
+export type CallRecord = z.infer<typeof call>;
 export type TapeEntry = z.infer<typeof entrySchema>;
 export type MessageEntry = Extract<TapeEntry, { kind: 'message' }>;
 export type EntryOf<Kind extends TapeEntry['kind']> = Extract<TapeEntry, { kind: Kind }>;

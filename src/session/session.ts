@@ -74,6 +74,11 @@ export class Session {
     return this.#entries.findLast((entry) => entry.kind === 'turn-start');
   }
 
+  /** The id of the newest entry; undefined on an empty tape. */
+  get newestId(): string | undefined {
+    return this.#entries.at(-1)?.id;
+  }
+
   /** All that is on the tape, newest first, read from the disk as it is asked for; `onRead` is told of bytes. */
   backwards(options: { readonly onRead?: (bytes: number) => void } = {}): AsyncGenerator<TapeEntry> {
     return this.#options.tape.entriesBackwards(options);

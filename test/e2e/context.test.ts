@@ -61,7 +61,7 @@ describe.each(DIALECTS)('what a model of the %s dialect is sent', (dialect) => {
       dialect,
       log,
       // So that nothing is archived before it has to be trimmed.
-      config: { agent: { contextWindow: 19_000, maxOutputTokens: 1000 }, memory: { consolidateAt: 1 } },
+      config: { agent: { contextWindow: 16_000, maxOutputTokens: 1000 }, memory: { consolidateAt: 1 } },
     });
     await writeFile(join(world.workspace, 'notes.txt'), 'some words of a note\n'.repeat(500));
     for (let n = 1; n <= 8; n += 1) {
@@ -74,7 +74,7 @@ describe.each(DIALECTS)('what a model of the %s dialect is sent', (dialect) => {
     const last = JSON.stringify(world.model.requests.at(-1)?.body);
     expect(last).toContain('was left out to save space');
     expect(last).toContain('some words of a note');
-    expect(Buffer.byteLength(last) / 3.6).toBeLessThan(19_000);
+    expect(Buffer.byteLength(last) / 3.6).toBeLessThan(16_000);
     expect(breaks(log)).toEqual([]);
   });
 
@@ -164,5 +164,37 @@ describe('money', () => {
     const sentence = await ask(world, 'and again');
     expect(sentence).toMatch(/today’s budget is used up: \$0\.0460 of \$0\.0300.*agent\.budget\.dayUsd/u);
     expect(world.model.requests).toHaveLength(2);
+  });
+});
+
+describe('a window that the system prompt and the tools nearly fill', () => {
+  const small = { agent: { contextWindow: 8_000, maxOutputTokens: 1_000 } };
+  const sentence =
+    /^The context window of openai\/scripted-model is 8,000 tokens, .* set agent\.contextWindow to at least /u;
+
+  test('is told of at the start, in /status and in /context, with the settings that help', async () => {
+    const log = recordingLog();
+    await using world = await startWorld({ log, config: small });
+    await waitFor(() => log.lines.some(({ level, message }) => level === 'warn' && sentence.test(message)));
+    world.model.reply('ok');
+    await ask(world, 'hello');
+    expect(await ask(world, '/context')).toContain('set agent.contextWindow to at least');
+    expect(await ask(world, '/status')).toContain('set agent.contextWindow to at least');
+  });
+
+  test('is not told of where there is room', async () => {
+    const log = recordingLog();
+    await using world = await startWorld({ log, config: { agent: { contextWindow: 16_000, maxOutputTokens: 1_000 } } });
+    world.model.reply('ok');
+    await ask(world, 'hello');
+    expect(await ask(world, '/context')).toMatch(/Room for the conversation: [\d,]+ tokens/u);
+    expect(log.lines.filter(({ message }) => message.startsWith('The context window of'))).toEqual([]);
+  });
+
+  test('archives what a trim drops, so that it is found again', async () => {
+    await using world = await startWorld({ config: small });
+    world.model.setHandler(() => ({ text: 'ok', usage: null }));
+    for (let n = 0; n < 20; n += 1) await ask(world, `Turn ${n}. ${'Words of idle talk. '.repeat(20)}`);
+    await waitFor(async () => (await world.tape(SESSION)).some(({ kind }) => kind === 'anchor'));
   });
 });

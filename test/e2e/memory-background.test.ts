@@ -5,7 +5,7 @@ import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';
 import { messagesOf, note, putMemory, say, saves, SESSION, summarising, systemOf } from './memory-world.ts';
 
-const SMALL = { agent: { contextWindow: 24_000, maxOutputTokens: 1_000 } };
+const SMALL = { agent: { contextWindow: 16_000, maxOutputTokens: 1_000 } };
 const WORDS = 'We spoke of the garden, the long winter, the neighbours and what there was for dinner. ';
 const BOTH = { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42', '43'] } } };
 

@@ -77,6 +77,7 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
       index: list.length,
       headers,
       body,
+      text,
       at: Date.now(),
       view,
       clientGone: false,

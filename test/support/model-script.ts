@@ -96,6 +96,8 @@ export interface ModelApiRequest {
   readonly index: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The same as it came. */
+  readonly text: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly view: RequestView;

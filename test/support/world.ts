@@ -8,11 +8,18 @@ import { silentLog, type Logger } from '../../src/util/log.ts';
 import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import type { FakeModel } from './fake-model.ts';
+import { startFakeOpenAiResponses } from './fake-openai-responses.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram, type FakeTelegramOptions } from './fake-telegram.ts';
 import { tempFolder } from './temp.ts';
 
-export type DialectName = 'openai' | 'anthropic';
+export type DialectName = 'openai' | 'anthropic' | 'openai-responses';
+
+const MODELS = {
+  openai: () => startFakeOpenAi(),
+  anthropic: () => startFakeAnthropic(),
+  'openai-responses': () => startFakeOpenAiResponses(),
+} satisfies Record<DialectName, () => Promise<FakeModel>>;
 
 export interface WorldOptions {
   readonly dialect?: DialectName;
@@ -49,15 +56,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram(options.server));
-  const model = stack.use(await (dialect === 'openai' ? startFakeOpenAi() : startFakeAnthropic()));
+  const model = stack.use(await MODELS[dialect]());
+  const provider = dialect === 'anthropic' ? 'anthropic' : 'openai';
+  const wire = dialect === 'openai-responses' ? { wire: 'responses' } : {};
   const home = join(folder.path, 'home');
   const workspace = join(home, 'workspace');
   await mkdir(workspace, { recursive: true, mode: 0o700 });
   await writeFile(
     join(home, 'config.json'),
     JSON.stringify({
-      agent: { model: `${dialect}/scripted-model` },
-      providers: { [dialect]: { apiKey: MODEL_KEY, baseUrl: model.url } },
+      agent: { model: `${provider}/scripted-model` },
+      providers: { [provider]: { apiKey: MODEL_KEY, baseUrl: model.url, ...wire } },
       channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(OWNER)] } },
     }),
   );

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../providers/provider.ts';
-import type { ContextReport } from '../context-window.ts';
+import { tooSmall, type ContextReport } from '../context-window.ts';
 import type { Command } from './command.ts';
 
 /** What the next request of a session is made of. */
@@ -39,11 +39,13 @@ function contextLines(report: PromptReport): readonly string[] {
     row('tools', tokens.tools, `${report.tools.length}`),
     row('conversation', tokens.history, `${report.messageCount} messages`),
   ];
+  const warning = tooSmall(report.model, tokens);
   const percent = Math.round(100 * tokens.share);
   return [
     `Model: \`${report.model}\``,
     ...rows,
     `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
+    ...(warning === null ? [`Room for the conversation: ${count(tokens.room)} tokens.`] : ['', warning]),
   ];
 }
 

@@ -124,7 +124,9 @@ export const memorySchema = z
       .gt(0)
       .max(1)
       .default(0.5)
-      .describe('Share of the context window above which older talk is summed up.'),
+      .describe(
+        'Share of the context window that a conversation may take before older talk is summed up; earlier where the prompt and the tools leave less room.',
+      ),
     searchResults: count(6, 1, 'Results of one search in memory.', 50),
   })
   .prefault({})

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { access, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../util/clock.ts';
+import { errorCode } from '../util/errors.ts';
+import { ensureDirectory, replaceDurable } from './files.ts';
+
+/** What was used this recently is kept, though no tape may name it yet: a model call is written down after its answer. */
+const KEPT_MS = 24 * 3_600_000;
+const NAME = /^[0-9a-f]{64}$/u;
+const NAMES = /[0-9a-f]{64}/gu;
+/** A name is looked for across two pieces of a tape. */
+const OVERLAP = 63;
+
+export interface PruneOptions {
+  /** The folder of the tapes. */
+  readonly tapes: string;
+  /** Ends it early; what was removed by then stays removed. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The layers of system prompts and the lists of tools that models were sent, each once by its SHA-256, mode 0600, so
+ * that a tape names them with each model call for the price of a hash. No tool may read them.
+ */
+export class PromptParts {
+  readonly #folder: string;
+  readonly #clock: Pick<Clock, 'now'>;
+  /** When this process used what is surely on the disk. Bounded by the files in the folder. */
+  readonly #used = new Map<string, number>();
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** Layers are the same objects for many calls. */
+  #known = new WeakMap<object, readonly string[]>();
+
+  constructor(folder: string, clock: Pick<Clock, 'now'>) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  /** The hashes of texts, in their order. `by`: the object that they were made from; the same one is not hashed again. */
+  hashes(by: object, texts: () => readonly string[]): readonly string[] {
+    const known = this.#known.get(by);
+    if (known !== undefined) return known;
+    const hashes = texts().map(hashOf);
+    this.#known.set(by, hashes);
+    return hashes;
+  }
+
+  /** Stores durably what is not there yet. Rejects when the disk does not take it. */
+  async keep(hashes: readonly string[], texts: () => readonly string[]): Promise<void> {
+    const now = this.#clock.now();
+    const isNew = hashes.map((hash) => !this.#used.has(hash));
+    if (!isNew.includes(true)) {
+      for (const hash of hashes) this.#used.set(hash, now);
+      return;
+    }
+    const all = texts();
+    await Promise.all(hashes.map((hash, index) => this.#keep(hash, all[index] ?? '')));
+  }
+
+  /** Undefined when it is gone or is not what its name says. */
+  async read(hash: string): Promise<string | undefined> {
+    if (!NAME.test(hash)) return undefined;
+    try {
+      const text = await readFile(join(this.#folder, hash), 'utf8');
+      return hashOf(text) === hash ? text : undefined;
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Removes what no tape names any more and nobody used for a day; returns how much that was. Reads the tapes from
+   * their beginning, in pieces, until everything that could leave was found in one.
+   */
+  async prune({ tapes, signal }: PruneOptions): Promise<{ readonly files: number; readonly bytes: number }> {
+    const unnamed = await this.#old();
+    for (const tape of unnamed.size === 0 ? [] : await namesIn(tapes)) {
+      if (unnamed.size === 0 || signal?.aborted === true) break;
+      await dropNamed(join(tapes, tape), unnamed);
+    }
+    let files = 0;
+    let bytes = 0;
+    for (const [hash, size] of unnamed) {
+      if (signal?.aborted === true) break;
+      if (this.#isInUse(hash)) continue;
+      this.#used.delete(hash);
+      const removal = rm(join(this.#folder, hash), { force: true });
+      this.#leaving.set(hash, removal);
+      await removal.finally(() => this.#leaving.delete(hash));
+      files += 1;
+      bytes += size;
+    }
+    return { files, bytes };
+  }
+
+  async #keep(hash: string, text: string): Promise<void> {
+    await this.#leaving.get(hash)?.catch(() => {});
+    const path = join(this.#folder, hash);
+    const exists = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) {
+      await ensureDirectory(this.#folder);
+      await replaceDurable(path, text);
+    }
+    this.#used.set(hash, this.#clock.now());
+  }
+
+  #isInUse(hash: string): boolean {
+    const used = this.#used.get(hash);
+    return used !== undefined && used > this.#clock.now() - KEPT_MS;
+  }
+
+  /** Sizes of the files that are old enough to leave. */
+  async #old(): Promise<Map<string, number>> {
+    const before = this.#clock.now() - KEPT_MS;
+    const old = new Map<string, number>();
+    for (const name of await namesIn(this.#folder)) {
+      if (!NAME.test(name) || this.#isInUse(name)) continue;
+      const { mtimeMs, size } = await stat(join(this.#folder, name));
+      if (mtimeMs < before) old.set(name, size);
+    }
+    return old;
+  }
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Takes out of `unnamed` what stands in the tape. */
+async function dropNamed(path: string, unnamed: Map<string, number>): Promise<void> {
+  let rest = '';
+  try {
+    for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
+      const text = `${rest}${String(piece)}`;
+      for (const [name] of text.matchAll(NAMES)) unnamed.delete(name);
+      if (unnamed.size === 0) return;
+      rest = text.slice(-OVERLAP);
+    }
+  } catch (error) {
+    // Pruned meanwhile.
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+}
