@@ -12,7 +12,7 @@ import {
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
 import { listedNames } from '../listed-names.ts';
-import { renderTelegram } from '../markup/telegram.ts';
+import { renderTelegram, telegramMarkup } from '../markup/telegram.ts';
 import { heardOf } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
@@ -106,6 +106,10 @@ export class TelegramChannel implements Channel {
 
   render(markdown: string): readonly string[] {
     return renderTelegram(markdown);
+  }
+
+  plain(text: string): readonly string[] {
+    return telegramMarkup.literal(text);
   }
 
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
