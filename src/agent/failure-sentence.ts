@@ -27,6 +27,7 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'network':
       return `I could not reach ${provider}, or the connection broke off. Check the network and \`providers.${provider}.baseUrl\`, then send /retry.`;
     case 'context-overflow':
+    case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
       return `${model} declined to answer because of its content rules: put it differently, or choose another model with /model.`;

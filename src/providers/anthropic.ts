@@ -21,8 +21,8 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = { ...toAnthropicRequest(request, target), ...endpoint.extraBody };
+        open: async (signal, ready) => {
+          const body = { ...toAnthropicRequest(ready, target), ...endpoint.extraBody };
           return (await connect(request)).messages.create(body, { signal });
         },
         read: fromAnthropicEvents,

@@ -17,8 +17,8 @@ export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provid
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = { ...toResponsesRequest(request, endpoint.name), ...endpoint.extraBody };
+        open: async (signal, ready) => {
+          const body = { ...toResponsesRequest(ready, endpoint.name), ...endpoint.extraBody };
           return (await connect(request)).responses.create(body, { signal });
         },
         read: fromResponsesEvents,

@@ -20,8 +20,8 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = { ...toOpenAiRequest(request, target), ...endpoint.extraBody };
+        open: async (signal, ready) => {
+          const body = { ...toOpenAiRequest(ready, target), ...endpoint.extraBody };
           return (await connect(request)).chat.completions.create(body, { signal });
         },
         read: fromOpenAiEvents,

@@ -1,6 +1,7 @@
 import { raceAbort } from '../util/clock.ts';
 import { deadlinesOf, forThinking, type EndpointOptions } from './endpoint.ts';
 import { abortedError, brokenStream, classifyError, type ErrorContext } from './errors.ts';
+import { withImagesRead } from './images.ts';
 import type { ModelEvent, ModelRequest } from './provider.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
 
@@ -11,8 +12,8 @@ export interface StreamCall<Raw> {
   readonly endpoint: EndpointOptions;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Sends the request; the signal also fires when nobody listens any more. */
-  open(signal: AbortSignal): Promise<AsyncIterable<Raw>>;
+  /** Sends the request, whose images were read; the signal also fires when nobody listens any more. */
+  open(signal: AbortSignal, ready: ModelRequest): Promise<AsyncIterable<Raw>>;
   read(raw: AsyncIterable<Raw>, context: ErrorContext): AsyncIterable<ModelEvent>;
 }
 
@@ -25,7 +26,8 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
       yield abortedError(context);
       return;
     }
-    const raw = await raceAbort(call.open(AbortSignal.any([call.signal, left.signal])), call.signal);
+    const ready = await raceAbort(withImagesRead(call.request), call.signal);
+    const raw = await raceAbort(call.open(AbortSignal.any([call.signal, left.signal]), ready), call.signal);
     const events = call.read(raw, context)[Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
