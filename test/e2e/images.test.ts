@@ -20,15 +20,24 @@ const imagesSent = (world: World): readonly number[] =>
   world.model.requests.map(({ body }) => JSON.stringify(body).split(MARK).length - 1);
 
 describe.each(['openai', 'anthropic'] as const)('many photos, in %s', (dialect) => {
-  test('a request carries the newest that fit, and says where others were', async () => {
-    await using world = await startWorld({ dialect });
-    world.model.setHandler(() => 'Nice.');
-    for (let n = 1; n <= 26; n += 1) await sendPhoto(world, n, 1_000_000);
-    const sent = imagesSent(world);
-    expect(Math.max(...sent)).toBe(20);
-    expect(sent.at(-1)).toBeGreaterThanOrEqual(12);
-    expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('An older image, left out');
-  }, 60_000);
+  test.each([
+    { what: 'number', count: 23, size: 2_000, most: 20 },
+    { what: 'bytes', count: 7, size: 3_500_000, most: 5 },
+  ])(
+    'a request carries the newest that fit by their $what, and says where others were',
+    async (given) => {
+      await using world = await startWorld({ dialect, config: { agent: { contextWindow: 1_000_000 } } });
+      world.model.setHandler(() => 'Nice.');
+      for (let n = 1; n <= given.count; n += 1) await sendPhoto(world, n, given.size);
+      const sent = imagesSent(world);
+      expect(Math.max(...sent)).toBe(given.most);
+      expect(sent.at(-1)).toBeGreaterThanOrEqual(3);
+      const last = JSON.stringify(world.model.requests.at(-1)?.body);
+      expect(last).toContain('An older image, left out');
+      expect(last).toContain(`photo ${given.count}`);
+    },
+    60_000,
+  );
 
   test('a server that finds the request too large is asked with fewer, and nothing is trimmed for it', async () => {
     await using world = await startWorld({ dialect });
