@@ -82,7 +82,7 @@ describe('a clock that is put back by six hours', () => {
     world.model.reply('At last.');
     world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 2 });
     world.telegram.userSays(OWNER, 'hello');
-    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 1);
+    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.reason);
     back = 6 * 3_600_000;
     await waitFor(() => chatOf(world).length === 1, { timeoutMs: 8_000, what: 'the answer' });
     expect(chatOf(world)).toEqual(['At last.']);
