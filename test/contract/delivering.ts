@@ -1,5 +1,5 @@
-import MarkdownIt from 'markdown-it';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
+import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
 import { behaviour, type Behaviour } from './behaviour.ts';
 import type { Stage } from './stage.ts';
@@ -70,11 +70,7 @@ export const deliveryBehaviours: readonly Behaviour[] = [
     const text = 'poison: **not bold** & <b>not a tag</b> _x_ `y`\n- 1) # @everyone';
     chat.scripted(text);
     // Nothing else that is said meanwhile is touched.
-    const { parse } = MarkdownIt.prototype;
-    using _ = vi.spyOn(MarkdownIt.prototype, 'parse').mockImplementation(function (this: unknown, read, env) {
-      if (read.includes('poison')) throw new TypeError('cannot read properties of undefined');
-      return Reflect.apply(parse, this, [read, env]);
-    });
+    using _ = unreadableMarkdown('poison');
     await chat.asks('hello');
     const ink = (shown: string): string => shown.replaceAll(/[\s\u200b\u00a0]/gu, '');
     expect(ink(chat.texts[0] ?? '')).toBe(ink(text));

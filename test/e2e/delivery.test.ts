@@ -1,7 +1,7 @@
-import MarkdownIt from 'markdown-it';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { startEverywhere } from '../support/three-platforms.ts';
+import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -51,16 +51,8 @@ describe('an answer that a platform refuses for good', () => {
 });
 
 describe('a text that cannot be rendered', () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
-
   test('arrives as it is, and the chat goes on', async () => {
-    const { parse } = MarkdownIt.prototype;
-    vi.spyOn(MarkdownIt.prototype, 'parse').mockImplementation(function (this: unknown, text, env) {
-      if (text.includes('poison')) throw new TypeError('cannot read properties of undefined');
-      return Reflect.apply(parse, this, [text, env]);
-    });
+    using _ = unreadableMarkdown('poison');
     await using world = await startWorld({ config: QUIET });
     world.model.reply('**poison** & <more>', 'After it.');
     await asks(world, 'hello', 1);
