@@ -29,6 +29,7 @@ export function failureSentence(error: ModelError, model: string): string {
         ? `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry.`
         : `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry; if \`${error.setting}\` is wrong, correct it and restart me (/restart) before.`;
     case 'context-overflow':
+    case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
       return `${model} declined to answer because of its content rules: put it differently, or choose another model with /model.`;

@@ -1,4 +1,5 @@
-import type { ModelMessage, ModelRequest } from '../providers/provider.ts';
+import { imagesOf } from '../providers/images.ts';
+import type { ImagePart, ModelMessage, ModelRequest } from '../providers/provider.ts';
 import type { Session } from '../session/session.ts';
 import type { Logger } from '../util/log.ts';
 import { RecentMap } from '../util/recent-map.ts';
@@ -115,7 +116,7 @@ function compare(before: Seen, now: Seen): PrefixBreak | null {
   for (const [index, message] of before.messages.entries()) {
     const other = now.messages[index];
     if (other !== undefined && isSame(message, other)) continue;
-    const allowedBy = before.turningPoint === now.turningPoint ? null : 'a trim, anchor, reset or retract';
+    const allowedBy = reasonFor(before, now, { message, other });
     return at(`message ${index}`, JSON.stringify(message), other === undefined ? '' : JSON.stringify(other), allowedBy);
   }
   return null;
@@ -127,6 +128,16 @@ function at(layer: string, before: string, now: string, allowedBy: string | null
   let byte = 0;
   while (byte < most && a[byte] === b[byte]) byte += 1;
   return { layer, byte, allowedBy };
+}
+
+function reasonFor(
+  before: Seen,
+  now: Seen,
+  { message, other }: { readonly message: ModelMessage; readonly other: ModelMessage | undefined },
+): string | null {
+  if (before.turningPoint !== now.turningPoint) return 'a trim, anchor, reset or retract';
+  const fewer = other !== undefined && imagesOf(other).length < imagesOf(message).length;
+  return fewer ? 'older images that were left out' : null;
 }
 
 /** Almost always the very same parts; what was folded anew is compared by its text. */
@@ -144,7 +155,7 @@ function isSame(a: ModelMessage, b: ModelMessage): boolean {
   );
 }
 
-/** Base64 would be kept alive by the watch alone: length, beginning, middle and end tell images apart. */
+/** Base64 would be kept alive by the watch alone: length, beginning, middle and end tell images apart; a handle has its hash. */
 function withoutImages(message: ModelMessage): ModelMessage {
   if (message.role === 'tool') {
     return message.images === undefined ? message : { ...message, images: message.images.map(fingerprint) };
@@ -153,7 +164,8 @@ function withoutImages(message: ModelMessage): ModelMessage {
   return { role: 'user', content: message.content.map((part) => (part.type === 'image' ? fingerprint(part) : part)) };
 }
 
-function fingerprint<Image extends { readonly data: string }>(image: Image): Image {
+function fingerprint(image: ImagePart): ImagePart {
+  if (!('data' in image)) return image;
   const { data } = image;
   const middle = Math.floor(data.length / 2);
   const parts = [data.slice(0, 48), data.slice(middle, middle + 48), data.slice(-48)];

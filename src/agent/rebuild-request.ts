@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { withoutImages } from '../providers/image-fallback.ts';
+import { withinImageBudget } from '../providers/images.ts';
 import type { ModelRequest, ToolChoice, ToolSpec } from '../providers/provider.ts';
 import type { CallRecord, TapeEntry } from '../session/entry.ts';
 import { foldHistory, type FoldOptions } from '../session/history.ts';
@@ -12,7 +13,7 @@ export interface RebuildPorts extends FoldOptions {
   readonly backwards: () => AsyncIterable<TapeEntry>;
   readonly promptParts: Pick<PromptParts, 'read'>;
   /** The body of a request to a provider as the configuration is now; null: it sends none. May throw one sentence. */
-  readonly body: (provider: string, request: ModelRequest) => string | null;
+  readonly body: (provider: string, request: ModelRequest) => Promise<string | null>;
 }
 
 /** `body`: the very bytes that were sent. Anything else is not a rebuilt request, and `reason` says why in one sentence. */
@@ -37,7 +38,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   if (tools === null) return not('its list of tools is not kept any more');
   const entries = await windowAt(call.after, ports.backwards());
   if (entries === null) return not('the tape does not reach back to it any more');
-  const messages = foldHistory(entries.toReversed(), ports).messages.map(({ message }) => message);
+  const messages = withinImageBudget(foldHistory(entries.toReversed(), ports).messages.map(({ message }) => message));
   const { maxOutputTokens, temperature } = call;
   const whole: ModelRequest = {
     model: sent.model,
@@ -51,7 +52,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   };
   const request = sent.withoutImages === true ? withoutImages(whole) : whole;
   try {
-    const body = ports.body(sent.provider, request);
+    const body = await ports.body(sent.provider, request);
     if (body !== null && hashOf(body) === sent.body) return { ok: true, request, body };
     return not(
       'what is built now differs from what was sent: the settings of the provider or this program changed, or an image is gone',

@@ -1,4 +1,5 @@
 import type { InboundMessage } from '../bus/messages.ts';
+import { withinImageBudget } from '../providers/images.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
 import type { ToolContext } from '../tools/tool.ts';
@@ -210,7 +211,7 @@ function requestOf(
   return {
     model: turn.chosen.model,
     system: turn.system,
-    messages: turn.session.history().messages.map(({ message }) => message),
+    messages: withinImageBudget(turn.session.history().messages.map(({ message }) => message)),
     tools,
     toolChoice: last && tools.length > 0 ? 'none' : 'auto',
     maxOutputTokens,

@@ -52,7 +52,7 @@ export async function openStores(
     clock,
     newId,
     log,
-    image: (hash) => media.base64(hash),
+    image: (hash) => media.image(hash),
   });
   stack.defer(() => sessions.close());
   const search = stack.use(

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { OutboundState, Outbox, Part } from '../journal/outbox.ts';
 import type { Durability } from '../storage/files.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
@@ -9,10 +10,15 @@ import { backoffMs } from '../util/backoff.ts';
 import { shortRound } from '../util/wake.ts';
 import { partsOf, SendError, type Channel, type OutgoingPart } from './channel.ts';
 
+/** A send may take this long, and as long as its bytes take at the slowest upload that is waited for. */
 const SEND_DEADLINE_MS = 30_000;
+const SLOWEST_BYTES_PER_MS = 50;
 const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
 const UNCERTAIN_WAIT_MS = 2_000;
-const MAX_RESENDS = 5;
+/** Copies that a person may see twice. */
+const MAX_RESENDS = 1;
+/** A message at which the program itself failed so often goes out plain; at the next failure it ends. */
+const MAX_THROWS = 3;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 /** In front of what was sent again although the platform may have the first copy. */
 export const RESEND_MARK = '↻ ';
@@ -23,6 +29,8 @@ export interface Outlets {
   outlet(name: string): Channel | 'waiting' | 'unknown';
   /** The platform refused the channel's credentials. */
   revoked(name: string, reason: string): void;
+  /** Names of those that can send now. */
+  running(): readonly string[];
   /** Calls back when a channel, or one chat of it, can be reached again. */
   onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable;
 }
@@ -35,12 +43,18 @@ export interface LaneState {
   readonly hasUnsyncedMark: boolean;
   /** A part is marked as leaving. */
   marked(durability: Durability): void;
+  /** When messages may be tried again, by id, in monotonic time: a clock that is put back delays nothing. */
+  readonly retryAt: Map<string, number>;
+  /** How often the program failed at the message at the head, and how. */
+  readonly thrown: { readonly times: number; readonly reason: string };
 }
 
 export interface PartPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
   readonly storage: Pick<StorageHealth, 'untilWritten'>;
+  /** Something ended without arriving. */
+  readonly ended: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -54,11 +68,11 @@ export interface PartPorts {
 
 /**
  * What became of one step of a message. `again`: more parts are left; `finished`: it needs nothing more;
- * `wait`: not before `until`; after `throttled` nothing else of this chat before either.
+ * `wait`: not before `ms` from now; after `throttled` nothing else of this chat before either.
  */
 export type Step =
   | { readonly type: 'again' | 'finished' }
-  | { readonly type: 'wait'; readonly until: number; readonly why: 'not-yet' | 'failed' | 'throttled' };
+  | { readonly type: 'wait'; readonly ms: number; readonly why: 'not-yet' | 'failed' | 'throttled' };
 
 const again: Step = { type: 'again' };
 const finished: Step = { type: 'finished' };
@@ -73,17 +87,21 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   const row = outbox.open(id);
   if (row === undefined) return finished;
   const { message } = row;
-  const expiresAt = message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS;
-  if (clock.now() >= expiresAt) {
-    await persist(() => outbox.finish(id, 'expired', 'not sent in time'), ports);
+  const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - clock.now();
+  if (left <= 0) {
+    await end(row, 'expired', 'it could not be sent in time', ports);
     log.warn('message expired before it could be sent', { id, channel: message.channel, chat: message.chatId });
     return finished;
   }
+  if (lane.thrown.times > MAX_THROWS || (lane.thrown.times === MAX_THROWS && row.parts.length > 0)) {
+    return giveUp(row, `the assistant failed at it: ${lane.thrown.reason}`, ports);
+  }
   const channel = outlets.outlet(message.channel);
-  if (channel === 'unknown') return finished;
-  if (channel === 'waiting') return { type: 'wait', until: expiresAt, why: 'not-yet' };
-  if (row.nextAt > clock.now()) return { type: 'wait', until: Math.min(row.nextAt, expiresAt), why: 'not-yet' };
-  if (row.parts.length === 0) return renderParts(id, row, channel, ports);
+  // One that is switched off may be enabled by the next start; until then its messages expire like all others.
+  if (channel === 'unknown' || channel === 'waiting') return { type: 'wait', ms: left, why: 'not-yet' };
+  const waitMs = plannedWait(row, lane, clock);
+  if (waitMs > 0) return { type: 'wait', ms: Math.min(waitMs, left), why: 'not-yet' };
+  if (row.parts.length === 0) return renderParts(row, { channel, plain: lane.thrown.times === MAX_THROWS }, ports);
   const part = row.parts.find(({ state }) => state !== 'delivered');
   if (part === undefined) {
     await persist(() => outbox.finish(id, 'delivered', 'all parts were delivered'), ports);
@@ -92,10 +110,25 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   return sendPart({ row, part, channel, lane }, ports);
 }
 
-async function renderParts(id: string, row: OutboundState, channel: Channel, ports: PartPorts): Promise<Step> {
-  const rendered = partsOf(channel, row.message);
-  const texts = rendered.length === 0 && row.message.media.length > 0 ? [''] : rendered;
+/** How long a message still waits for its next try. What an earlier process planned is no longer than the longest wait. */
+function plannedWait({ message, nextAt }: OutboundState, { retryAt }: LaneState, clock: Clock): number {
+  const planned = retryAt.get(message.id);
+  if (planned !== undefined) return planned - clock.monotonic();
+  const left = Math.min(nextAt - clock.now(), RETRY.maxMs);
+  if (left > 0) retryAt.set(message.id, clock.monotonic() + left);
+  return left;
+}
+
+async function renderParts(
+  row: OutboundState,
+  { channel, plain }: { readonly channel: Channel; readonly plain: boolean },
+  ports: PartPorts,
+): Promise<Step> {
+  const { id, text, media } = row.message;
+  const rendered = plain ? channel.plain(text) : partsOf(channel, row.message);
+  const texts = rendered.length === 0 && media.length > 0 ? [''] : rendered;
   if (texts.length === 0) return giveUp(row, 'there is nothing to send', ports);
+  if (plain) ports.log.warn('message goes out without markup: it could not be rendered', { id });
   await persist(() => ports.outbox.render(id, texts), ports);
   return again;
 }
@@ -116,7 +149,7 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
   const mayBeThere = part.state === 'sending' || part.state === 'uncertain' || isInDoubt(id, channel, ports);
   const resend = place === null && mayBeThere;
   if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
-    return giveUp(row, `nobody can tell whether it arrived, and it was sent again ${MAX_RESENDS} times`, ports);
+    return giveUp(row, 'nobody can tell whether it arrived, although it was sent twice', ports);
   }
   const durability = channel.settlesResends === true || !lane.hasUnsyncedMark ? 'lazy' : 'durable';
   const open = await persist(() => outbox.sending(id, part.n, { resend, durability }), ports);
@@ -161,24 +194,26 @@ async function recordFailure(
   const { id, channel, chatId } = row.message;
   const { outbox, clock, log, random } = ports;
   const reason = failure.message;
-  const postpone = async (state: 'pending' | 'uncertain', until: number): Promise<Step> => {
+  const postpone = async (state: 'pending' | 'uncertain', ms: number): Promise<Step> => {
     log.info('send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
-    await persist(() => outbox.postpone(id, part.n, state, until, reason), ports);
-    return { type: 'wait', until, why: failure.retryAfterMs === undefined ? 'failed' : 'throttled' };
+    lane.retryAt.set(id, clock.monotonic() + ms);
+    await persist(() => outbox.postpone(id, part.n, state, clock.now() + ms, reason), ports);
+    return { type: 'wait', ms, why: failure.retryAfterMs === undefined ? 'failed' : 'throttled' };
   };
   switch (failure.failure) {
     case 'retryable':
-      return postpone('pending', clock.now() + (failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random)));
+      return postpone('pending', failure.retryAfterMs ?? backoffMs(failures + 1, RETRY, random));
     case 'uncertain': {
       const isSafe = outlet.settlesResends === true;
       const waitMs = isSafe ? backoffMs(failures + 1, RETRY, random) : UNCERTAIN_WAIT_MS;
-      return postpone('uncertain', clock.now() + (failure.retryAfterMs ?? waitMs));
+      return postpone('uncertain', failure.retryAfterMs ?? waitMs);
     }
     case 'revoked':
       ports.outlets.revoked(channel, reason);
-      return postpone('pending', clock.now());
+      return postpone('pending', 0);
     case 'blocked': {
       const ended = await persist(() => outbox.endChat(channel, chatId, reason), ports);
+      ports.ended();
       log.warn('a chat takes no messages any more', { channel, chat: chatId, reason, ended });
       return finished;
     }
@@ -188,8 +223,19 @@ async function recordFailure(
   }
 }
 
-async function giveUp({ message }: OutboundState, reason: string, ports: PartPorts): Promise<Step> {
-  await persist(() => ports.outbox.finish(message.id, 'dead', reason), ports);
+async function end(
+  { message }: OutboundState,
+  state: 'dead' | 'expired',
+  reason: string,
+  ports: PartPorts,
+): Promise<void> {
+  await persist(() => ports.outbox.finish(message.id, state, reason), ports);
+  ports.ended();
+}
+
+async function giveUp(row: OutboundState, reason: string, ports: PartPorts): Promise<Step> {
+  const { message } = row;
+  await end(row, 'dead', reason, ports);
   ports.log.warn('message given up', { id: message.id, channel: message.channel, chat: message.chatId, reason });
   return finished;
 }
@@ -224,11 +270,21 @@ async function sendInTime(
   ports: PartPorts,
   place: string | null,
 ): Promise<{ platformId: string }> {
-  using limit = deadline(ports.clock, SEND_DEADLINE_MS, 'Sending');
+  using limit = deadline(ports.clock, await deadlineMs(part), 'Sending');
   const signal = AbortSignal.any([ports.aborted, limit.signal]);
   if (place === null || channel.edit === undefined) return await raceAbort(channel.send(part, signal), signal);
   await raceAbort(channel.edit({ ...part, platformId: place }, signal), signal);
   return { platformId: place };
+}
+
+async function deadlineMs({ text, media }: OutgoingPart): Promise<number> {
+  let bytes = Buffer.byteLength(text);
+  for (const { path, size = 0 } of media)
+    bytes += await stat(path).then(
+      ({ size: now }) => now,
+      () => size,
+    );
+  return SEND_DEADLINE_MS + Math.floor(bytes / SLOWEST_BYTES_PER_MS);
 }
 
 function toSendError(thrown: unknown): SendError {

@@ -3,16 +3,19 @@ import type { OutboundMessage } from '../bus/messages.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import type { Durability } from '../storage/files.ts';
 import { Wake } from '../util/wake.ts';
+import { classifyFailure } from '../storage/storage-failure.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
-import { deliverNext, type Outlets, type PartPorts } from './delivery-part.ts';
+import { OwnerNotices } from './delivery-notices.ts';
+import { deliverNext, type LaneState, type Outlets, type PartPorts } from './delivery-part.ts';
 
 const TROUBLE_WAIT_MS = 1_000;
+const NEVER_THREW: LaneState['thrown'] = { times: 0, reason: '' };
 
 /** Everything one chat (or thread) still has to be sent: ids only, the rows stay in the journal. */
-interface Lane {
+interface Lane extends LaneState {
   readonly key: string;
   readonly channel: string;
   readonly chatId: string;
@@ -20,12 +23,10 @@ interface Lane {
   readonly urgent: string[];
   readonly ordinary: string[];
   readonly wake: Wake;
-  /** Failed attempts in a row. */
   failures: number;
-  /** A power loss could undo the mark of the part that left last. */
   hasUnsyncedMark: boolean;
-  marked(durability: Durability): void;
-  /** Nothing leaves before: the platform said so. */
+  thrown: LaneState['thrown'];
+  /** Monotonic. Nothing leaves before: the platform said so. */
   pausedUntil: number;
   /** Something changed while a step was under way: what it says about waiting is out of date. */
   changed: boolean;
@@ -58,11 +59,14 @@ export class Delivery {
   readonly #stopping = new AbortController();
   readonly #aborted = new AbortController();
   readonly #reachable: Disposable;
+  readonly #notices: OwnerNotices;
 
   constructor({ bus, mayHaveLost = false, ...ports }: DeliveryPorts) {
     this.#bus = bus;
     const inDoubt = new Map(mayHaveLost ? ports.outbox.waitingInDoubt() : []);
-    this.#ports = { ...ports, inDoubt, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    const signals = { stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    this.#notices = new OwnerNotices(ports);
+    this.#ports = { ...ports, ...signals, inDoubt, ended: () => this.#notices.tell() };
     this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
@@ -74,14 +78,17 @@ export class Delivery {
   /** Begins; everything left open by an earlier process comes first. */
   start(): void {
     this.#track(this.#consume());
+    this.#notices.tell();
   }
 
   /** Nothing new is sent; what is in flight may end within `graceMs`, then it is cut off (and marked when sent again). */
   async drain(graceMs: number): Promise<void> {
     this.#stopping.abort();
     this.#reachable[Symbol.dispose]();
+    this.#notices[Symbol.dispose]();
     using _ = this.#ports.clock.timer(graceMs, () => this.#aborted.abort(), { keepAlive: true });
     while (this.#workers.size > 0) await Promise.all(this.#workers);
+    await this.#notices.settled;
   }
 
   async #consume(): Promise<void> {
@@ -104,7 +111,8 @@ export class Delivery {
 
   #enqueue(message: OutboundMessage): void {
     const { channel, chatId, threadId, id, kind } = message;
-    if (this.#queued.has(id) || this.#isUnknown(channel)) return;
+    if (this.#queued.has(id)) return;
+    this.#warnIfUnknown(channel);
     this.#queued.add(id);
     const key = JSON.stringify([channel, chatId, threadId]);
     let lane = this.#lanes.get(key);
@@ -118,6 +126,8 @@ export class Delivery {
       wake: new Wake(),
       failures: 0,
       hasUnsyncedMark: false,
+      retryAt: new Map(),
+      thrown: NEVER_THREW,
       marked: (durability) => this.#marked(key, durability),
       pausedUntil: 0,
       changed: false,
@@ -131,14 +141,10 @@ export class Delivery {
     }
   }
 
-  /** Rows of a channel that is not enabled stay in the journal for a start with another configuration. */
-  #isUnknown(channel: string): boolean {
-    const unknown = this.#ports.outlets.outlet(channel) === 'unknown';
-    if (unknown && !this.#unknown.has(channel)) {
-      this.#unknown.add(channel);
-      this.#ports.log.warn('messages wait for a channel that is not enabled', { channel });
-    }
-    return unknown;
+  #warnIfUnknown(channel: string): void {
+    if (this.#unknown.has(channel) || this.#ports.outlets.outlet(channel) !== 'unknown') return;
+    this.#unknown.add(channel);
+    this.#ports.log.warn('messages wait for a channel that is not enabled', { channel });
   }
 
   async #work(lane: Lane): Promise<void> {
@@ -149,9 +155,12 @@ export class Delivery {
         this.#lanes.delete(lane.key);
         return;
       }
-      if (lane.pausedUntil > this.#ports.clock.now()) await this.#pause(lane, lane.pausedUntil);
+      const pause = lane.pausedUntil - this.#ports.clock.monotonic();
+      if (pause > 0) await this.#pause(lane, pause);
       else if (await this.#step(lane, id)) {
         queue.shift();
+        lane.retryAt.delete(id);
+        lane.thrown = NEVER_THREW;
         this.#queued.delete(id);
       }
     }
@@ -164,24 +173,33 @@ export class Delivery {
       const step = await deliverNext(id, lane, this.#ports);
       if (step.type !== 'wait') {
         lane.failures = 0;
+        lane.thrown = NEVER_THREW;
         return step.type === 'finished';
       }
       if (step.why !== 'not-yet') lane.failures += 1;
       if (lane.changed) return false;
-      if (step.why === 'throttled') lane.pausedUntil = step.until;
-      await this.#pause(lane, step.until);
+      if (step.why === 'throttled') lane.pausedUntil = this.#ports.clock.monotonic() + step.ms;
+      await this.#pause(lane, step.ms);
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
-      this.#ports.log.error('delivery failed', { id, reason: errorMessage(error) });
-      await this.#pause(lane, this.#ports.clock.now() + TROUBLE_WAIT_MS);
+      this.#threw(lane, id, error);
+      await this.#pause(lane, TROUBLE_WAIT_MS);
     }
     return false;
   }
 
+  /** Trouble of the disk passes; what else fails is a defect that the same message meets again. Each is logged once. */
+  #threw(lane: Lane, id: string, error: unknown): void {
+    const reason = errorMessage(error);
+    if (lane.thrown.reason !== reason) this.#ports.log.error('delivery failed', { id, reason });
+    const kind = classifyFailure(error);
+    const counts = kind === 'bug' || kind === 'item';
+    lane.thrown = { times: lane.thrown.times + (counts ? 1 : 0), reason };
+  }
+
   /** Ends early when something changed for this lane. */
-  async #pause(lane: Lane, until: number): Promise<void> {
-    const { clock } = this.#ports;
-    using _ = clock.timer(until - clock.now(), () => lane.wake.wake());
+  async #pause(lane: Lane, ms: number): Promise<void> {
+    using _ = this.#ports.clock.timer(ms, () => lane.wake.wake());
     await lane.wake.wait(this.#stopping.signal);
   }
 
@@ -197,8 +215,10 @@ export class Delivery {
   }
 
   #onReachable(channel: string, chatId: string | undefined): void {
-    if (chatId === undefined) this.#wakeLanes(channel, undefined);
-    else this.#track(this.#retryNow(channel, chatId));
+    if (chatId === undefined) {
+      this.#wakeLanes(channel, undefined);
+      this.#notices.tell();
+    } else this.#track(this.#retryNow(channel, chatId));
   }
 
   async #retryNow(channel: string, chatId: string): Promise<void> {
@@ -213,7 +233,10 @@ export class Delivery {
   #wakeLanes(channel: string, chatId: string | undefined): void {
     for (const lane of this.#lanes.values()) {
       if (lane.channel !== channel || (chatId !== undefined && lane.chatId !== chatId)) continue;
-      if (chatId !== undefined) lane.pausedUntil = 0;
+      if (chatId !== undefined) {
+        lane.pausedUntil = 0;
+        lane.retryAt.clear();
+      }
       lane.changed = true;
       lane.wake.wake();
     }

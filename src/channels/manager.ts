@@ -113,10 +113,23 @@ export class ChannelManager implements Outlets {
     return this.#channels.get(name)?.channel;
   }
 
-  /** The parts as the platform will get them; undefined when the channel is unknown or not loaded yet. */
+  /**
+   * The parts as the platform will get them; undefined when the channel is unknown or not loaded yet, or fails at this
+   * text: delivery renders it later.
+   */
   renderParts(message: OutboundMessage): readonly string[] | undefined {
     const channel = this.channel(message.channel);
-    return channel === undefined ? undefined : partsOf(channel, message);
+    try {
+      return channel === undefined ? undefined : partsOf(channel, message);
+    } catch (error) {
+      this.#ports.log.warn('a text could not be rendered', { channel: message.channel, reason: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  /** The same without reading its markup, for texts that must not fail; undefined when the channel is not loaded. */
+  plainParts(name: string, text: string): readonly string[] | undefined {
+    return this.channel(name)?.plain(text);
   }
 
   /** By channel name, in the order of the configuration. */
@@ -130,6 +143,10 @@ export class ChannelManager implements Outlets {
     const entry = this.#channels.get(name);
     if (entry === undefined) return 'unknown';
     return entry.channel !== undefined && entry.health.state === 'running' ? entry.channel : 'waiting';
+  }
+
+  running(): readonly string[] {
+    return [...this.#channels.keys()].filter((name) => typeof this.outlet(name) === 'object');
   }
 
   revoked(name: string, reason: string): void {
@@ -206,11 +223,23 @@ export class ChannelManager implements Outlets {
   #watch(entry: Supervised): Disposable {
     const { clock } = this.#ports;
     let timer: Disposable;
+    let newest: number | undefined;
+    let heardAt = clock.monotonic();
+    let lookedAt = heardAt;
     const look = (): void => {
       timer = clock.timer(WATCH_MS, look);
-      const { state, lastInboundAt = clock.now(), quietMs = Infinity } = healthOf(entry);
-      if (state !== 'running' || clock.now() - lastInboundAt <= quietMs) return;
-      const seconds = Math.round((clock.now() - lastInboundAt) / 1_000);
+      const { state, lastInboundAt, quietMs = Infinity } = healthOf(entry);
+      const now = clock.monotonic();
+      if (lastInboundAt === undefined) heardAt = now;
+      else if (lastInboundAt !== newest) {
+        // By the wall it may be any time ago; it was since the last look.
+        const age = Math.min(Math.max(clock.now() - lastInboundAt, 0), now - lookedAt);
+        newest = lastInboundAt;
+        heardAt = now - age;
+      }
+      lookedAt = now;
+      if (state !== 'running' || now - heardAt <= quietMs) return;
+      const seconds = Math.round((now - heardAt) / 1_000);
       entry.fail(new ChannelError(`nothing was heard of the platform for ${seconds} s`, { retry: true }));
     };
     timer = clock.timer(WATCH_MS, look);

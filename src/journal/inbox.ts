@@ -268,7 +268,9 @@ export class Inbox implements InboxPort {
   #noticeOnce(message: InboundMessage): void {
     const { db, clock, outbox } = this.#ports;
     const id = `full:${message.channel}:${message.chatId}`;
-    db.run('DELETE FROM outbound WHERE id = ? AND created_at < ?', id, clock.now() - NOTICE_EVERY_MS);
+    const now = clock.now();
+    // One from the future was written before the clock was put back.
+    db.run('DELETE FROM outbound WHERE id = ? AND NOT created_at BETWEEN ? AND ?', id, now - NOTICE_EVERY_MS, now);
     outbox.insert({
       message: {
         id,
@@ -278,7 +280,7 @@ export class Inbox implements InboxPort {
         kind: 'notice',
         text: 'Too many messages are waiting here, so I did not take the newest ones. Please send them again when I have caught up, or send /stop to drop what waits.',
         media: [],
-        expiresAt: clock.now() + 24 * 3_600_000,
+        expiresAt: now + 24 * 3_600_000,
         metadata: {},
       },
       parts: [],

@@ -4,6 +4,7 @@ import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
+import { SET_OWED, Undelivered } from './undelivered.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
 
@@ -43,9 +44,11 @@ const OPEN = "state IN ('pending', 'sending', 'uncertain')";
 /** Messages on their way out. Every change of a part is on disk before the next byte leaves. */
 export class Outbox implements OutboxPort {
   readonly #ports: LedgerPorts;
+  readonly #undelivered: Undelivered;
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports;
+    this.#undelivered = new Undelivered(ports);
   }
 
   enqueue(messages: readonly OutboundMessage[]): Promise<void> {
@@ -54,8 +57,17 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** Part of a transaction of the caller's. A row that exists is left alone; true when it is new. */
-  insert({ message, parts }: OutboundDraft): boolean {
+  /**
+   * Part of a transaction of the caller's. A row that exists is left alone; true when it is new. What was lost in its
+   * chat before is told in front of an answer.
+   */
+  insert(draft: OutboundDraft): boolean {
+    const notice = this.#undelivered.before(draft.message);
+    if (notice !== undefined) this.#insert({ message: notice, parts: [] });
+    return this.#insert(draft);
+  }
+
+  #insert({ message, parts }: OutboundDraft): boolean {
     const { db, clock } = this.#ports;
     const now = clock.now();
     const seq = db.insert(
@@ -228,21 +240,36 @@ export class Outbox implements OutboxPort {
   /** Nothing that waits for this chat is tried again; what is written to it later is. Returns how many that were. */
   endChat(channel: string, chatId: string, reason: string): Promise<number> {
     const { db, clock } = this.#ports;
-    return db.write(() =>
-      db.run(
-        `UPDATE outbound SET state = 'dead', reason = ?, updated_at = ? WHERE channel = ? AND chat = ? AND ${OPEN}`,
+    return db.write(() => {
+      const open = db.all(`SELECT id FROM outbound WHERE channel = ? AND chat = ? AND ${OPEN}`, channel, chatId);
+      for (const row of open) this.#undelivered.ended(row.text('id'));
+      return db.run(
+        `UPDATE outbound SET state = 'dead', ${SET_OWED}, reason = ?, updated_at = ?
+         WHERE channel = ? AND chat = ? AND ${OPEN}`,
         reason,
         clock.now(),
         channel,
         chatId,
-      ),
-    );
+      );
+    });
   }
 
-  /** It will not be tried again; the row says why. */
+  /** It will not be tried again; the row says why. One that did not arrive is owed to somebody, see `Undelivered`. */
   finish(id: string, state: 'dead' | 'expired' | 'delivered', reason: string): Promise<void> {
     return this.#ports.db.write(() => {
-      this.#touch(id, 'state = ?, reason = ?', OPEN, state, reason);
+      const owed = state === 'delivered' ? '' : `${SET_OWED}, `;
+      const ended = this.#touch(id, `${owed}state = ?, reason = ?`, OPEN, state, reason);
+      if (ended && state !== 'delivered') this.#undelivered.ended(id);
+    });
+  }
+
+  /** Tells the owner of what did not arrive, in another chat on one of these channels. Returns how many notices that takes. */
+  async tellElsewhere(running: readonly string[]): Promise<number> {
+    if (!this.#undelivered.isUntold) return 0;
+    return this.#ports.db.write(() => {
+      const notices = this.#undelivered.elsewhere(running);
+      for (const message of notices) this.#insert({ message, parts: [] });
+      return notices.length;
     });
   }
 

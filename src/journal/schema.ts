@@ -287,4 +287,11 @@ export const journalMigrations: readonly Migration[] = [
       INSERT INTO people SELECT * FROM people_before;
       DROP TABLE people_before;
     `),
+  (db) =>
+    db.exec(`
+      ALTER TABLE outbound ADD COLUMN owed INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE outbound ADD COLUMN told_by TEXT;
+      CREATE INDEX outbound_owed ON outbound (channel, chat) WHERE owed > 0;
+      CREATE INDEX outbound_told ON outbound (told_by) WHERE told_by IS NOT NULL;
+    `),
 ];

@@ -122,9 +122,9 @@ function toResult(result: ToolMessage, ids: ReadonlyMap<string, string>): Anthro
 
 function toUserBlock(part: UserPart): Anthropic.TextBlockParam | Anthropic.ImageBlockParam {
   if (part.type === 'text') return { type: 'text', text: part.text };
-  const { mediaType, data } = part;
-  if (!isImage(mediaType)) return { type: 'text', text: leftOut(mediaType) };
-  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data: part.data } };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Anthropic } from '@anthropic-ai/sdk';
 import { fromAnthropicEvents } from './anthropic-events.ts';
 import { toAnthropicRequest } from './anthropic-request.ts';
 import type { EndpointOptions } from './endpoint.ts';
+import { withImagesRead } from './images.ts';
 import { isLocalAddress } from './local-address.ts';
 import type { ModelRequest, Provider } from './provider.ts';
 import { clientsFor, endpointFetch, sdkTimeout, streamCall } from './stream-call.ts';
@@ -22,13 +23,13 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = bodyOf(request);
+        open: async (signal, ready) => {
+          const body = bodyOf(ready);
           return (await connect(request)).messages.create(body, { signal });
         },
         read: fromAnthropicEvents,
       }),
-    body: (request) => JSON.stringify(bodyOf(request)),
+    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
     warm: async () => {
       await connect().catch(() => {});
     },

@@ -138,7 +138,8 @@ function kindOf({ effectiveStatus: status = 500, haystack }: ErrorFacts, context
   if (status === 402 || PHRASES.quota.test(haystack)) return 'quota';
   if (status === 401 || (isRequestFault && PHRASES.badKey.test(haystack))) return 'auth';
   if (haystack.includes('rate_limit')) return 'rate-limit';
-  if (status === 413 || (isRequestFault && PHRASES.contextOverflow.test(haystack))) return 'context-overflow';
+  if (isRequestFault && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
+  if (status === 413) return 'request-too-large';
   if (isRequestFault && PHRASES.refusal.test(haystack)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
   switch (status) {
@@ -179,6 +180,8 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
       return `${name} gave up on the request${status}. Try again.`;
     case 'context-overflow':
       return `The conversation is too long for the model "${model}" of ${name}${status}. Start a new one with /new.`;
+    case 'request-too-large':
+      return `The request for the model "${model}" is too large for ${name}${status}. Start a new conversation with /new.`;
     case 'refusal':
       return `${name} refused to answer because of its content rules${status}. Put it differently.`;
     case 'unsupported-tool-choice':

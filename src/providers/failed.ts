@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<ModelErrorKind, string>> = {
   auth: 'refused the key',
   quota: 'has no credit left',
   'context-overflow': 'found the conversation too long',
+  'request-too-large': 'found the request too large',
   'bad-request': 'did not accept the request',
   refusal: 'refused to answer',
   'unsupported-tool-choice': 'does not take this choice of tool',

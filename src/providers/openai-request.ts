@@ -161,7 +161,7 @@ function toContent(parts: readonly UserPart[]): string | OpenAI.ChatCompletionCo
 
 function toPart(part: UserPart): OpenAI.ChatCompletionContentPartText | OpenAI.ChatCompletionContentPartImage {
   if (part.type === 'text') return { type: 'text', text: part.text };
-  const { mediaType, data } = part;
-  if (!isImage(mediaType)) return { type: 'text', text: leftOut(mediaType) };
-  return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${data}` } };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
+  return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${part.data}` } };
 }

@@ -120,7 +120,7 @@ function toContent(parts: readonly UserPart[]): string | Content[] {
 
 function toPart(part: UserPart): Content {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
-  const { mediaType, data } = part;
-  if (!isImage(mediaType)) return { type: 'input_text', text: leftOut(mediaType) };
-  return { type: 'input_image', detail: 'auto', image_url: `data:${mediaType};base64,${data}` };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'input_text', text: leftOut(mediaType) };
+  return { type: 'input_image', detail: 'auto', image_url: `data:${mediaType};base64,${part.data}` };
 }

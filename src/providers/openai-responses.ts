@@ -1,4 +1,5 @@
 import type { EndpointOptions } from './endpoint.ts';
+import { withImagesRead } from './images.ts';
 import { isLocalAddress } from './local-address.ts';
 import { openAiClients } from './openai-client.ts';
 import { fromResponsesEvents } from './openai-responses-events.ts';
@@ -18,13 +19,13 @@ export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provid
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = bodyOf(request);
+        open: async (signal, ready) => {
+          const body = bodyOf(ready);
           return (await connect(request)).responses.create(body, { signal });
         },
         read: fromResponsesEvents,
       }),
-    body: (request) => JSON.stringify(bodyOf(request)),
+    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
     warm: async () => {
       await connect().catch(() => {});
     },

@@ -1,4 +1,5 @@
 import type { EndpointOptions } from './endpoint.ts';
+import { withImagesRead } from './images.ts';
 import { isLocalAddress } from './local-address.ts';
 import { isOfficial, openAiClients } from './openai-client.ts';
 import { fromOpenAiEvents } from './openai-events.ts';
@@ -21,13 +22,13 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
         endpoint,
         request,
         signal,
-        open: async (signal) => {
-          const body = bodyOf(request);
+        open: async (signal, ready) => {
+          const body = bodyOf(ready);
           return (await connect(request)).chat.completions.create(body, { signal });
         },
         read: fromOpenAiEvents,
       }),
-    body: (request) => JSON.stringify(bodyOf(request)),
+    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
     warm: async () => {
       await connect().catch(() => {});
     },

@@ -1,9 +1,23 @@
 import type { Usage } from '../util/usage.ts';
 
 /** A person's or the system's words, and images, as the model sees them. */
-export type UserPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly mediaType: string; /** Base64. */ readonly data: string };
+export type UserPart = { readonly type: 'text'; readonly text: string } | ImagePart;
+
+/** An image with its bytes, or a handle that is read only when the body of a request is built. */
+export type ImagePart =
+  | { readonly type: 'image'; readonly mediaType: string; /** Base64. */ readonly data: string }
+  | ({
+      readonly type: 'image';
+      readonly mediaType: string;
+      /** Of its content. */ readonly hash: string;
+    } & StoredImage);
+
+export interface StoredImage {
+  /** Bytes. */
+  readonly size: number;
+  /** As base64; undefined when it is gone. Never rejects. */
+  readonly read: () => Promise<string | undefined>;
+}
 
 /** Opaque to everybody but the adapter that made it; replayed only to the same provider and model. */
 export interface ReasoningPart {
@@ -39,7 +53,7 @@ export type ModelMessage =
       readonly name: string;
       readonly output: string;
       readonly isError: boolean;
-      readonly images?: readonly Extract<UserPart, { type: 'image' }>[];
+      readonly images?: readonly ImagePart[];
     };
 
 export interface ToolSpec {
@@ -111,6 +125,8 @@ export type ModelErrorKind =
   | 'auth'
   | 'quota'
   | 'context-overflow'
+  /** Too many bytes, whatever the tokens. An image fewer may help. */
+  | 'request-too-large'
   | 'bad-request'
   | 'refusal'
   | 'unsupported-tool-choice'
@@ -177,7 +193,7 @@ export interface Provider {
   readonly local?: boolean;
   chat(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
   /** The body that `chat` would send, byte for byte; absent where it sends none over the network. */
-  body?(request: ModelRequest): string;
+  body?(request: ModelRequest): Promise<string>;
   /** Loads the SDK ahead of the first call; never throws. */
   warm?(): Promise<void>;
 }

@@ -54,7 +54,7 @@ export interface Providers {
    * The body that a request to a provider has, as the configuration is now; null where nothing is sent. Throws an
    * `AppError` for a provider that is not configured any more.
    */
-  body(providerName: string, request: ModelRequest): string | null;
+  body(providerName: string, request: ModelRequest): Promise<string | null>;
 }
 
 /** A model that others stand by for gets these attempts only. */
@@ -122,10 +122,10 @@ export function createProviders({
       resolved.set(key, found);
       return found;
     },
-    body(providerName, request) {
+    async body(providerName, request) {
       const config = configOf(configs, providerName);
       const [apiKey = null] = keysOf(config);
-      return openProvider(providerName, config, { apiKey, clock }).body?.(request) ?? null;
+      return (await openProvider(providerName, config, { apiKey, clock }).body?.(request)) ?? null;
     },
     async contextWindow(modelRef) {
       try {

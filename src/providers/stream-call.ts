@@ -1,6 +1,7 @@
 import { raceAbort } from '../util/clock.ts';
 import { deadlinesOf, forThinking, type EndpointOptions } from './endpoint.ts';
 import { abortedError, brokenStream, classifyError, type ErrorContext } from './errors.ts';
+import { withImagesRead } from './images.ts';
 import type { ModelEvent, ModelRequest } from './provider.ts';
 import { noteBody, SentBody } from './sent-body.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
@@ -12,8 +13,8 @@ export interface StreamCall<Raw> {
   readonly endpoint: EndpointOptions;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Sends the request; the signal also fires when nobody listens any more. */
-  open(signal: AbortSignal): Promise<AsyncIterable<Raw>>;
+  /** Sends the request, whose images were read; the signal also fires when nobody listens any more. */
+  open(signal: AbortSignal, ready: ModelRequest): Promise<AsyncIterable<Raw>>;
   read(raw: AsyncIterable<Raw>, context: ErrorContext): AsyncIterable<ModelEvent>;
 }
 
@@ -28,7 +29,8 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
       yield abortedError(context);
       return;
     }
-    const opened = sent.during(() => call.open(AbortSignal.any([call.signal, left.signal])));
+    const ready = await raceAbort(withImagesRead(call.request), call.signal);
+    const opened = sent.during(() => call.open(AbortSignal.any([call.signal, left.signal]), ready));
     const raw = await raceAbort(opened, call.signal);
     told = true;
     yield await requestEvent(call, sent);

@@ -1,4 +1,4 @@
-import type { UserPart } from '../providers/provider.ts';
+import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts';
 import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
 import { isBoundary, type Summary, type Window, WindowScan } from './window.ts';
@@ -22,8 +22,8 @@ export interface History {
 }
 
 export interface FoldOptions {
-  /** The image with this content hash as base64; undefined when it is gone. @default every image is gone */
-  readonly image?: (hash: string) => string | undefined;
+  /** The image with this content hash; undefined when it is gone. @default every image is gone */
+  readonly image?: (hash: string) => StoredImage | undefined;
 }
 
 const IMAGE_GONE = '[An image that is no longer available.]';
@@ -64,8 +64,6 @@ export class HistoryFold {
   #untrusted: boolean;
   #private: boolean;
   #source: string | null = null;
-  /** Whether an image has come there or gone is known only by looking again. */
-  #hasImages = false;
 
   constructor(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}) {
     const scan = new WindowScan();
@@ -88,7 +86,7 @@ export class HistoryFold {
 
   /** Goes on with entries that stand behind all others. False: they change what is before them, or it can not be told. */
   goOn(entries: readonly TapeEntry[]): boolean {
-    if (this.#hasImages || entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
+    if (entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
     for (const entry of entries) this.#add(entry, { stub: false, imageless: false });
     return true;
   }
@@ -112,10 +110,7 @@ export class HistoryFold {
     if (entry.kind === 'turn-start') this.#transcript.turnBegins(entry.turn);
     else if (entry.kind === 'turn-end') this.#transcript.turnEnds(entry.turn);
     else if (entry.kind === 'message') {
-      const look = (hash: string): string | undefined => {
-        this.#hasImages = true;
-        return this.#options.image?.(hash);
-      };
+      const look = (hash: string): StoredImage | undefined => this.#options.image?.(hash);
       addMessage(this.#transcript, entry, { image: imageless ? 'trimmed' : look, stub });
     }
   }
@@ -127,7 +122,7 @@ function lengthUpTo(entries: readonly TapeEntry[], id: string | null | undefined
 }
 
 interface Rendering {
-  readonly image: 'trimmed' | ((hash: string) => string | undefined);
+  readonly image: 'trimmed' | ((hash: string) => StoredImage | undefined);
   readonly stub: boolean;
 }
 
@@ -154,12 +149,10 @@ function addMessage(transcript: Transcript, entry: MessageEntry, rendering: Rend
 
 function imagePart(ref: ImageRef, { image }: Rendering): UserPart {
   if (image === 'trimmed') return { type: 'text', text: IMAGE_TRIMMED };
-  const data = image(ref.hash);
-  if (data === undefined) return { type: 'text', text: IMAGE_GONE };
-  return { type: 'image', mediaType: ref.mediaType, data };
+  const stored = image(ref.hash);
+  if (stored === undefined) return { type: 'text', text: IMAGE_GONE };
+  return { type: 'image', mediaType: ref.mediaType, hash: ref.hash, ...stored };
 }
-
-type ImagePart = Extract<UserPart, { type: 'image' }>;
 
 function resultBody(
   entry: Extract<MessageEntry, { role: 'tool' }>,

@@ -1,17 +1,30 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureDirectory, replaceDurable } from './files.ts';
+import { RecentMap } from '../util/recent-map.ts';
 import { sessionFolder } from './session-folder.ts';
 
-/** Images kept in memory for the next fold. */
-const CACHED = 16;
+/** Characters of base64 that are kept for the next request. */
+const CACHED = 32_000_000;
+/** Images whose sizes are known without looking. */
+const KNOWN = 4096;
+
+/** An image that is on the disk; it is read when it is needed. */
+interface StoredImage {
+  /** Bytes. */
+  readonly size: number;
+  /** As base64; undefined when it is gone. Never rejects. */
+  readonly read: () => Promise<string | undefined>;
+}
 
 /** Bytes by content hash, each stored once: a transcript that names a hash always means the same bytes. */
 export class MediaStore {
   readonly #folder: string;
-  readonly #cache = new Map<string, string>();
+  readonly #known = new RecentMap<string, StoredImage>(KNOWN);
+  readonly #read = new Map<string, string>();
+  #cached = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -45,19 +58,40 @@ export class MediaStore {
     return join(this.#folder, await this.put(bytes));
   }
 
-  /** As base64; undefined when it is gone. Synchronous, because folding a tape is. */
-  base64(hash: string): string | undefined {
-    const cached = this.#cache.get(hash);
-    if (cached !== undefined) return cached;
+  /** Undefined when it is gone. Synchronous, because folding a tape is: it looks at most once for each image. */
+  image(hash: string): StoredImage | undefined {
+    const known = this.#known.get(hash);
+    if (known !== undefined) return known;
     if (!/^[0-9a-f]{64}$/u.test(hash)) return undefined;
-    try {
-      const data = readFileSync(join(this.#folder, hash)).toString('base64');
-      this.#cache.set(hash, data);
-      const oldest = this.#cache.size > CACHED ? this.#cache.keys().next().value : undefined;
-      if (oldest !== undefined) this.#cache.delete(oldest);
-      return data;
-    } catch {
+    const size = statSync(join(this.#folder, hash), { throwIfNoEntry: false })?.size;
+    if (size === undefined) return undefined;
+    const image: StoredImage = { size, read: () => this.#base64(hash) };
+    this.#known.set(hash, image);
+    return image;
+  }
+
+  async #base64(hash: string): Promise<string | undefined> {
+    const cached = this.#read.get(hash);
+    if (cached !== undefined) return cached;
+    const bytes = await readFile(join(this.#folder, hash)).catch(() => undefined);
+    if (bytes === undefined) {
+      this.#known.delete(hash);
       return undefined;
+    }
+    const data = bytes.toString('base64');
+    this.#keep(hash, data);
+    return data;
+  }
+
+  /** The newest of a conversation are asked for with each request, so what was read first leaves first. */
+  #keep(hash: string, data: string): void {
+    if (this.#read.has(hash)) return;
+    this.#read.set(hash, data);
+    this.#cached += data.length;
+    for (const [oldest, { length }] of this.#read) {
+      if (this.#cached <= CACHED) return;
+      this.#read.delete(oldest);
+      this.#cached -= length;
     }
   }
 }

@@ -9,7 +9,7 @@ import { orderlyTape } from '../session/random-tapes.ts';
 import { anchor, assistant, plainTurn, result, stamp, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
 
 const foldOf = (entries: readonly TapeEntry[]): History =>
-  foldHistory(entries.toReversed(), { image: () => 'iVBORw0KGgo=' });
+  foldHistory(entries.toReversed(), { image: () => ({ size: 8, read: async () => 'iVBORw0KGgo=' }) });
 const totalOf = (history: History): number => new HistorySizes().measure(history).total;
 
 function plan(entries: readonly TapeEntry[], currentTurn: string, excess: number): TrimPlan | null {

@@ -28,14 +28,14 @@ describe('after a restart', () => {
 
   test('resends are counted across restarts', async () => {
     await using world = await DeliveryWorld.open();
-    world.channel.next(Array.from({ length: 6 }, () => 'hang' as const));
+    world.channel.next(Array.from({ length: 2 }, () => 'hang' as const));
     const id = await world.say('cursed');
-    for (let life = 0; life < 7; life += 1) {
+    for (let life = 0; life < 4; life += 1) {
       world.delivery.start();
       await settle();
       await world.restart();
     }
-    expect(world.channel.attempts).toHaveLength(6);
+    expect(world.channel.attempts.map(({ text }) => text)).toEqual(['cursed', '↻ cursed']);
     expect(world.state(id)).toBeUndefined();
   });
 
@@ -103,7 +103,6 @@ describe('channels that can not send', () => {
     const first = await world.say('a', { channel: 'gone' });
     const second = await world.say('b', { channel: 'gone', chatId: 'other' });
     expect([world.state(first), world.state(second)]).toEqual(['pending', 'pending']);
-    expect(world.delivery.busyChats).toBe(0);
     expect(world.log.lines.filter(({ fields }) => fields['channel'] === 'gone')).toHaveLength(1);
   });
 

@@ -176,6 +176,19 @@ describe('supervision', () => {
     await manager.stop();
   });
 
+  test('a silent channel is started again in time although the clock was put back by six hours', async () => {
+    const channel = new ScriptedChannel();
+    const { manager, clock } = setup(channel);
+    await manager.start();
+    channel.heard = { lastInboundAt: clock.now(), quietMs: 100_000 };
+    await clock.advance(60_000);
+    clock.jump(-6 * 3_600_000);
+    await clock.advance(91_000);
+    await settle();
+    expect(channel.disposed).toBe(1);
+    await manager.stop();
+  });
+
   test('a channel that ran steadily begins its backoff anew', async () => {
     const channel = new ScriptedChannel();
     channel.starts.push(failing('no'), failing('no'), failing('no'));

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
 import { behaviour, type Behaviour } from './behaviour.ts';
 import type { Stage } from './stage.ts';
@@ -58,7 +59,21 @@ export const deliveryBehaviours: readonly Behaviour[] = [
     });
     expect((await outboxOf(stage, chat.place.chatId))[0]?.reason).toBeTruthy();
     await chat.asks('again');
-    expect(chat.texts).toEqual(['Heard: again']);
+    await chat.sees((texts) => texts.includes('Heard: again'), 'the next answer');
+    expect(chat.texts.at(-1)).toBe('Heard: again');
+    // What was lost is told in front of it, or to the owner elsewhere.
+    for (const text of chat.texts.slice(0, -1)) expect(text).toContain('did not reach you');
+  }),
+
+  behaviour('of a text that cannot be rendered shows it as it is, its markup unread', [], async (stage) => {
+    const chat = await stage.chat();
+    const text = 'poison: **not bold** & <b>not a tag</b> _x_ `y`\n- 1) # @everyone';
+    chat.scripted(text);
+    // Nothing else that is said meanwhile is touched.
+    using _ = unreadableMarkdown('poison');
+    await chat.asks('hello');
+    const ink = (shown: string): string => shown.replaceAll(/[\s\u200b\u00a0]/gu, '');
+    expect(ink(chat.texts[0] ?? '')).toBe(ink(text));
   }),
 
   behaviour('to a chat that hangs holds up no other', ['network'], async (stage) => {

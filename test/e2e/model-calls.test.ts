@@ -50,7 +50,7 @@ async function rebuild(
       yield* entries;
     },
     promptParts: prompts(world),
-    image: (hash) => media.base64(hash),
+    image: (hash) => media.image(hash),
     body: (provider, request) => providers.body(provider, request),
   });
 }

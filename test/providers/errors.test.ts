@@ -49,10 +49,6 @@ describe('answers of servers', () => {
       { status: 400, error: { error: { message: 'input length and `max_tokens` exceed context limit: 1 + 2 > 2' } } },
     ],
     [
-      'Anthropic, by bytes',
-      { status: 413, error: { error: { type: 'request_too_large', message: 'Request too large' } } },
-    ],
-    [
       'llama.cpp',
       {
         status: 400,
@@ -69,8 +65,16 @@ describe('answers of servers', () => {
       'Gemini',
       { status: 400, error: { message: 'The input token count (9) exceeds the maximum number of tokens allowed (4)' } },
     ],
+    ['a server that says so with 413', { status: 413, error: { message: 'the prompt is too long: 9 > 4 tokens' } }],
   ])('a prompt too long for %s is a context overflow', (_name, answer) => {
     expect(classifyError(answered(answer), CONTEXT)).toMatchObject({ kind: 'context-overflow', retryable: false });
+  });
+
+  test.each([
+    ['Anthropic', { status: 413, error: { error: { type: 'request_too_large', message: 'Request too large' } } }],
+    ['a proxy', { status: 413, error: '<html><h1>413 Request Entity Too Large</h1></html>' }],
+  ])('a request with too many bytes for %s is told apart from one with too many tokens', (_name, answer) => {
+    expect(classifyError(answered(answer), CONTEXT)).toMatchObject({ kind: 'request-too-large', retryable: false });
   });
 
   test.each([

@@ -34,7 +34,7 @@ function lineOf(message: ModelMessage): string {
   if (message.role === 'tool') return `tool ${message.callId}: ${message.output}`;
   const parts = message.content.map((part) => {
     if (part.type === 'tool-call') return `[${part.callId}]`;
-    return part.type === 'image' ? `<${part.data}>` : part.text;
+    return part.type === 'image' ? `<${'hash' in part ? `${part.hash}, ${part.size} bytes` : part.data}>` : part.text;
   });
   return `${message.role}: ${parts.join(' ')}`;
 }
@@ -199,7 +199,7 @@ describe('what is out of the history', () => {
       assistant('t2', '', ['c3']),
       result('t2', 'c3', long),
     ];
-    const options = { image: (hash: string) => `data of ${hash}` };
+    const options = { image: () => ({ size: 7, read: async () => 'unread' }) };
     const trimmed = fold([...tape, trim({ stubUpTo: 'short', imagesUpTo: 'short', dropUpTo: 'end-t1' })], options);
     expect(told(trimmed)).toEqual([
       'user: [An image, left out to save space.]',
@@ -211,7 +211,7 @@ describe('what is out of the history', () => {
     ]);
     expect(trimmed.boundary).toBe('trim');
     const again = fold([...tape, trim({ dropUpTo: 'end-t1' }), trim({ stubUpTo: 'e5' })], options);
-    expect(told(again)[0]).toBe('user: <data of h1>');
+    expect(told(again)[0]).toBe('user: <h1, 7 bytes>');
     expect(again.trim?.stubUpTo).toBe('e5');
     expect(told(fold(tape))[2]).toBe('user: [An image that is no longer available.]');
   });

@@ -2,7 +2,8 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { StoredImage } from '../../src/providers/provider.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { foldHistory } from '../../src/session/history.ts';
 import { Sessions, type SessionsOptions } from '../../src/session/sessions.ts';
@@ -77,17 +78,23 @@ describe('a session', () => {
     await sessions.close();
   });
 
-  test('shows an image as long as it is there', async () => {
-    let data: string | undefined = 'aGk=';
-    const sessions = new Sessions({ ...options, image: () => data });
+  test('names an image that is there without reading it, and looks for it once, not after each append', async () => {
+    const asked: string[] = [];
+    const read = vi.fn<() => Promise<string>>();
+    const image = (hash: string): StoredImage => {
+      asked.push(hash);
+      return { size: 2, read };
+    };
+    const sessions = new Sessions({ ...options, image });
     const session = await sessions.open('k');
     const shown = { type: 'image', mediaType: 'image/png', hash: 'h1' } as const;
     await session.append([turnStart('t1'), { ...user('t1', ''), content: [shown] } as EntryDraft]);
     const first = (): unknown => session.history().messages[0]?.message;
-    expect(first()).toMatchObject({ content: [{ type: 'image', data: 'aGk=' }] });
-    data = undefined;
+    expect(first()).toMatchObject({ content: [{ type: 'image', mediaType: 'image/png', hash: 'h1', size: 2 }] });
     await session.append([turnEnd('t1', 'seen')]);
-    expect(first()).toMatchObject({ content: [{ type: 'text', text: '[An image that is no longer available.]' }] });
+    expect(first()).toMatchObject({ content: [{ type: 'image', hash: 'h1' }] });
+    expect(asked).toEqual(['h1']);
+    expect(read).not.toHaveBeenCalled();
     await sessions.close();
   });
 

@@ -28,6 +28,10 @@ export class TestOutlets implements Outlets {
     return this.down.has(name) ? 'waiting' : (this.channels.get(name) ?? 'unknown');
   }
 
+  running(): readonly string[] {
+    return [...this.channels.keys()].filter((name) => !this.down.has(name));
+  }
+
   revoked(name: string): void {
     this.revocations.push(name);
     this.down.add(name);

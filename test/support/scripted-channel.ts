@@ -76,7 +76,17 @@ export class ScriptedChannel implements Channel {
     };
   }
 
+  /** Thrown by `render` while it is set, for texts that match. */
+  unrenderable: { readonly text: RegExp; readonly error: Error } | undefined;
+  rendered = 0;
+
+  plain(text: string): readonly string[] {
+    return [`(plain) ${text}`];
+  }
+
   render(markdown: string): readonly string[] {
+    this.rendered += 1;
+    if (this.unrenderable?.text.test(markdown) === true) throw this.unrenderable.error;
     return markdown.split('|').filter((text) => text !== '');
   }
 

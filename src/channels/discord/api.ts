@@ -4,6 +4,8 @@ import { payloads } from './payload.ts';
 const API_VERSION = '10';
 /** Until the headers of an answer. */
 const CALL_DEADLINE_MS = 15_000;
+/** The same for files; delivery cuts an upload off much earlier, by its size. */
+const UPLOAD_DEADLINE_MS = 3_600_000;
 const DISCORD = 'https://discord.com/api';
 
 /** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object */
@@ -62,17 +64,23 @@ export interface DiscordApi extends Disposable {
 
 /** The library without what it does by itself: it sends nothing twice and waits for no limit. */
 export function openApi({ token, apiBase }: { token: string; apiBase?: string | null | undefined }): DiscordApi {
-  const rest = new REST({
-    api: apiBase ?? DISCORD,
-    version: API_VERSION,
-    retries: 0,
-    timeout: CALL_DEADLINE_MS,
-    rejectOnRateLimit: () => true,
-  }).setToken(token);
+  const open = (timeout: number): REST =>
+    new REST({
+      api: apiBase ?? DISCORD,
+      version: API_VERSION,
+      retries: 0,
+      timeout,
+      rejectOnRateLimit: () => true,
+    }).setToken(token);
+  const rest = open(CALL_DEADLINE_MS);
+  const uploads = open(UPLOAD_DEADLINE_MS);
+  const restFor = (files: readonly UploadFile[]): REST => (files.length > 0 ? uploads : rest);
   return {
     rest,
     send: async (place, body, files, signal) =>
-      payloads.sentMessage.parse(await rest.post(`/channels/${place}/messages`, { body, files: [...files], signal })),
+      payloads.sentMessage.parse(
+        await restFor(files).post(`/channels/${place}/messages`, { body, files: [...files], signal }),
+      ),
     edit: async (place, message, body, signal) => {
       await rest.patch(`/channels/${place}/messages/${message}`, { body, signal });
     },
@@ -95,7 +103,7 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
     },
     fill: async (application, key, body, files, signal) =>
       payloads.sentMessage.parse(
-        await rest.patch(`/webhooks/${application}/${key}/messages/@original`, {
+        await restFor(files).patch(`/webhooks/${application}/${key}/messages/@original`, {
           body,
           files: [...files],
           auth: false,
@@ -107,8 +115,10 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
     },
     refresh: (url, signal) => rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal }),
     [Symbol.dispose]() {
-      rest.clearHashSweeper();
-      rest.clearHandlerSweeper();
+      for (const client of [rest, uploads]) {
+        client.clearHashSweeper();
+        client.clearHandlerSweeper();
+      }
     },
   };
 }

@@ -23,7 +23,7 @@ import { editText, findEarlier, isApproval, postPrivately, postText } from './ou
 import { botAccount, chatTypeOf, type BotAccount, type PlacedPost } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { missingScopes } from './scopes.ts';
-import { openClient, type SlackClient } from './web-client.ts';
+import { openClient, openUploadClient, type SlackClient } from './web-client.ts';
 
 const HELLO_DEADLINE_MS = 15_000;
 
@@ -126,6 +126,10 @@ export class SlackChannel implements Channel {
     return slackMarkup.render(markdown);
   }
 
+  plain(text: string): readonly string[] {
+    return slackMarkup.literal(text);
+  }
+
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
     const { client } = this.#connected();
     try {
@@ -225,7 +229,7 @@ export class SlackChannel implements Channel {
       if (file === undefined) await editText(client, { ...part, platformId: earlier }, signal);
       return earlier;
     }
-    if (file !== undefined) return await uploadFile(client, part, file, signal);
+    if (file !== undefined) return await uploadFile(openUploadClient(this.#options), part, file, signal);
     if (isApproval(part) && chatTypeOf(part.chatId) === 'group') {
       const shown = await postPrivately(client, part, { people: this.#owners(), signal });
       if (shown !== null) return shown;

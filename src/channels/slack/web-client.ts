@@ -2,6 +2,8 @@ import { LogLevel, webApi, type Logger as SlackLogger } from '@slack/bolt';
 import type { SlackOptions } from './options.ts';
 
 const CALL_DEADLINE_MS = 10_000;
+/** Delivery cuts an upload off much earlier, by its size. */
+const UPLOAD_DEADLINE_MS = 3_600_000;
 
 export type SlackClient = webApi.WebClient;
 
@@ -32,4 +34,9 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.
 
 export function openClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
   return new webApi.WebClient(options.botToken, clientOptions(options));
+}
+
+/** For calls that take as long as their bytes. */
+export function openUploadClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
+  return new webApi.WebClient(options.botToken, { ...clientOptions(options), timeout: UPLOAD_DEADLINE_MS });
 }

@@ -1,0 +1,153 @@
+import type { OutboundMessage } from '../bus/messages.ts';
+import { oneLine, plural } from '../util/text.ts';
+import { parseOutbound, type LedgerPorts } from './rows.ts';
+
+/** A notice about what did not arrive is itself tried for so long. */
+const NOTICE_TTL_MS = 24 * 3_600_000;
+/** Characters of a lost message that a notice quotes. */
+const QUOTED = 200;
+/** Of the chats that a notice elsewhere names; the rest are counted. */
+const MOST_CHATS = 5;
+/** Somebody reads it only while its window is open, so that no notice goes there. */
+const TERMINAL = 'terminal';
+
+/** What an ended message still owes the people it was for, in `outbound.owed`. */
+const OWED = {
+  /** Nobody knows of it. */
+  untold: 1,
+  /** The notice about it was lost as well: it is told in its own chat only, so that no notice leads to the next. */
+  inItsChat: 2,
+} as const;
+
+/** SQL: what a turn or a job says is owed to somebody; other notices, and questions, end by themselves. */
+const IS_OWED = `(kind IN ('answer', 'part')
+  OR (kind = 'notice' AND (turn_id IS NOT NULL OR json_extract(payload, '$.metadata.job') IS NOT NULL)))`;
+
+/** Part of an UPDATE that ends rows of `outbound` without success. */
+export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 END`;
+
+/** Where a notice can go instead. */
+export interface OtherWay {
+  readonly channel: string;
+  readonly chatId: string;
+}
+
+/** One message that ended without arriving. */
+interface Lost {
+  readonly id: string;
+  readonly message: OutboundMessage;
+  readonly reason: string;
+}
+
+/**
+ * What ended without arriving, until a person is told: nothing ends silently. All of it is part of a transaction of the
+ * caller's.
+ */
+export class Undelivered {
+  readonly #ports: LedgerPorts;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+  }
+
+  /** The notice that goes in front of what is said next in a chat; undefined when nothing was lost there. */
+  before(next: Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId' | 'kind'>): OutboundMessage | undefined {
+    if (next.kind !== 'answer' && next.kind !== 'part') return undefined;
+    const { channel, chatId } = next;
+    const lost = this.#owed('channel = ? AND chat = ? AND owed > 0', channel, chatId);
+    const last = lost.at(-1);
+    if (last === undefined) return undefined;
+    const many = lost.length > 1;
+    const what = many ? `${lost.length} earlier messages here did` : 'An earlier message here did';
+    const text = `${what} not reach you${many ? ', the last one because' : ''}: ${clause(last.reason)}.${quote(last)} If you still need it, ask me again.`;
+    return this.#notice(text, next, lost);
+  }
+
+  /** One notice for each chat of an owner's that can be reached and is not the one where something was lost. */
+  elsewhere(running: readonly string[]): readonly OutboundMessage[] {
+    const byPlace = new Map<string, { readonly to: OtherWay; readonly lost: Lost[] }>();
+    const channels = running.filter((name) => name !== TERMINAL);
+    for (const one of this.#owed(`owed > 0 AND owed = ${OWED.untold}`)) {
+      const to = this.#otherWay(one.message, channels);
+      if (to === undefined) continue;
+      const key = JSON.stringify([to.channel, to.chatId]);
+      const place = byPlace.get(key) ?? { to, lost: [] };
+      place.lost.push(one);
+      byPlace.set(key, place);
+    }
+    return [...byPlace.values()].map(({ to, lost }) => this.#notice(sentenceElsewhere(lost), to, lost));
+  }
+
+  /** Whether there is something that `elsewhere` may tell. */
+  get isUntold(): boolean {
+    return this.#ports.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
+  }
+
+  /** A message ended without success: if it was a notice about others, those are told of in their own chats. */
+  ended(id: string): void {
+    this.#ports.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
+  }
+
+  #owed(where: string, ...values: string[]): readonly Lost[] {
+    return this.#ports.db
+      .all(`SELECT id, payload, reason FROM outbound WHERE ${where} AND payload IS NOT NULL ORDER BY seq`, ...values)
+      .map((row) => ({
+        id: row.text('id'),
+        message: parseOutbound(row.text('payload')),
+        reason: row.textOrNull('reason') ?? 'it could not be sent',
+      }));
+  }
+
+  /** A direct chat in which an owner wrote, the newest of the first channel that has one. */
+  #otherWay({ channel, chatId }: OutboundMessage, running: readonly string[]): OtherWay | undefined {
+    // Its window was closed; the next answer there tells.
+    if (channel === TERMINAL) return undefined;
+    for (const name of running) {
+      const found = this.#ports.db.get(
+        `SELECT chat FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel = ? AND payload IS NOT NULL
+         AND NOT (channel = ? AND chat = ?) AND json_extract(payload, '$.chatType') = 'direct' ORDER BY seq DESC LIMIT 1`,
+        name,
+        channel,
+        chatId,
+      );
+      if (found !== undefined) return { channel: name, chatId: found.text('chat') };
+    }
+    return undefined;
+  }
+
+  #notice(text: string, to: OtherWay & { readonly threadId?: string }, lost: readonly Lost[]): OutboundMessage {
+    const { db, clock, newId } = this.#ports;
+    const id = `undelivered:${newId()}`;
+    for (const one of lost) db.run('UPDATE outbound SET owed = 0, told_by = ? WHERE id = ?', id, one.id);
+    return {
+      id,
+      channel: to.channel,
+      chatId: to.chatId,
+      ...(to.threadId === undefined ? {} : { threadId: to.threadId }),
+      kind: 'notice',
+      text,
+      media: [],
+      expiresAt: clock.now() + NOTICE_TTL_MS,
+      metadata: {},
+    };
+  }
+}
+
+function sentenceElsewhere(lost: readonly Lost[]): string {
+  const chats = [...new Set(lost.map(({ message }) => `${message.channel} (chat ${message.chatId})`))];
+  const named = chats.slice(0, MOST_CHATS).join(', ');
+  const rest = chats.length > MOST_CHATS ? ` and ${plural(chats.length - MOST_CHATS, 'other chat')}` : '';
+  const [first] = lost;
+  const what = lost.length === 1 ? 'A message' : plural(lost.length, 'message');
+  const because = first === undefined ? '' : `: ${clause(first.reason)}.${quote(first)}`;
+  return `${what} for ${named}${rest} did not arrive${because} See \`assistant status\` for the state of the channels.`;
+}
+
+function clause(reason: string): string {
+  return oneLine(reason, QUOTED).replace(/[.!\s]+$/u, '');
+}
+
+function quote({ message }: Lost): string {
+  const text = oneLine(message.text, QUOTED);
+  return text === '' ? '' : ` It began: “${text}”.`;
+}

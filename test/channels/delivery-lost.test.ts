@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest';
+import { DeliveryWorld } from '../support/delivery-world.ts';
+import { inboundMessage } from '../support/inbound.ts';
+import { failing, ScriptedChannel } from '../support/scripted-channel.ts';
+import { settle } from '../support/virtual-clock.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A world in which an owner once wrote in a chat of another channel. */
+async function worldWithOwner(): Promise<{ readonly world: DeliveryWorld; readonly other: ScriptedChannel }> {
+  const world = await DeliveryWorld.open();
+  const other = new ScriptedChannel('other');
+  world.outlets.channels.set('other', other);
+  await world.journal.inbox.accept([inboundMessage({ channel: 'other', chatId: 'home' })]);
+  return { world, other };
+}
+
+async function settled(world: DeliveryWorld): Promise<void> {
+  for (let round = 0; round < 5; round += 1) await world.clock.advance(1);
+}
+
+describe('an answer that ends without arriving', () => {
+  test('is told in front of the next answer of its chat, once', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.uncertain(), failing.uncertain()]);
+    world.delivery.start();
+    await world.say('the lost words');
+    await world.clock.advance(10_000);
+    for (const text of ['next', 'after']) await world.say(text);
+    await settled(world);
+    expect(world.channel.texts).toEqual([
+      'An earlier message here did not reach you: nobody can tell whether it arrived, although it was sent twice. It began: “the lost words”. If you still need it, ask me again.',
+      'next',
+      'after',
+    ]);
+  });
+
+  test('is told to the owner in another chat, at once', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('the lost words', { chatId: '42' });
+    await settled(world);
+    expect(other.texts).toEqual([
+      'A message for test (chat 42) did not arrive: blocked by the user. It began: “the lost words”. See `assistant status` for the state of the channels.',
+    ]);
+    await world.say('next', { chatId: '42' });
+    expect(world.channel.texts).toEqual(['next']);
+  });
+
+  test('is told too when it expired while its channel was down', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.outlets.down.add('test');
+    world.delivery.start();
+    await world.say('too late', { expiresAt: world.clock.now() + 5_000 });
+    await world.clock.advance(5_000);
+    await settled(world);
+    expect(other.texts).toEqual([expect.stringContaining('it could not be sent in time. It began: “too late”')]);
+  });
+
+  test('makes one notice with the others that end within ten minutes', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.delivery.start();
+    for (let n = 0; n < 30; n += 1) {
+      world.channel.next([failing.permanent()], `c${n}`);
+      await world.say(`lost ${n}`, { chatId: `c${n}` });
+    }
+    await settled(world);
+    expect(other.texts).toHaveLength(1);
+    await world.clock.advance(600_000);
+    await settled(world);
+    expect(other.texts).toHaveLength(2);
+    expect(other.texts[1]).toContain('29 messages for test (chat c1)');
+    expect(other.texts[1]).toContain('24 other chats');
+  });
+
+  test('is still told after a crash between its end and the notice', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('the lost words');
+    await settled(world);
+    await world.restart();
+    world.delivery.start();
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([expect.stringContaining('“the lost words”'), 'next']);
+  });
+
+  test.each([
+    ['the reply to a command', { turnId: 't1', metadata: {} }],
+    ['a reminder', { metadata: { job: 'j1' } }],
+  ])('may be %s', async (_what, message) => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('lost', { kind: 'notice', ...message });
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([expect.stringContaining('“lost”'), 'next']);
+  });
+
+  test('leads to no notice about the notice: that one is told in the chat of the answer only', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.channel.next([failing.permanent()]);
+    other.next(Array.from({ length: 50 }, () => failing.permanent()));
+    world.delivery.start();
+    await world.say('the lost words');
+    await settled(world);
+    await world.clock.advance(DAY);
+    await settled(world);
+    expect(other.attempts).toHaveLength(1);
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([expect.stringContaining('“the lost words”'), 'next']);
+  });
+
+  test('is not told when somebody stopped it', async () => {
+    await using world = await DeliveryWorld.open();
+    const asked = inboundMessage({ channel: 'test', chatId: 'chat' });
+    await world.journal.inbox.accept([asked]);
+    await world.journal.turns.claim({ id: 't', session: asked.sessionKey, role: 'owner', messages: [asked] });
+    await world.say('cancelled', { turnId: 't' });
+    await world.journal.inbox.accept([inboundMessage({ channel: 'test', chatId: 'chat', text: '/stop' })]);
+    world.delivery.start();
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([expect.stringMatching(/^Stopped/u), 'next']);
+  });
+});
+
+describe('a channel that was switched off', () => {
+  test('keeps its messages until they expire, as any other, and then they are told of', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.delivery.start();
+    const id = await world.say('for nobody', { channel: 'gone', chatId: '7', expiresAt: world.clock.now() + DAY });
+    await world.clock.advance(DAY - 1);
+    expect(world.state(id)).toBe('pending');
+    await world.clock.advance(1);
+    await settled(world);
+    expect(world.state(id)).toBeUndefined();
+    expect(other.texts).toEqual([expect.stringContaining('A message for gone (chat 7) did not arrive')]);
+  });
+
+  test('costs no later start anything once they expired', async () => {
+    await using world = await DeliveryWorld.open();
+    world.delivery.start();
+    await world.say('for nobody', { channel: 'gone', expiresAt: world.clock.now() + HOUR });
+    await world.restart();
+    await world.clock.advance(2 * HOUR);
+    world.delivery.start();
+    await settled(world);
+    await world.restart();
+    expect(world.journal.outbox.page(0, 10)).toEqual([]);
+  });
+});
+
+describe('a message at which the program fails', () => {
+  test('goes out plain at the third time, and its chat goes on', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.unrenderable = { text: /poison/u, error: new TypeError('cannot read properties of undefined') };
+    world.delivery.start();
+    await world.say('*poison*');
+    await world.say('next');
+    await world.clock.advance(3_000);
+    await settled(world);
+    expect(world.channel.texts).toEqual(['(plain) *poison*', 'next']);
+    expect(world.channel.rendered).toBe(4);
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  test('ends with a notice when it cannot be sent plain either', async () => {
+    await using world = await DeliveryWorld.open();
+    const error = new TypeError('broken');
+    world.channel.unrenderable = { text: /^poison/u, error };
+    world.channel.plain = () => {
+      throw error;
+    };
+    world.delivery.start();
+    await world.say('poison');
+    await world.clock.advance(10_000);
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([
+      expect.stringContaining('An earlier message here did not reach you: the assistant failed at it: broken.'),
+      'next',
+    ]);
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  test('is not given up because the journal cannot be read for a while', async () => {
+    await using world = await DeliveryWorld.open();
+    const { outbox } = world.journal;
+    const open = outbox.open.bind(outbox);
+    outbox.open = () => {
+      throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 });
+    };
+    world.delivery.start();
+    await world.say('patience');
+    await world.clock.advance(60_000);
+    outbox.open = open;
+    await world.clock.advance(2_000);
+    expect(world.channel.texts).toEqual(['patience']);
+    expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+});
+
+describe('a clock that is put back', () => {
+  test.each([
+    ['a retry', failing.retryable(), 1_000],
+    ['a wait that the platform asked for', failing.retryable(17_000), 17_000],
+    ['a marked resend', failing.uncertain(), 2_000],
+  ])('does not delay %s', async (_what, failure, waitMs) => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failure]);
+    world.delivery.start();
+    await world.say('hello');
+    world.clock.jump(-6 * HOUR);
+    await world.clock.advance(waitMs);
+    await settle();
+    expect(world.channel.arrived).toHaveLength(1);
+  });
+
+  test('before a restart delays what was planned by the longest wait between two tries at most', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.retryable()]);
+    world.delivery.start();
+    await world.say('hello');
+    await world.restart();
+    world.clock.jump(-6 * HOUR);
+    world.delivery.start();
+    await world.clock.advance(60_000);
+    await settle();
+    expect(world.channel.texts).toEqual(['hello']);
+  });
+
+  test('keeps nobody from being told that their chat is full', async () => {
+    await using world = await DeliveryWorld.open();
+    world.delivery.start();
+    const flood = (): Promise<unknown> =>
+      world.journal.inbox.accept(
+        Array.from({ length: 60 }, (_, n) => inboundMessage({ channel: 'test', text: `m${n}` })),
+      );
+    await flood();
+    await settled(world);
+    world.clock.jump(-6 * HOUR);
+    await world.clock.advance(600_000);
+    await flood();
+    await settled(world);
+    expect(world.channel.texts.filter((text) => text.startsWith('Too many messages'))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { startEverywhere } from '../support/three-platforms.ts';
+import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+/** Without previews, so that an answer is one send. */
+const QUIET = { channels: { telegram: { stream: false } } };
+
+async function asks(world: World, text: string, replies: number): Promise<void> {
+  world.telegram.userSays(OWNER, text);
+  await waitFor(() => chatOf(world).length >= replies, { what: `${replies} messages` });
+}
+
+const isDelivered = (world: World): Promise<unknown> =>
+  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'an empty outbox' });
+
+describe('an answer whose fate nobody knows', () => {
+  test('arrives twice at most, the second time marked, and the next answer says what may be missing', async () => {
+    await using world = await startWorld({ config: QUIET });
+    world.model.reply('The first answer.', 'The second.');
+    world.telegram.faultNext('sendMessage', 'reset-after', 2);
+    await asks(world, 'hello', 2);
+    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.state === 'dead');
+    expect(chatOf(world)).toEqual(['The first answer.', '↻ The first answer.']);
+    await asks(world, 'and?', 4);
+    expect(chatOf(world).slice(2)).toEqual([
+      expect.stringMatching(
+        /^An earlier message here did not reach you: nobody can tell whether it arrived.*“The first answer\.”/u,
+      ),
+      'The second.',
+    ]);
+  });
+});
+
+describe('an answer that a platform refuses for good', () => {
+  test('is told to the owner on another platform', async () => {
+    await using all = await startEverywhere();
+    all.world.model.setHandler(() => 'An answer.');
+    await all.turn('discord', 'hello');
+    all.world.telegram.faultNext(
+      'sendMessage',
+      { status: 403, description: 'Forbidden: bot was blocked by the user' },
+      9,
+    );
+    all.says('telegram', 'are you there?');
+    await waitFor(() => all.texts('discord').length >= 2, { what: 'a notice on Discord' });
+    expect(all.texts('discord').at(-1)).toMatch(/did not arrive: .*blocked by the user.*“An answer\.”/u);
+  });
+});
+
+describe('a text that cannot be rendered', () => {
+  test('arrives as it is, and the chat goes on', async () => {
+    using _ = unreadableMarkdown('poison');
+    await using world = await startWorld({ config: QUIET });
+    world.model.reply('**poison** & <more>', 'After it.');
+    await asks(world, 'hello', 1);
+    await asks(world, 'and?', 2);
+    expect(chatOf(world)).toEqual(['**poison** & <more>', 'After it.']);
+    await isDelivered(world);
+  });
+});
+
+describe('a clock that is put back by six hours', () => {
+  test('delays no answer', async () => {
+    let back = 0;
+    const clock: Clock = {
+      now: () => systemClock.now() - back,
+      monotonic: () => systemClock.monotonic(),
+      timer: (ms, callback, options) => systemClock.timer(ms, callback, options),
+    };
+    await using world = await startWorld({ config: QUIET, clock });
+    world.model.reply('At last.');
+    world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 2 });
+    world.telegram.userSays(OWNER, 'hello');
+    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.reason);
+    back = 6 * 3_600_000;
+    await waitFor(() => chatOf(world).length === 1, { timeoutMs: 8_000, what: 'the answer' });
+    expect(chatOf(world)).toEqual(['At last.']);
+  });
+});
