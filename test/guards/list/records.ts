@@ -125,7 +125,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
       {
         name: 'inbox-once',
         holds: 'A message that a platform repeats is taken once.',
-        find: "if (!stop && this.#isKnown(message)) return 'duplicate';\n",
+        find: "if (this.#isKnown(message)) return 'duplicate';\n",
         replace: '',
         tests: ['journal/inbox-walls.test.ts'],
       },
