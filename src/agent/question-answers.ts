@@ -69,7 +69,8 @@ function isReason({ verdict, code, reason }: Answer): boolean {
 function whyCode(only: QuestionHere, others: readonly QuestionHere[], { verdict }: Answer): string | null {
   if (others.length > 0) return `${plural(others.length + 1, 'question')} wait here, so say which one you mean`;
   if (verdict === 'always') return 'What is allowed from now on needs its code';
-  if (!only.own) return 'The question that waits here comes from another conversation, so it needs its code';
+  if (!only.own)
+    return 'Without a code I take answers only to what you ask me in a direct chat, so this question needs it';
   if (only.sight !== 'shown')
     return 'You wrote that before the question that waits here was shown, so it needs its code';
   return null;

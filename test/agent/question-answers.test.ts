@@ -203,7 +203,8 @@ describe('without a code', () => {
     await ask(desk, { own: false });
     await desk.says({ text });
     expect(stateOf(desk)).toBe('waiting');
-    if (text !== 'no') expect(desk.taken[0]?.reply).toMatch(/^The question that waits here comes from another conv/u);
+    if (text !== 'no')
+      expect(desk.taken[0]?.reply).toMatch(/^Without a code I take answers only to what you ask me in a direct chat/u);
     await desk.says({ text: `/approve ${CODE}` });
     expect(stateOf(desk)).toBe('approved');
   });

@@ -60,7 +60,7 @@ describe('an answer without a code', () => {
     const code = await codeOf(world, '+ x=1');
     expect(await said(world, '+ x=1')).not.toContain('Anything else you write');
     world.telegram.userSays(OWNER, '/approve');
-    await said(world, 'comes from another conversation, so it needs its code');
+    await said(world, 'so this question needs it');
     // Nor is what the owner goes on saying a no.
     world.model.reply('Sunny.');
     world.telegram.userSays(OWNER, 'how is the weather?');
@@ -81,7 +81,7 @@ describe('an answer without a code', () => {
       from: { id: OWNER },
       entities: [{ type: 'bot_command', offset: 0, length: 17 }],
     });
-    await said(world, 'comes from another conversation', GROUP);
+    await said(world, 'so this question needs it', GROUP);
     expect(made(world, 'a.txt')).toBe(false);
     world.model.reply('Done.');
     world.telegram.userSays(GROUP, `/approve@test_bot ${code}`, {

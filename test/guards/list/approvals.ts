@@ -105,7 +105,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
         holds: 'What somebody else makes the assistant ask is never answered without its code.',
         find: "return chat === target && chat.chatType === 'direct';",
         replace: 'return target !== undefined;',
-        tests: ['e2e/questions.test.ts'],
+        tests: ['e2e/answers.test.ts'],
       },
       {
         name: 'approvals-cancelled',
