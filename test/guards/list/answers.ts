@@ -80,8 +80,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
       {
         name: 'answers-own',
         holds: `A yes without a code is none for a question that another conversation asks.`,
-        find: `if (!only.own) return`,
-        replace: `if (!only.own && only.code === '') return`,
+        find: `if (!only.own)`,
+        replace: `if (!only.own && only.code === "")`,
       },
       {
         name: 'answers-seen',
