@@ -1,12 +1,10 @@
-import type { Migration } from '../storage/open-database.ts';
+import { added } from '../storage/open-database.ts';
 
 /**
  * Approvals and what a model asks become one table. The old tables stay for one release, so that an older program can go
  * back to work; what waited in them is closed, because two programs cannot both wait for its answer.
  */
-export const questionsTable: Migration = {
-  additive: true,
-  sql: `
+export const questionsTable = added(`
     CREATE TABLE questions (
       call_id     TEXT PRIMARY KEY,
       kind        TEXT NOT NULL CHECK (kind IN ('approval', 'ask')),
@@ -53,5 +51,4 @@ export const questionsTable: Migration = {
       SELECT call_id, 'ask', code, session, turn, channel, chat, thread, person, 0, choices, '',
         json_object('title', '', 'detail', '', 'reason', ''), state, answer, NULL, deadline, created_at, updated_at
       FROM asks;
-  `,
-};
+`);

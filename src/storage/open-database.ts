@@ -7,13 +7,16 @@ import { syncDirectory } from './files.ts';
 
 /** One step of a schema: its position in the list is the version it leads to. */
 export interface Migration {
-  /**
-   * Whether a program that does not know this step can work with the file after it: the step only adds what others need
-   * not know, and leaves the meaning of everything else as it was.
-   */
+  /** It only adds what others need not know, and leaves the meaning of everything else as it was. */
   readonly additive: boolean;
   readonly sql: string;
 }
+
+/** A step after which programs that do not know it can still work with the file. */
+export const added = (sql: string): Migration => ({ additive: true, sql });
+
+/** A step that shuts out programs that do not know it. */
+export const changed = (sql: string): Migration => ({ additive: false, sql });
 
 export interface OpenDatabaseOptions {
   readonly path: string;
