@@ -176,11 +176,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
   archiving.start();
-  const { approvals, registry, requests } = agent;
+  const { questions, registry, requests } = agent;
   const model = fullName(standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, ...parting }, stack);
+  const local = await serve(base, { bus, channels, questions, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));

@@ -57,19 +57,14 @@ export class AgentLoop {
     this.#written = (write) => ports.storage.untilWritten(write, { signal, what: 'agent: journal' });
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
     this.#holds = new Holds(ports.clock);
-    ports.journal.inbox.onAnswer(({ message, answered, reply }) => {
-      if (answered !== null) ports.approvals.answered(answered);
-      this.#commands.tell(message.id, message, 'command', reply);
-    });
-    ports.journal.inbox.onAsked((taken) => {
-      ports.asking.answered(taken);
-      this.#commands.tell(taken.message.id, taken.message, 'command', '');
+    ports.journal.inbox.onAnswer((taken) => {
+      ports.questions.answered(taken);
+      this.#commands.tell(taken.message.id, taken.message, 'command', taken.reply);
     });
     ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
       for (const id of turnIds) this.#runner.stop(id);
       this.#commands.stop(stop.sessionKey);
-      ports.approvals.cancelled(stop.sessionKey);
-      ports.asking.cancelled(stop.sessionKey);
+      ports.questions.cancelled(stop.sessionKey);
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });
@@ -160,8 +155,7 @@ export class AgentLoop {
   async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
     const ended = await this.#written(() => this.#ports.journal.turns.interrupt(message, options));
     for (const id of ended.turnIds) this.#runner.stop(id);
-    this.#ports.approvals.cancelled(message.sessionKey);
-    this.#ports.asking.cancelled(message.sessionKey);
+    this.#ports.questions.cancelled(message.sessionKey);
     this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
     return ended;
   }

@@ -280,13 +280,16 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
       const { turnId } = facts;
       // A question is found again by its call's id, so the call has to outlive it.
       await session.append([], 'durable');
-      return await ports.approvals.ask({ sessionKey: asking, turnId, callId, signal: turn.signal, target }, request);
+      return await ports.questions.approve(
+        { sessionKey: asking, turnId, callId, signal: turn.signal, target },
+        request,
+      );
     },
     ask: async (question) => {
       using _paused = turn.pauseDeadline();
       const { sessionKey, turnId } = facts;
       await session.append([], 'durable');
-      return await ports.asking.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, question);
+      return await ports.questions.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, question);
     },
     progress: (text) => live({ type: 'status', text }),
   });

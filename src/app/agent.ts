@@ -1,12 +1,11 @@
 import { createTurnSkills } from '../agent/active-skills.ts';
-import { Approvals } from '../agent/approvals.ts';
-import { Asking } from '../agent/asking.ts';
 import { tooSmall } from '../agent/context-window.ts';
 import { createCallBounds } from '../agent/call-bounds.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
 import type { Archiving } from '../agent/archiving.ts';
+import { Questions } from '../agent/questions.ts';
 import { createSubagentDesk } from '../agent/subagents/desk.ts';
 import { createTapeActions } from '../agent/tape-actions.ts';
 import type { MessageBus } from '../bus/bus.ts';
@@ -61,7 +60,7 @@ export interface AgentParts {
 export interface Agent {
   readonly loop: AgentLoop;
   readonly ports: LoopPorts;
-  readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
   readonly sandbox: Sandbox | null;
@@ -85,27 +84,18 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { manager } = channels;
   const { terminal } = channels;
   const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
-  const questions = {
+  const questions = new Questions({
     clock,
     random,
     closed: questionCloser({ outbox: journal.outbox, manager, clock, log }),
-  };
-  const approvals = new Approvals({
-    ...questions,
+    redact,
     mask: (text) => redact(text, { knownBy: 'value' }),
     messages: (question) =>
       manager.renderParts(question)?.length ?? (question.text.length > SHORTEST_LIMIT ? Infinity : 1),
     attach: questionFiles({ manager, media, outbox: journal.outbox, clock }),
-    ledger: journal.approvals,
+    ledger: journal.questions,
     allowances: journal.allowances,
     reaches: isOpen,
-  });
-  const asking = new Asking({
-    ...questions,
-    redact,
-    ledger: journal.asks,
-    reaches: ({ channel, sessionKey }) =>
-      channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
   });
   const attachments = createAttachments(base, { media, outlets: manager });
   const catalog = openSkills(config, paths, base);
@@ -133,7 +123,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const prompt = (sessionKey: string): Promise<PromptReport> =>
     prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
-  const { archiving, commands } = createMemory(base, { ...parts, approvals, bounds, budget, context });
+  const { archiving, commands } = createMemory(base, { ...parts, questions, bounds, budget, context });
   const resetSession = archiving.resetSession.bind(archiving);
   const actions = createTapeActions({
     openSession: (sessionKey) => sessions.open(sessionKey),
@@ -222,8 +212,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
     promptParts: stores.promptParts,
-    approvals,
-    asking,
+    questions,
     bounds,
     clock,
     log,
@@ -276,7 +265,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       resetSession,
       catalog,
       skills,
-      approvals,
+      questions,
       memory: commands,
       cron: automation.command,
       status: (sessionKey) =>
@@ -296,7 +285,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   return {
     loop,
     ports,
-    approvals,
+    questions,
     registry,
     requests: createRequests({
       cron: automation.request,

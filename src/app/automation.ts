@@ -93,7 +93,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       cron: async (message, action, id, code) => (await one(personIn(message), action, id, code)).text,
     }),
     request: async ({ action, id, code, job }) => {
-      const by = ownerAtHome(journal.approvals.ownersChat());
+      const by = ownerAtHome(journal.questions.ownersChat());
       if (action !== 'add') return await one(by, action, id ?? '', code);
       if (job === undefined) throw new AppError('cron-refused', 'Nothing says what is to be scheduled.');
       return await (await desk()).add(by, job);
@@ -134,7 +134,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
   ]);
   /** False: nobody knows yet where the owner can be told. */
   const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
-    const chat = journal.approvals.ownersChat();
+    const chat = journal.questions.ownersChat();
     if (chat === undefined) return false;
     const message = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
     await bus.publishOutbound({ ...message, ...(button === undefined ? {} : { buttons: [[button]] }) });

@@ -1,5 +1,5 @@
 import type { TurnSkills } from '../agent/active-skills.ts';
-import type { Approvals } from '../agent/approvals.ts';
+import type { Questions } from '../agent/questions.ts';
 import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
 import type { Command, CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
@@ -36,7 +36,7 @@ export interface CommandParts {
   readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
-  readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly pairing: PairingDesk;
   /** /cron. */
   readonly cron: Command;
@@ -114,7 +114,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
 async function ownersToolContext(
   { message, turnId, signal }: CommandContext,
   { paths }: Base,
-  { approvals, stores, skills }: CommandParts,
+  { questions, stores, skills }: CommandParts,
 ): Promise<ToolContext> {
   const { sessionKey } = message;
   const callId = `${turnId}.1`;
@@ -131,7 +131,7 @@ async function ownersToolContext(
     origin: message.origin,
     who: `${message.channel}:${message.sender.id}`,
     taint: { untrusted: false, private: false },
-    approve: (request) => approvals.ask({ sessionKey, callId, turnId, signal, target: message }, request),
+    approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),
     progress: () => {},
   };
 }

@@ -111,7 +111,7 @@ async function openHeart(
     },
     ask: look,
     tellOwner: async (id, text) => {
-      const chat = journal.approvals.ownersChat(parts.channels()) ?? journal.approvals.ownersChat();
+      const chat = journal.questions.ownersChat(parts.channels()) ?? journal.questions.ownersChat();
       if (chat === undefined) return;
       await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now()));
     },
@@ -121,10 +121,10 @@ async function openHeart(
 /** The owner's most recent direct chat on a connected channel, or the configured one; null: there is none. */
 function targetOf(base: Base, { stores, channels }: HeartbeatParts): HeartbeatTarget | null {
   const { target } = base.config.heartbeat;
-  const { approvals } = stores.journal;
+  const { questions } = stores.journal;
   const connected = channels();
   if (target === 'owner') {
-    const words = approvals.ownersChat(connected);
+    const words = questions.ownersChat(connected);
     if (words === undefined) return null;
     const { channel, account, chatId, threadId, chatType, sender, sessionKey } = words;
     const who = { channel, id: sender.id, chatType, chat: chatId };
@@ -133,7 +133,7 @@ function targetOf(base: Base, { stores, channels }: HeartbeatParts): HeartbeatTa
   }
   const address = parseChat(target);
   if (address === undefined || !connected.includes(address.channel)) return null;
-  const words = approvals.ownersWords(address.channel, address.chatId);
+  const words = questions.ownersWords(address.channel, address.chatId);
   return {
     ...address,
     account: words?.account ?? 'heartbeat',

@@ -1,4 +1,4 @@
-import type { Approvals } from '../agent/approvals.ts';
+import type { Questions } from '../agent/questions.ts';
 import { Archiving } from '../agent/archiving.ts';
 import type { Budget } from '../agent/budget.ts';
 import type { CallBounds } from '../agent/call-bounds.ts';
@@ -24,7 +24,7 @@ export interface MemoryParts {
   readonly bounds: CallBounds;
   readonly budget: Budget;
   readonly context: ContextWindow;
-  readonly approvals: Approvals;
+  readonly questions: Questions;
   /** Aborts when the process ends. */
   readonly closing: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface Memory {
 /** What puts conversations into memory, and the model calls that belong to no turn. */
 export function createMemory(base: Base, parts: MemoryParts): Memory {
   const { config, paths, clock, log, newId, redact } = base;
-  const { stores, models, bus, bounds, budget, context, approvals, closing } = parts;
+  const { stores, models, bus, bounds, budget, context, questions, closing } = parts;
   const { journal, sessions, memory } = stores;
   const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
     withoutSecrets(models.resolve(journal.settings.model(sessionKey)), redact);
@@ -56,7 +56,7 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     choices: new ToolChoices(),
     confirm: async ({ id, session, why, before, after }, signal) => {
       const target = journal.archives.lastMessage(session);
-      const answer = await approvals.ask(
+      const answer = await questions.approve(
         { sessionKey: session, callId: id, signal, target },
         {
           title: 'Rewrite MEMORY.md',

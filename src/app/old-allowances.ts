@@ -15,7 +15,7 @@ const LONGEST_NAME = 120;
  */
 export async function dropOldAllowances(
   { clock, log }: Pick<Base, 'clock' | 'log'>,
-  { journal, bus }: { readonly journal: Pick<Journal, 'allowances' | 'approvals'>; readonly bus: MessageBus },
+  { journal, bus }: { readonly journal: Pick<Journal, 'allowances' | 'questions'>; readonly bus: MessageBus },
 ): Promise<void> {
   const old = journal.allowances.list().filter(({ program }) => !isRememberable(program));
   if (old.length === 0) return;
@@ -29,7 +29,7 @@ export async function dropOldAllowances(
     ...more,
   ].join('\n');
   log.warn('commands that were allowed for good ask again', { commands: old.length });
-  const chat = journal.approvals.ownersChat();
+  const chat = journal.questions.ownersChat();
   if (chat !== undefined) {
     const id = `allowances:${sha256(Buffer.from(old.map((one) => one.id).join(' '))).slice(0, 16)}`;
     await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now()));

@@ -1,6 +1,7 @@
-import { closedText } from '../agent/approval-question.ts';
+import { closedText } from '../agent/question-text.ts';
 import { RESEND_MARK, type Outlets } from '../channels/delivery-part.ts';
 import type { Outbox } from '../journal/outbox.ts';
+import { questionId } from '../journal/questions.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -20,7 +21,7 @@ interface CloserPorts {
  */
 export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (callId: string, words: string) => void {
   const close = async (callId: string, words: string): Promise<void> => {
-    const sent = outbox.lastSent(`${callId}:question`);
+    const sent = outbox.lastSent(questionId(callId));
     if (sent === undefined) return;
     const { message, part } = sent;
     const channel = manager.outlet(message.channel);

@@ -1,5 +1,5 @@
-import type { ApprovalsPorts } from '../agent/approvals.ts';
 import { chatOf } from '../agent/outgoing.ts';
+import type { QuestionPorts } from '../agent/questions.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import type { MediaStore } from '../storage/media.ts';
@@ -17,7 +17,7 @@ interface FilePorts {
 }
 
 /** Sends what is too long for a question as a file in front of it; the question is asked when the file is there. */
-export function questionFiles({ manager, media, outbox, clock }: FilePorts): ApprovalsPorts['attach'] {
+export function questionFiles({ manager, media, outbox, clock }: FilePorts): QuestionPorts['attach'] {
   return async (chat, { id, name, text }, signal) => {
     if (manager.channel(chat.channel)?.capabilities.media !== true) {
       return { problem: `the channel ${chat.channel} cannot carry files` };

@@ -15,7 +15,7 @@ export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
   readonly pairing: PairingDesk;
-  readonly journal: Pick<Journal, 'approvals' | 'allowances' | 'desk' | 'heartbeats' | 'cron'>;
+  readonly journal: Pick<Journal, 'questions' | 'allowances' | 'desk' | 'heartbeats' | 'cron'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
@@ -80,14 +80,16 @@ export function createRequests({
     },
     approvalsList: async () => ({
       remembered: journal.allowances.list(),
-      waiting: journal.approvals.waiting().map(({ code, session, deadline, request: { title, detail, reason } }) => ({
-        code,
-        session,
-        title,
-        detail,
-        reason,
-        deadline,
-      })),
+      waiting: journal.questions
+        .waiting('approval')
+        .map(({ code, session, deadline, request: { title, detail, reason } }) => ({
+          code,
+          session,
+          title,
+          detail,
+          reason,
+          deadline,
+        })),
     }),
     approvalsForget: async ({ id }) => {
       await done(`approvals forget ${id}`);

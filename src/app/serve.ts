@@ -1,4 +1,4 @@
-import type { Approvals } from '../agent/approvals.ts';
+import type { Questions } from '../agent/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
 import { startControlServer } from '../gateway/control.ts';
@@ -15,7 +15,7 @@ type Health = Readonly<Record<string, ChannelHealth>>;
 export interface ServeParts {
   readonly bus: MessageBus;
   readonly channels: Channels;
-  readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
   /** What the person should know now, beside the warnings of the start. */
@@ -31,7 +31,7 @@ export interface ServeParts {
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
 export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposableStack): Promise<LocalAssistant> {
   const { paths, clock, newId, log, redact, version, startedAt, warnings } = base;
-  const { bus, approvals, registry, model } = parts;
+  const { bus, questions, registry, model } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
   const local = new LocalAssistant({
@@ -39,7 +39,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     clock,
     newId,
     terminal,
-    approvals,
+    approvals: questions,
     info: () => ({
       version,
       pid: process.pid,

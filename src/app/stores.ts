@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readAnswer } from '../agent/question-answers.ts';
 import { openJournal, type Journal } from '../journal/journal.ts';
 import { holdsStrangers } from '../memory/history.ts';
 import { MemorySearch } from '../memory/search.ts';
@@ -42,7 +43,9 @@ export async function openStores(
 ): Promise<Stores> {
   const { paths, clock, newId, log, config, startedAt, redact } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
-  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
+  const journal = stack.use(
+    await openJournal({ path: paths.state, backupPath, clock, newId, interpret: readAnswer, onSyncFailure }),
+  );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
   const media = new MediaStore(paths.media);

@@ -1,5 +1,11 @@
 import { SAY_BUTTON, type InboundMessage } from './messages.ts';
 
+/** Ids of the buttons under a question whether something may run: one of these and the question's code. */
+export const APPROVAL_BUTTONS = { approve: 'approve:', always: 'always:', deny: 'deny:' } as const;
+
+/** Ids of the buttons under a question with choices: this, its code, `:`, and the number of the choice. */
+export const CHOICE_BUTTON = 'ask:';
+
 /** What a conversation held when a model made a button, as in security/taint.ts. */
 interface HeldThen {
   readonly untrusted: boolean;

@@ -1,7 +1,6 @@
 import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
-import { answerQuestion, type AnswerTaken } from './approval-answers.ts';
-import { answerAsk, type AskTaken } from './asks.ts';
+import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
 import type { Outbox } from './outbox.ts';
 import { INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
@@ -16,15 +15,16 @@ const CHANNEL_CAP = 20_000;
 /** A chat is told at most this often that it is too fast. */
 const NOTICE_EVERY_MS = 600_000;
 
+export type InboxPorts = LedgerPorts & { readonly outbox: Outbox; readonly interpret: Interpreter };
+
 /** Every message that came in, once each. Accepted means: on disk. */
 export class Inbox implements InboxPort {
-  readonly #ports: LedgerPorts & { readonly outbox: Outbox };
+  readonly #ports: InboxPorts;
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
-  readonly #askListeners = new Set<(taken: AskTaken) => void>();
   #background: (session: string) => number = () => 0;
 
-  constructor(ports: LedgerPorts & { readonly outbox: Outbox }) {
+  constructor(ports: InboxPorts) {
     this.#ports = ports;
   }
 
@@ -38,23 +38,16 @@ export class Inbox implements InboxPort {
     this.#answerListeners.add(listener);
   }
 
-  /** Told after the commit of a message that answered a question of the model's. */
-  onAsked(listener: (taken: AskTaken) => void): void {
-    this.#askListeners.add(listener);
-  }
-
   async accept(messages: readonly InboundMessage[], cursors: readonly Cursor[] = []): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
     const answers: AnswerTaken[] = [];
-    const asked: AskTaken[] = [];
     const results = await this.#ports.db.write(() => {
       const waiting = new Map<string, number>();
       moveCursors(this.#ports, cursors);
-      return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers, asked }));
+      return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
     for (const taken of answers) for (const listener of this.#answerListeners) listener(taken);
-    for (const taken of asked) for (const listener of this.#askListeners) listener(taken);
     return results;
   }
 
@@ -156,18 +149,16 @@ export class Inbox implements InboxPort {
   #acceptOne(
     message: InboundMessage,
     waiting: Map<string, number>,
-    { stops, answers, asked }: { stops: Stopped[]; answers: AnswerTaken[]; asked: AskTaken[] },
+    { stops, answers }: { stops: Stopped[]; answers: AnswerTaken[] },
   ): AcceptResult {
     const full = this.#overCap(message, waiting);
-    const stop = isStopRequest(message);
-    if (!stop && this.#isKnown(message)) return 'duplicate';
+    if (this.#isKnown(message)) return 'duplicate';
     // A corrected message was written for what came before the question.
-    const mayAnswer = !stop && message.edits === undefined;
-    const answer = mayAnswer ? answerQuestion(this.#ports, message) : null;
-    const ask = mayAnswer && answer === null ? answerAsk(this.#ports, message) : null;
-    const isEdit = !stop && answer === null && ask === null && this.#replaceEdited(message);
-    const state = stop || answer !== null || ask !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
-    const reason = stop ? 'stop' : answer !== null || ask !== null ? 'answer' : isEdit ? 'edit' : full;
+    const answer = message.edits === undefined ? takeAnswer(this.#ports, this.#ports.interpret, message) : null;
+    const stop = answer === null && isStopRequest(message);
+    const isEdit = !stop && answer === null && this.#replaceEdited(message);
+    const state = stop || answer !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
+    const reason = stop ? 'stop' : answer !== null ? 'answer' : isEdit ? 'edit' : full;
     if (!this.#insert(message, state, reason)) return 'duplicate';
     if (stop) {
       stops.push(stopSession(this.#ports, message, this.#background(message.sessionKey)));
@@ -175,10 +166,6 @@ export class Inbox implements InboxPort {
     }
     if (answer !== null) {
       answers.push(answer);
-      return 'accepted';
-    }
-    if (ask !== null) {
-      asked.push(ask);
       return 'accepted';
     }
     if (full === null || isEdit) return 'accepted';

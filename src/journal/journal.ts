@@ -5,8 +5,7 @@ import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
 import { Archives } from './archives.ts';
-import { ApprovalLedger } from './approvals.ts';
-import { AskLedger } from './asks.ts';
+import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
 import { CursorLedger } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -17,6 +16,7 @@ import { PreviewLedger } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
+import { QuestionLedger } from './questions.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
 import { Subagents } from './subagents.ts';
@@ -32,8 +32,7 @@ export interface Journal extends Disposable {
   readonly settings: SessionSettings;
   readonly desk: MailDesk;
   readonly previews: PreviewLedger;
-  readonly approvals: ApprovalLedger;
-  readonly asks: AskLedger;
+  readonly questions: QuestionLedger;
   /** What an owner allowed for good. */
   readonly allowances: Allowances;
   readonly archives: Archives;
@@ -55,6 +54,8 @@ export interface JournalOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** Reads answers to questions out of messages. @default nothing is an answer */
+  readonly interpret?: Interpreter;
   /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
   readonly onSyncFailure?: (error: AppError) => void;
   /** The machine's run, null: not known. @default what the system says */
@@ -75,7 +76,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
-  const inbox = new Inbox({ ...shared, outbox });
+  const inbox = new Inbox({ ...shared, outbox, interpret: options.interpret ?? (() => null) });
   return {
     outbox,
     inbox,
@@ -84,8 +85,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     settings: new SessionSettings(shared),
     desk: new MailDesk(shared),
     previews: new PreviewLedger(shared),
-    approvals: new ApprovalLedger({ ...shared, outbox }),
-    asks: new AskLedger({ ...shared, outbox }),
+    questions: new QuestionLedger({ ...shared, outbox }),
     allowances: new Allowances(shared),
     archives: new Archives(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),

@@ -1,9 +1,9 @@
-import type { Migration } from '../storage/open-database.ts';
+import { added, changed, type Migration } from '../storage/open-database.ts';
+import { questionsTable } from './questions-schema.ts';
 
-/** The ledger's tables. A migration, once released, is never edited: add the next one. */
+/** The journal's tables. A migration, once released, is never edited: add the next one. */
 export const journalMigrations: readonly Migration[] = [
-  (db) =>
-    db.exec(`
+  changed(`
       CREATE TABLE inbound (
         seq         INTEGER PRIMARY KEY AUTOINCREMENT,
         id          TEXT NOT NULL UNIQUE,
@@ -87,9 +87,8 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX usage_at ON usage (at);
       CREATE INDEX usage_session ON usage (session, at);
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE INDEX turns_session ON turns (session, id);
 
       CREATE TABLE session_models (
@@ -97,9 +96,8 @@ export const journalMigrations: readonly Migration[] = [
         model      TEXT NOT NULL,
         updated_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE archives (
         id         TEXT PRIMARY KEY,
         session    TEXT NOT NULL,
@@ -116,9 +114,8 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX archives_open ON archives (session, id) WHERE state IN ('pending', 'answered');
       CREATE INDEX archives_done ON archives (session, id) WHERE state = 'done';
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE approvals (
         call_id     TEXT PRIMARY KEY,
         code        TEXT NOT NULL UNIQUE,
@@ -134,9 +131,8 @@ export const journalMigrations: readonly Migration[] = [
         updated_at  INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX approvals_waiting ON approvals (channel, chat) WHERE state = 'waiting';
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE people (
         channel  TEXT NOT NULL,
         user_id  TEXT NOT NULL,
@@ -164,9 +160,8 @@ export const journalMigrations: readonly Migration[] = [
         since        INTEGER NOT NULL,
         locked_until INTEGER NOT NULL
       ) STRICT;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       ALTER TABLE approvals ADD COLUMN turn TEXT;
       ALTER TABLE approvals ADD COLUMN hash TEXT NOT NULL DEFAULT '';
       ALTER TABLE approvals ADD COLUMN request TEXT NOT NULL DEFAULT '{}';
@@ -181,9 +176,8 @@ export const journalMigrations: readonly Migration[] = [
         created_by TEXT NOT NULL,
         created_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE asks (
         call_id    TEXT PRIMARY KEY,
         code       TEXT NOT NULL UNIQUE,
@@ -203,9 +197,8 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX asks_waiting ON asks (channel, chat) WHERE state = 'waiting';
       CREATE INDEX asks_session ON asks (session) WHERE state = 'waiting';
       CREATE INDEX asks_turn ON asks (turn) WHERE state = 'waiting';
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE cron_job (
         id         TEXT PRIMARY KEY,
         hash       TEXT NOT NULL,
@@ -239,9 +232,8 @@ export const journalMigrations: readonly Migration[] = [
         action TEXT NOT NULL CHECK (action IN ('skip', 'run', 'failed')),
         reason TEXT NOT NULL
       ) STRICT;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  changed(`
       DROP TABLE heartbeat;
       CREATE TABLE heartbeat (
         at         INTEGER PRIMARY KEY,
@@ -253,9 +245,8 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX heartbeat_inbound ON heartbeat (inbound_id) WHERE inbound_id IS NOT NULL;
       CREATE INDEX turns_parent ON turns (parent) WHERE parent IS NOT NULL;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE cursors (
         channel    TEXT NOT NULL,
         place      TEXT NOT NULL,
@@ -264,16 +255,14 @@ export const journalMigrations: readonly Migration[] = [
         PRIMARY KEY (channel, place)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX cursors_used ON cursors (channel, updated_at);
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       CREATE TABLE opened (
         id   INTEGER PRIMARY KEY CHECK (id = 1),
         boot TEXT
       ) STRICT;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  changed(`
       ALTER TABLE people RENAME TO people_before;
       CREATE TABLE people (
         channel  TEXT NOT NULL,
@@ -286,12 +275,12 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       INSERT INTO people SELECT * FROM people_before;
       DROP TABLE people_before;
-    `),
-  (db) =>
-    db.exec(`
+  `),
+  added(`
       ALTER TABLE outbound ADD COLUMN owed INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE outbound ADD COLUMN told_by TEXT;
       CREATE INDEX outbound_owed ON outbound (channel, chat) WHERE owed > 0;
       CREATE INDEX outbound_told ON outbound (told_by) WHERE told_by IS NOT NULL;
-    `),
+  `),
+  questionsTable,
 ];

@@ -1,7 +1,7 @@
 import { heldAtButton } from '../bus/buttons.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
-import { cancelQuestions } from './approvals.ts';
+import { cancelQuestions } from './questions.ts';
 import type { Outbox } from './outbox.ts';
 import { parseInbound, type LedgerPorts } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import type { InboundMessage, Role, TurnOutcome } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { cancelQuestions } from './approvals.ts';
+import { cancelQuestions } from './questions.ts';
 import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';

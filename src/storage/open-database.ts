@@ -6,7 +6,17 @@ import { AppError, errorMessage } from '../util/errors.ts';
 import { syncDirectory } from './files.ts';
 
 /** One step of a schema: its position in the list is the version it leads to. */
-export type Migration = (db: DatabaseSync) => void;
+export interface Migration {
+  /** It only adds what others need not know, and leaves the meaning of everything else as it was. */
+  readonly additive: boolean;
+  readonly sql: string;
+}
+
+/** A step after which programs that do not know it can still work with the file. */
+export const added = (sql: string): Migration => ({ additive: true, sql });
+
+/** A step that shuts out programs that do not know it. */
+export const changed = (sql: string): Migration => ({ additive: false, sql });
 
 export interface OpenDatabaseOptions {
   readonly path: string;
@@ -18,8 +28,9 @@ export interface OpenDatabaseOptions {
 /**
  * Opens an SQLite file in WAL mode and brings its schema up to date. `synchronous` is NORMAL: a commit survives the end
  * of the process at once and a power loss when `Database` has synced the log. Automatic checkpoints are off, because
- * they would run on the event loop; `Database` runs them in a thread. Throws `database-unusable`, or `database-too-new`
- * for a file of a newer program, which stays untouched.
+ * they would run on the event loop; `Database` runs them in a thread. A file of a newer program is opened as it is when
+ * all that program's steps were additive. Throws `database-unusable`, or `database-too-new` for any other file of a newer
+ * program, which stays untouched.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
   const existed = existsSync(options.path);
@@ -37,11 +48,12 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   }
   const version = userVersion(db);
   const target = options.migrations.length;
-  if (version > target) {
+  const oldest = version > target ? oldestReader(db, version) : 0;
+  if (oldest > target) {
     db.close();
     throw new AppError(
       'database-too-new',
-      `${options.path} was written by a newer version (schema ${version}, this program knows ${target}). Use that version, or restore a backup.`,
+      `${options.path} was written by a newer version (schema ${version}, for programs that know ${oldest}; this one knows ${target}). Use a newer version, or restore a backup.`,
     );
   }
   try {
@@ -85,11 +97,20 @@ function userVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }
 
+/** The oldest schema whose programs may read a file; one that does not say so is for programs of its own schema. */
+function oldestReader(db: DatabaseSync, version: number): number {
+  const told = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_reader'").get() !== undefined;
+  return told ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;
+}
+
 function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    for (const migration of migrations.slice(from)) migration(db);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
+    for (const { sql } of migrations.slice(from)) db.exec(sql);
+    const oldest = migrations.findLastIndex(({ additive }) => !additive) + 1;
+    db.exec(`CREATE TABLE IF NOT EXISTS schema_reader (one INTEGER PRIMARY KEY CHECK (one = 1), min INTEGER NOT NULL) STRICT;
+      REPLACE INTO schema_reader VALUES (1, ${oldest});
+      PRAGMA user_version = ${migrations.length}`);
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');

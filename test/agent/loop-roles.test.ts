@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { Approvals } from '../../src/agent/approvals.ts';
+import { Questions } from '../../src/agent/questions.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
@@ -51,12 +51,13 @@ async function roleOf(
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
     slots: new Slots(4),
     audit: async () => {},
-    approvals: new Approvals({
-      ledger: journal.approvals,
+    questions: new Questions({
+      ledger: journal.questions,
       allowances: journal.allowances,
       clock: systemClock,
       random: systemRandom,
       mask: (text) => text,
+      redact: (text) => text,
       messages: () => 1,
       attach: async () => null,
       closed: () => {},

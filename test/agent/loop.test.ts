@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
-import { Approvals } from '../../src/agent/approvals.ts';
-import { Asking } from '../../src/agent/asking.ts';
+import { readAnswer } from '../../src/agent/question-answers.ts';
+import { Questions } from '../../src/agent/questions.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
@@ -31,16 +31,12 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
   const folder = stack.use(await tempFolder());
   const newId = createIds(systemClock, systemRandom);
   const path = join(folder.path, 'state.db');
-  const journal = stack.use(await openJournal({ path, backupPath: null, clock: systemClock, newId }));
+  const journal = stack.use(
+    await openJournal({ path, backupPath: null, clock: systemClock, newId, interpret: readAnswer }),
+  );
   const bus = new MessageBus({ inbox: journal.inbox, outbox: journal.outbox, newId });
   const hooks = new HookRunner(silentLog);
   hooks.register('test', { admit });
-  const questions = {
-    clock: systemClock,
-    random: systemRandom,
-    redact: (text: string) => text,
-    closed: () => {},
-  };
   const needed: Partial<LoopPorts> = {
     bus,
     journal,
@@ -53,16 +49,18 @@ async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld>
     bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
     slots: new Slots(4),
     audit: async () => {},
-    approvals: new Approvals({
-      ...questions,
+    questions: new Questions({
+      ledger: journal.questions,
+      allowances: journal.allowances,
+      clock: systemClock,
+      random: systemRandom,
       mask: (text) => text,
+      redact: (text) => text,
       messages: () => 1,
       attach: async () => null,
-      ledger: journal.approvals,
-      allowances: journal.allowances,
+      closed: () => {},
       reaches: () => true,
     }),
-    asking: new Asking({ ...questions, ledger: journal.asks, reaches: () => true }),
     render: () => [],
     redact: (text) => text,
     commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
@@ -152,15 +151,6 @@ describe('the ledger as a whole', () => {
     const bad = journal.inbox.accept([inboundMessage({ id: 'fine', chatId: '3' }), inboundMessage({ id: 'good' })]);
     await expect(good).resolves.toEqual(['accepted']);
     await expect(bad).resolves.toEqual(['accepted', 'duplicate']);
-  });
-
-  test('refuses a file of a newer version with a sentence and leaves it alone', async () => {
-    await using folder = await tempFolder();
-    (await open(folder.path))[Symbol.dispose]();
-    const db = new DatabaseSync(join(folder.path, 'state.db'));
-    db.exec('PRAGMA user_version = 99');
-    db.close();
-    await expect(open(folder.path)).rejects.toThrow(/newer version \(schema 99/u);
   });
 
   test('sums tokens since a time, per session', async () => {

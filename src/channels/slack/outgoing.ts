@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { BUTTONS } from '../../journal/approval-answers.ts';
+import { APPROVAL_BUTTONS } from '../../bus/buttons.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { timeOfId } from '../../util/ids.ts';
 import { cut } from '../../util/text.ts';
@@ -51,7 +51,7 @@ export async function editText(
 
 /** Whether a message asks for a yes that is nobody else's business. */
 export function isApproval({ kind, buttons = [] }: OutgoingPart): boolean {
-  return kind === 'approval' && buttons.flat().some(({ id }) => id.startsWith(BUTTONS.approve));
+  return kind === 'approval' && buttons.flat().some(({ id }) => id.startsWith(APPROVAL_BUTTONS.approve));
 }
 
 /** Shows a question to these people alone; null when none of them can be shown it there. */

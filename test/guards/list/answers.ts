@@ -1,13 +1,14 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const DESK = 'agent/approvals.test.ts';
-const ANSWERS = 'journal/approval-answers.test.ts';
+const DESK = 'agent/questions.test.ts';
+const ANSWERS = 'agent/question-answers.test.ts';
+const WORDS = 'agent/question-words.test.ts';
 const HASH = 'security/approval-hash.test.ts';
 
 /** Who may answer a question, and what the answer covers. */
 export const ANSWER_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'journal/approval-answers.ts',
+    'agent/question-answers.ts',
     [ANSWERS],
     [
       {
@@ -30,91 +31,187 @@ export const ANSWER_GUARDS: readonly Guard[] = [
       },
       {
         name: 'answers-words',
-        holds: 'Words instead of an answer are a no.',
-        find: "verdict: 'deny', code: null, reason: message.text.trim() } as const;",
-        replace: "verdict: 'approve', code: null, reason: message.text.trim() } as const;",
+        holds: `Words instead of an answer are a no.`,
+        find: `return deny(only, words, 'Not allowed: I took`,
+        replace: `return decide(only, { verdict: 'approve', code: null, reason: words }) ?? deny(only, words, 'Not allowed: I took`,
       },
       {
         name: 'answers-words-of-owner',
-        holds: 'Words of others, forwarded ones and those of no person answer nothing.',
-        find: "if (message.role !== 'owner' || message.origin !== 'user' || message.untrusted) return null;",
-        replace: '',
+        holds: `Words of others are no answer to a question for the owner.`,
+        find: `if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;`,
+        replace: `if (only?.kind !== 'approval' || isStop) return null;`,
       },
       {
         name: 'answers-unknown-code',
-        holds: 'A yes with a code that is unknown is none for the question that waits.',
-        find: '(answer.code === null || isReason(answer) ? openIn(ports, message) : undefined)',
-        replace: 'openIn(ports, message)',
+        holds: `A yes with a code that is unknown is none for the question that waits.`,
+        find: `if (answer.code !== null && !isReason(answer)) return unknown(answer.code);`,
+        replace: ``,
       },
       {
         name: 'answers-closed',
-        holds: 'A question is answered once.',
-        find: "if (open.state !== 'waiting' || open.deadline <= ports.clock.now()) {",
-        replace: 'if (open.deadline <= ports.clock.now()) {',
-      },
-      {
-        name: 'answers-late',
-        holds: 'An answer after the deadline does nothing.',
-        find: "if (open.state !== 'waiting' || open.deadline <= ports.clock.now()) {",
-        replace: "if (open.state !== 'waiting') {",
+        holds: `A question is answered once.`,
+        find: `return named.state === 'waiting' ? decide(named, answer) : closed(named);`,
+        replace: `return decide(named, answer);`,
       },
       {
         name: 'answers-always-offered',
-        holds: 'What was not offered for good is not allowed for good, nor once.',
-        find: 'if (draft === undefined) {',
-        replace:
-          "if (draft === undefined) return decide(ports, message, row, answer, 'Allowed.');\n  if (draft === undefined) {",
-      },
-      {
-        name: 'answers-here',
-        holds: 'A yes without a code is for the question of this chat and of no other.',
-        find: "WHERE channel = ? AND chat = ? AND thread IS ? AND state = 'waiting' AND deadline > ?",
-        replace: "WHERE ? <> '' AND ? <> '' AND ? IS NOT 0 AND state = 'waiting' AND deadline > ?",
+        holds: `What was not offered for good is not allowed for good, nor once.`,
+        find: `if (question.request.always === undefined) {`,
+        replace: `if (question.request.always === undefined && question.code === '') {`,
       },
       {
         name: 'answers-verdict',
-        holds: 'A no is written down as one.',
-        find: "const approved = verdict !== 'deny';",
-        replace: 'const approved = verdict.length > 0;',
+        holds: `A no is written down as one.`,
+        find: `return { decided: { question, state: 'denied', answer }, reply };`,
+        replace: `return { decided: { question, state: 'approved', answer }, reply };`,
+      },
+      {
+        name: 'answers-one',
+        holds: `A yes without a code is none while several questions wait.`,
+        find: `if (others.length > 0) return \`\${plural`,
+        replace: `if (others.length > 9) return \`\${plural`,
+      },
+      {
+        name: 'answers-always-code',
+        holds: `What is allowed for good is always named by its code.`,
+        find: `if (verdict === 'always') return 'What`,
+        replace: `if (verdict === 'deny') return 'What`,
+      },
+      {
+        name: 'answers-own',
+        holds: `A yes without a code is none for a question that another conversation asks.`,
+        find: `if (!only.own)`,
+        replace: `if (!only.own && only.code === "")`,
+      },
+      {
+        name: 'answers-seen',
+        holds: `A yes that was written before the question was shown is none for it.`,
+        find: `if (only.sight !== 'shown')`,
+        replace: `if (only.code === '')`,
+      },
+      {
+        name: 'asks-people',
+        holds: `What the assistant starts by itself, and what somebody forwards, answers no question.`,
+        find: `if (origin !== 'user' || untrusted || words === ''`,
+        replace: `if (words === ''`,
+        tests: [WORDS],
+      },
+      {
+        name: 'asks-person',
+        holds: `Only the person who was asked answers.`,
+        find: `kind === 'ask' && person === sender.id && sight`,
+        replace: `kind === 'ask' && person !== '' && sender.id !== '' && sight`,
+        tests: [WORDS],
+      },
+      {
+        name: 'asks-press',
+        holds: `Only the person who was asked presses.`,
+        find: `if (question.person !== message.sender.id || message.origin !== 'user') {`,
+        replace: `if (message.origin !== 'user') {`,
+        tests: [WORDS],
+      },
+      {
+        name: 'asks-button',
+        holds: `A button of another question answers nothing.`,
+        find: `if (question?.kind !== 'ask') return unknown(code);`,
+        replace: `if (question?.kind !== 'ask') return open.here()[0] === undefined ? unknown(code) : answered(open.here()[0], n);`,
+        tests: [WORDS],
+      },
+      {
+        name: 'asks-unseen',
+        holds: `Words that were written before a question was shown are no answer to it.`,
+        find: ` && sight !== 'unseen',`,
+        replace: ` && String(sight) !== '',`,
+        tests: [WORDS],
+      },
+      {
+        name: 'asks-stop',
+        holds: `The word "stop" stops where it is not one of the choices.`,
+        find: `(choice !== undefined || !isStop)`,
+        replace: `(choice !== undefined || words !== '')`,
+        tests: [WORDS],
       },
     ],
   ),
   ...guardsIn(
-    'journal/approvals.ts',
+    'journal/answers.ts',
+    [ANSWERS],
+    [
+      {
+        name: 'answers-late',
+        holds: `An answer after the deadline does nothing.`,
+        find: `return row?.state === 'waiting' && row.deadline <= clock.now() ?`,
+        replace: `return row?.state === 'waiting' && row.deadline < 0 ?`,
+      },
+      {
+        name: 'answers-here',
+        holds: `A yes without a code is for the question of this chat and of no other.`,
+        find: `WHERE channel = ? AND chat = ? AND thread IS ? AND state = 'waiting' AND deadline > ?`,
+        replace: `WHERE ? <> '' AND ? <> '' AND ? IS NOT 0 AND state = 'waiting' AND deadline > ?`,
+      },
+      {
+        name: 'asks-late',
+        holds: `Words after the time of a question are no answer to it.`,
+        find: `AND state = 'waiting' AND deadline > ?`,
+        replace: `AND state = 'waiting' AND 0 < ?`,
+        tests: [WORDS],
+      },
+      {
+        name: 'answers-delivered',
+        holds: `A question that was not delivered was not seen.`,
+        find: `if (state !== 'delivered') return 'unseen';`,
+        replace: ``,
+      },
+      {
+        name: 'answers-sending',
+        holds: `A question that may be on its way was not seen for sure.`,
+        find: `return 'sent';`,
+        replace: `return 'shown';`,
+      },
+      {
+        name: 'answers-below',
+        holds: `A message above the question in its chat was written before it.`,
+        find: `return isAbove ? 'shown' : 'unseen';`,
+        replace: `return isAbove || sent.number('updated_at') > 0 ? 'shown' : 'unseen';`,
+      },
+    ],
+  ),
+  ...guardsIn(
+    'journal/questions.ts',
     [ANSWERS],
     [
       {
         name: 'ledger-ask-once',
         holds: 'A question that was answered is not opened again by asking once more.',
-        find: 'INSERT OR IGNORE INTO approvals',
-        replace: 'INSERT OR REPLACE INTO approvals',
+        find: 'INSERT OR IGNORE INTO questions',
+        replace: 'INSERT OR REPLACE INTO questions',
       },
       {
         name: 'ledger-unknown-state',
         holds: 'A state that nobody knows is a no.',
-        find: "state === 'cancelled' ? state : 'denied'",
-        replace: "state === 'cancelled' ? state : 'approved'",
+        find: "?? 'denied';",
+        replace: "?? 'approved';",
       },
       {
         name: 'ledger-owners-chat',
         holds: "Only a chat in which an owner wrote alone is the owner's.",
         find: ".find(({ chatType }) => chatType === 'direct')",
         replace: '.at(0)',
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'ledger-owners-role',
         holds: "Chats of others are not the owner's.",
         find: "SELECT payload FROM inbound WHERE role = 'owner' AND origin = 'user'",
         replace: "SELECT payload FROM inbound WHERE origin = 'user'",
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'ledger-group-owner',
         holds: 'A group belongs to an owner only once an owner wrote there.',
         find: "AND chat = ? AND role = 'owner' AND origin = 'user' LIMIT 1",
         replace: "AND chat = ? AND origin = 'user' LIMIT 1",
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'ledger-cancel',
@@ -210,48 +307,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         find: ' | constants.O_NONBLOCK',
         replace: '',
         tests: ['security/named-files.test.ts'],
-      },
-    ],
-  ),
-  ...guardsIn(
-    'journal/asks.ts',
-    ['journal/asks.test.ts'],
-    [
-      {
-        name: 'asks-person',
-        holds: 'Only the person who was asked answers.',
-        find: "AND thread IS ? AND person = ? AND state = 'waiting' AND deadline > ?",
-        replace: "AND thread IS ? AND ? <> '' AND state = 'waiting' AND deadline > ?",
-      },
-      {
-        name: 'asks-people',
-        holds: 'What the assistant starts by itself answers no question.',
-        find: "if (origin !== 'user') return null;",
-        replace: '',
-      },
-      {
-        name: 'asks-forwarded',
-        holds: 'What somebody forwards answers no question.',
-        find: '(untrusted || media.length > 0',
-        replace: '(media.length > 0',
-      },
-      {
-        name: 'asks-late',
-        holds: 'An answer after its time is none.',
-        find: "AND state = 'waiting' AND deadline > ?",
-        replace: "AND state = 'waiting' AND 0 < ?",
-      },
-      {
-        name: 'asks-once',
-        holds: 'A question that was answered is not opened by asking it again.',
-        find: 'INSERT OR IGNORE INTO asks',
-        replace: 'INSERT OR REPLACE INTO asks',
-      },
-      {
-        name: 'asks-button',
-        holds: 'A button of another question answers nothing.',
-        find: 'if (!pressed.startsWith(prefix)) return null;',
-        replace: '',
       },
     ],
   ),

@@ -1,11 +1,11 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const DESK = 'agent/approvals.test.ts';
+const DESK = 'agent/questions.test.ts';
 
 /** Who is asked, and what they see. */
 export const APPROVAL_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/approvals.ts',
+    'agent/questions.ts',
     [DESK],
     [
       {
@@ -17,22 +17,22 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'approvals-changed-ends',
         holds: 'A question about something that changed can not be answered any more.',
-        find: "await this.#ports.ledger.end(call.callId, 'cancelled');\n    return CHANGED;",
-        replace: 'return CHANGED;',
-        tests: ['agent/approvals-silence.test.ts'],
+        find: "await this.#ports.ledger.end(call.callId, 'cancelled');\n    return no(CHANGED);",
+        replace: 'return no(CHANGED);',
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'approvals-deadline',
         holds: 'Silence is a no after ten minutes.',
-        find: 'const until = clock.now() + WAIT_MS;',
-        replace: 'const until = clock.now() + WAIT_MS * 1000;',
+        find: 'until: clock.now() + WAIT_MS[kind]',
+        replace: 'until: clock.now() + WAIT_MS[kind] * 1000',
       },
       {
         name: 'approvals-terminal-deadline',
         holds: 'Silence at a terminal is a no after ten minutes.',
-        find: "deadline(this.#ports.clock, WAIT_MS, 'the question')",
-        replace: "deadline(this.#ports.clock, WAIT_MS * 1000, 'the question')",
-        tests: ['agent/approvals-silence.test.ts'],
+        find: "deadline(this.#ports.clock, WAIT_MS.approval, 'the question')",
+        replace: "deadline(this.#ports.clock, WAIT_MS.approval * 1000, 'the question')",
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'approvals-expired',
@@ -49,8 +49,8 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'approvals-whole',
         holds: 'What does not fit one message is not spread over many.',
-        find: 'if (this.#ports.messages(question) > 1) {',
-        replace: 'if (this.#ports.messages(question) < 1) {',
+        find: 'if (this.#ports.messages(message()) > 1) {',
+        replace: 'if (this.#ports.messages(message()) < 1) {',
         tests: ['e2e/questions.test.ts'],
       },
       {
@@ -76,14 +76,14 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'approvals-broken-terminal',
         holds: 'A terminal that goes away without an answer is a no.',
-        find: 'return waiting.signal.aborted ? SILENCE : CANCELLED;',
-        replace: 'return waiting.signal.aborted ? SILENCE : { approved: true };',
-        tests: ['agent/approvals-silence.test.ts'],
+        find: 'return no(waiting.signal.aborted ? SILENCE.approval : CANCELLED);',
+        replace: 'return waiting.signal.aborted ? no(SILENCE.approval) : { approved: true };',
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'approvals-nobody',
         holds: 'Where nobody can be asked the answer is no.',
-        find: 'return chat === undefined ? NOBODY :',
+        find: 'return chat === undefined ? no(NOBODY) :',
         replace: 'return chat === undefined ? { approved: true } :',
       },
       {
@@ -91,33 +91,40 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
         holds: "A question is not put into somebody else's chat.",
         find: "target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target)",
         replace: 'true',
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'approvals-own-group',
         holds: 'A question is not put into a group that no owner is known to read.',
         find: ': ledger.hasOwner(target);',
         replace: ': true;',
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
+      },
+      {
+        name: 'approvals-own',
+        holds: 'What somebody else makes the assistant ask is never answered without its code.',
+        find: "return chat === target && chat.chatType === 'direct';",
+        replace: 'return target !== undefined;',
+        tests: ['e2e/answers.test.ts'],
       },
       {
         name: 'approvals-cancelled',
         holds: 'A question that was given up is a no.',
-        find: "case 'cancelled':\n      return CANCELLED;",
-        replace: "case 'cancelled':\n      return { approved: true };",
-        tests: ['agent/approvals-silence.test.ts'],
+        find: 'default:\n      return no(CANCELLED);',
+        replace: 'default:\n      return { approved: true };',
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'approvals-stopped',
         holds: 'What a /stop ended does not wait for a yes.',
-        find: 'answer(CANCELLED);',
-        replace: 'answer({ approved: true });',
-        tests: ['agent/approvals-silence.test.ts'],
+        find: "wake();\n      this.#ports.closed(callId, 'Cancelled.');",
+        replace: '',
+        tests: ['agent/questions-silence.test.ts'],
       },
     ],
   ),
   ...guardsIn(
-    'agent/approval-question.ts',
+    'agent/question-text.ts',
     [DESK],
     [
       {
@@ -125,14 +132,14 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
         holds: 'Nothing in what is asked about is hidden from whoever reads it.',
         find: 'detail: withMarkedHosts(visible(masked)),',
         replace: 'detail: masked,',
-        tests: ['agent/approval-question.test.ts'],
+        tests: ['agent/question-text.test.ts'],
       },
       {
         name: 'question-reason-visible',
         holds: 'Nothing in the reason of a question is hidden from whoever reads it.',
         find: 'visible(mask(reason)),',
         replace: 'mask(reason),',
-        tests: ['agent/approval-question.test.ts'],
+        tests: ['agent/question-text.test.ts'],
       },
       {
         name: 'question-fence',
@@ -145,21 +152,21 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
         holds: 'The name that somebody chose does not look like anything else in a question.',
         find: ".replaceAll(/[`*_[\\]()<>\\n]/gu, ' ')",
         replace: '',
-        tests: ['agent/approval-question.test.ts'],
+        tests: ['agent/question-text.test.ts'],
       },
       {
         name: 'question-elsewhere',
         holds: 'Whoever is asked about somebody else is told for whom it is.',
         find: 'return ` (for ${who} in \\`${sessionKey}\\`)`;',
         replace: "return '';",
-        tests: ['agent/approval-question.test.ts'],
+        tests: ['agent/question-text.test.ts'],
       },
       {
         name: 'question-no-always',
         holds: 'A button for good is there only where that was offered.',
-        find: "...(always === undefined ? [] : [{ id: `${BUTTONS.always}${code}`, label: 'Always' }]),",
-        replace: "{ id: `${BUTTONS.always}${code}`, label: 'Always' },",
-        tests: ['agent/approval-question.test.ts'],
+        find: "...(always === undefined ? [] : [{ id: `${APPROVAL_BUTTONS.always}${code}`, label: 'Always' }]),",
+        replace: "{ id: `${APPROVAL_BUTTONS.always}${code}`, label: 'Always' },",
+        tests: ['agent/question-text.test.ts'],
       },
     ],
   ),

@@ -113,6 +113,30 @@ export const RECORD_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'storage/open-database.ts',
+    ['journal/schema.test.ts'],
+    [
+      {
+        name: 'schema-refused',
+        holds: 'A file that a newer program changed is not touched by an older one.',
+        find: 'if (oldest > target) {',
+        replace: 'if (oldest > target + 1_000) {',
+      },
+      {
+        name: 'schema-untold',
+        holds: 'A newer file that does not say who may read it is refused.',
+        find: "?.['min'] ?? version) : version;",
+        replace: "?.['min'] ?? version) : 0;",
+      },
+      {
+        name: 'schema-oldest',
+        holds: 'Only steps that add something let older programs read on.',
+        find: 'migrations.findLastIndex(({ additive }) => !additive) + 1;',
+        replace: '1;',
+      },
+    ],
+  ),
+  ...guardsIn(
     'journal/inbox.ts',
     ['journal/journal.test.ts'],
     [
@@ -123,9 +147,16 @@ export const RECORD_GUARDS: readonly Guard[] = [
         replace: 'const full = null as string | null;\n    void waiting;',
       },
       {
+        name: 'inbox-edits-answer',
+        holds: 'A corrected message answers no question.',
+        find: 'const answer = message.edits === undefined ? takeAnswer(',
+        replace: "const answer = message.id !== '' ? takeAnswer(",
+        tests: ['e2e/answers.test.ts'],
+      },
+      {
         name: 'inbox-once',
         holds: 'A message that a platform repeats is taken once.',
-        find: "if (!stop && this.#isKnown(message)) return 'duplicate';\n",
+        find: "if (this.#isKnown(message)) return 'duplicate';\n",
         replace: '',
         tests: ['journal/inbox-walls.test.ts'],
       },

@@ -1,10 +1,11 @@
-import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
-import { BUTTONS } from '../journal/approval-answers.ts';
-import type { AskedRequest } from '../journal/approvals.ts';
+import type { Button, InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import { APPROVAL_BUTTONS, CHOICE_BUTTON } from '../bus/buttons.ts';
+import { questionId, type AskedRequest } from '../journal/questions.ts';
 import { withMarkedHosts } from '../security/look-alike-hosts.ts';
 import { visible } from '../security/visible.ts';
-import type { ApprovalRequest } from '../tools/tool.ts';
+import type { ApprovalRequest, AskedQuestion } from '../tools/tool.ts';
 import { plural, sentences } from '../util/text.ts';
+import { chatOf } from './outgoing.ts';
 
 /** What is too long for a message, as it lies in a file before the question. */
 export interface AttachedWhole {
@@ -21,6 +22,8 @@ export interface QuestionFacts {
   readonly target: InboundMessage | undefined;
   readonly request: AskedRequest;
   readonly code: string;
+  /** The chat's own turn asks, so that an answer can do without the code. */
+  readonly own: boolean;
   /** Milliseconds since 1970. */
   readonly until: number;
   /** @default the question holds all that is asked about */
@@ -47,34 +50,53 @@ export function shownRequest(
   };
 }
 
-/** The question as it is sent to a chat: whole, and with buttons under it. */
-export function questionTo(chat: InboundMessage, facts: QuestionFacts): OutboundMessage {
-  const { callId, request, code, until, whole } = facts;
+/** The question whether something may run as it is sent to a chat: whole, and with buttons under it. */
+export function approvalTo(chat: InboundMessage, facts: QuestionFacts): OutboundMessage {
+  const { callId, request, code, own, until, whole } = facts;
   const { title, reason, detail, always } = request;
   const yes = always === undefined ? `/approve ${code}` : `/approve ${code} (or /approve ${code} always)`;
-  const instructions = `${yes} or /deny ${code}, within 10 minutes. Anything else you write here is a no.`;
+  const words = own ? ' Anything else you write here is a no.' : '';
+  const instructions = `${yes} or /deny ${code}, within 10 minutes.${words}`;
   const text = [
     `**${title}?**${elsewhere(chat, facts)} ${reason}`,
     whole === undefined ? fenced(detail) : inFile(whole),
     instructions,
   ].join('\n');
   return {
-    id: `${callId}:question`,
-    channel: chat.channel,
-    chatId: chat.chatId,
-    ...(chat.threadId === undefined ? {} : { threadId: chat.threadId }),
+    id: questionId(callId),
+    ...chatOf(chat),
     kind: 'approval',
     text,
     media: [],
     buttons: [
       [
-        { id: `${BUTTONS.approve}${code}`, label: 'Allow once' },
-        ...(always === undefined ? [] : [{ id: `${BUTTONS.always}${code}`, label: 'Always' }]),
-        { id: `${BUTTONS.deny}${code}`, label: 'Deny' },
+        { id: `${APPROVAL_BUTTONS.approve}${code}`, label: 'Allow once' },
+        ...(always === undefined ? [] : [{ id: `${APPROVAL_BUTTONS.always}${code}`, label: 'Always' }]),
+        { id: `${APPROVAL_BUTTONS.deny}${code}`, label: 'Deny' },
       ],
     ],
     expiresAt: until,
     metadata: { [INSTRUCTIONS]: instructions },
+  };
+}
+
+/** The model's own question as it is sent to a chat. Choices have numbers, for platforms without buttons. */
+export function askTo(
+  chat: InboundMessage,
+  facts: Pick<QuestionFacts, 'callId' | 'code' | 'until'>,
+  { text, choices }: AskedQuestion,
+): OutboundMessage {
+  const listed = choices.map((choice, n) => `${n + 1}. ${choice}`).join('\n');
+  const button = (label: string, n: number): Button => ({ id: `${CHOICE_BUTTON}${facts.code}:${n}`, label });
+  return {
+    id: questionId(facts.callId),
+    ...chatOf(chat),
+    kind: 'approval',
+    text: choices.length === 0 ? text : `${text}\n\n${listed}`,
+    media: [],
+    ...(choices.length === 0 ? {} : { buttons: choices.map((label, n) => [button(label, n)]) }),
+    expiresAt: facts.until,
+    metadata: {},
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { questionTo, shownRequest, type QuestionFacts } from '../../src/agent/approval-question.ts';
+import { approvalTo, shownRequest, type QuestionFacts } from '../../src/agent/question-text.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const CHAT = inboundMessage({ chatId: '42' });
@@ -9,13 +9,14 @@ const FACTS: QuestionFacts = {
   target: CHAT,
   request: { title: 'Run a command', detail: 'ls', reason: 'It asks.' },
   code: 'abcd2345',
+  own: true,
   until: 1_000,
 };
 
-const asked = (facts: Partial<QuestionFacts> = {}): string => questionTo(CHAT, { ...FACTS, ...facts }).text;
+const asked = (facts: Partial<QuestionFacts> = {}): string => approvalTo(CHAT, { ...FACTS, ...facts }).text;
 
 const labels = (facts: Partial<QuestionFacts> = {}): readonly (readonly string[])[] =>
-  (questionTo(CHAT, { ...FACTS, ...facts }).buttons ?? []).map((row) => row.map(({ label }) => label));
+  (approvalTo(CHAT, { ...FACTS, ...facts }).buttons ?? []).map((row) => row.map(({ label }) => label));
 
 test('every character of what is asked about can be seen', () => {
   const hidden = 'a\u202Eb\u200Bc';

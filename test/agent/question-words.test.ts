@@ -1,24 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
-import { openApprovalDesk, type ApprovalDesk } from '../support/approval-desk.ts';
+import { questionId } from '../../src/journal/questions.ts';
+import { openQuestionDesk, type QuestionDesk } from '../support/question-desk.ts';
 
 const CODE = 'abcd2345';
 const HOUR = 3_600_000;
 
 /** A question to the owner in their chat. */
-async function ask(desk: ApprovalDesk, overrides: { readonly callId?: string } = {}): Promise<void> {
+async function ask(
+  desk: QuestionDesk,
+  overrides: { readonly callId?: string; readonly choices?: readonly string[] } = {},
+): Promise<void> {
   const deadline = desk.clock.now() + HOUR;
   const callId = overrides.callId ?? 't.1';
-  await desk.journal.asks.ask({
+  await desk.journal.questions.ask({
+    kind: 'ask',
     callId,
     code: CODE,
     session: 'telegram:42',
     turn: 't',
     person: '42',
-    choices: ['red', 'green'],
+    own: true,
+    choices: overrides.choices ?? ['red', 'green'],
     deadline,
-    question: {
-      id: `question-${callId}`,
+    hash: '',
+    request: { title: 'Which?', detail: '', reason: '' },
+    message: {
+      id: questionId(callId),
       channel: 'telegram',
       chatId: '42',
       kind: 'approval',
@@ -32,10 +40,10 @@ async function ask(desk: ApprovalDesk, overrides: { readonly callId?: string } =
 
 /** What the question was answered with; undefined: it still waits. */
 async function answerTo(...said: readonly Partial<InboundMessage>[]): Promise<string | null | undefined> {
-  await using desk = await openApprovalDesk();
+  await using desk = await openQuestionDesk();
   await ask(desk);
   for (const message of said) await desk.says(message);
-  const row = desk.journal.asks.get('t.1');
+  const row = desk.journal.questions.get('t.1');
   return row?.state === 'waiting' ? undefined : row?.answer;
 }
 
@@ -65,23 +73,64 @@ describe('a question to a person', () => {
     expect(await answerTo(said)).toBeUndefined();
   });
 
+  test.each([
+    ['stop', 'Stop'],
+    ['2', 'Stop'],
+    ['/stop', undefined],
+    ['go on', 'go on'],
+  ])('that lists the choice "Stop" is answered by %s with %s', async (text, answer) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, { choices: ['Continue', 'Stop'] });
+    await desk.says({ text });
+    expect(desk.journal.questions.get('t.1')).toMatchObject(
+      answer === undefined ? { state: 'cancelled', answer: null } : { state: 'answered', answer },
+    );
+  });
+
+  test.each([[['red', 'green']], [[]]])('without such a choice is ended by the word stop', async (choices) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, { choices });
+    await desk.says({ text: 'stop' });
+    expect(desk.journal.questions.get('t.1')).toMatchObject({ state: 'cancelled', answer: null });
+  });
+
+  test.each(['stop', 'the blue one'])('is not answered by “%s” that was written before it was shown', async (text) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, { choices: ['Continue', 'Stop'] });
+    await desk.receives({ text });
+    expect(desk.journal.questions.get('t.1')?.state).toBe(text === 'stop' ? 'cancelled' : 'waiting');
+  });
+
+  test('is told from another one by its button: each tells what became of it', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.says(press(`ask:${CODE}:0`));
+    await desk.says(press(`ask:${CODE}:1`));
+    await desk.says(press('ask:zzzz9999:0'));
+    expect(desk.taken.map(({ reply }) => reply)).toEqual([
+      '',
+      'That question is closed already (answered).',
+      'There is no open question named zzzz9999.',
+    ]);
+  });
+
   test('is answered once', async () => {
     expect(await answerTo({ text: 'red' }, { text: 'green' })).toBe('red');
   });
 
   test('is not answered after its time', async () => {
-    await using desk = await openApprovalDesk();
+    await using desk = await openQuestionDesk();
     await ask(desk);
     await desk.clock.advance(HOUR);
     await desk.says({ text: 'red' });
-    expect(desk.journal.asks.get('t.1')?.state).toBe('waiting');
+    expect(desk.journal.questions.get('t.1')?.state).toBe('waiting');
   });
 
   test('that was answered is not opened by asking it again', async () => {
-    await using desk = await openApprovalDesk();
+    await using desk = await openQuestionDesk();
     await ask(desk);
     await desk.says({ text: 'red' });
     await ask(desk);
-    expect(desk.journal.asks.get('t.1')).toMatchObject({ state: 'answered', answer: 'red' });
+    expect(desk.journal.questions.get('t.1')).toMatchObject({ state: 'answered', answer: 'red' });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
-import { openApprovalDesk } from '../support/approval-desk.ts';
+import { openQuestionDesk } from '../support/question-desk.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 const REQUEST = { title: 'Run a command', detail: 'ls', reason: 'It asks.', hash: 'h1' };
@@ -9,55 +9,55 @@ const TEN_MINUTES = 600_000;
 
 describe('a terminal that does not answer', () => {
   test('means no after ten minutes', async () => {
-    await using desk = await openApprovalDesk();
-    const approvals = desk.start();
-    using _attached = approvals.attach('telegram:42', () => new Promise(() => {}));
-    const answer = approvals.ask(desk.call(), REQUEST);
+    await using desk = await openQuestionDesk();
+    const questions = desk.start();
+    using _attached = questions.attach('telegram:42', () => new Promise(() => {}));
+    const answer = questions.approve(desk.call(), REQUEST);
     await settle();
     await desk.clock.advance(TEN_MINUTES + 1);
     expect(await Promise.race([answer, settle().then(() => 'still waiting')])).toMatchObject({ approved: false });
   });
 
   test('because it went away means no', async () => {
-    await using desk = await openApprovalDesk();
-    const approvals = desk.start();
-    using _attached = approvals.attach('telegram:42', () => Promise.reject(new Error('the connection broke')));
-    expect(await approvals.ask(desk.call(), REQUEST)).toMatchObject({ approved: false });
+    await using desk = await openQuestionDesk();
+    const questions = desk.start();
+    using _attached = questions.attach('telegram:42', () => Promise.reject(new Error('the connection broke')));
+    expect(await questions.approve(desk.call(), REQUEST)).toMatchObject({ approved: false });
   });
 
   test('is not asked any more once it left', async () => {
-    await using desk = await openApprovalDesk();
-    const approvals = desk.start();
-    approvals.attach('telegram:42', async () => true)[Symbol.dispose]();
-    void approvals.ask(desk.call(), REQUEST).catch(() => {});
+    await using desk = await openQuestionDesk();
+    const questions = desk.start();
+    questions.attach('telegram:42', async () => true)[Symbol.dispose]();
+    void questions.approve(desk.call(), REQUEST).catch(() => {});
     await settle();
-    expect(desk.journal.approvals.get('t.1')?.state).toBe('waiting');
+    expect(desk.journal.questions.get('t.1')?.state).toBe('waiting');
   });
 });
 
 describe('a question that is given up', () => {
   test('is a no, also for the call that asks again', async () => {
-    await using desk = await openApprovalDesk();
-    const approvals = desk.start();
-    const answer = approvals.ask(desk.call(), REQUEST);
+    await using desk = await openQuestionDesk();
+    const questions = desk.start();
+    const answer = questions.approve(desk.call(), REQUEST);
     await settle();
     await desk.says({ text: '/stop' });
-    approvals.cancelled('telegram:42');
+    questions.cancelled('telegram:42');
     expect(await answer).toEqual({ approved: false, reason: 'the question was cancelled' });
-    expect(await desk.start().ask(desk.call(), REQUEST)).toMatchObject({ approved: false });
+    expect(await desk.start().approve(desk.call(), REQUEST)).toMatchObject({ approved: false });
   });
 
   test('because what it was about changed can not be answered any more', async () => {
-    await using desk = await openApprovalDesk();
+    await using desk = await openQuestionDesk();
     void desk
       .start()
-      .ask(desk.call(), REQUEST)
+      .approve(desk.call(), REQUEST)
       .catch(() => {});
     await settle();
-    expect(await desk.start().ask(desk.call(), { ...REQUEST, hash: 'h2' })).toMatchObject({ approved: false });
+    expect(await desk.start().approve(desk.call(), { ...REQUEST, hash: 'h2' })).toMatchObject({ approved: false });
     await desk.says({ text: '/approve' });
-    expect(desk.taken).toMatchObject([{ answered: null }]);
-    expect(desk.journal.approvals.get('t.1')?.state).toBe('cancelled');
+    expect(desk.taken).toMatchObject([{ callId: null }]);
+    expect(desk.journal.questions.get('t.1')?.state).toBe('cancelled');
   });
 });
 
@@ -66,11 +66,11 @@ describe('who is asked', () => {
     target: Partial<InboundMessage>,
     before: readonly Partial<InboundMessage>[] = [],
   ): Promise<string | undefined> => {
-    await using desk = await openApprovalDesk();
+    await using desk = await openQuestionDesk();
     for (const message of before) await desk.says(message);
     void desk
       .start()
-      .ask(desk.call({ target: inboundMessage(target) }), REQUEST)
+      .approve(desk.call({ target: inboundMessage(target) }), REQUEST)
       .catch(() => {});
     await settle();
     return desk.sent()[0]?.[0];

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import { questionId, toQuestion, type AskedRequest, type QuestionDraft } from '../../src/journal/questions.ts';
+import { Row } from '../../src/storage/database.ts';
+import { openQuestionDesk, type QuestionDesk } from '../support/question-desk.ts';
+
+const CODE = 'abcd2345';
+const ALWAYS = { program: ['/bin/ls'], folder: '/w', hash: 'standing' };
+const MINUTE = 60_000;
+
+/** A question that waits in a chat. */
+async function ask(desk: QuestionDesk, overrides: Partial<QuestionDraft> = {}, request: Partial<AskedRequest> = {}) {
+  const chatId = overrides.message?.chatId ?? '42';
+  await desk.journal.questions.ask({
+    callId: 't.1',
+    kind: 'approval',
+    code: CODE,
+    session: 'telegram:42',
+    turn: null,
+    person: null,
+    own: true,
+    choices: [],
+    deadline: desk.clock.now() + 10 * MINUTE,
+    hash: 'h',
+    request: { title: 'Run', detail: 'ls', reason: 'It asks.', ...request },
+    message: {
+      id: questionId(overrides.callId ?? 't.1'),
+      channel: 'telegram',
+      chatId,
+      kind: 'approval',
+      text: 'May it?',
+      media: [],
+      expiresAt: desk.clock.now() + 10 * MINUTE,
+      metadata: {},
+    },
+    ...overrides,
+  });
+}
+
+const stateOf = (desk: QuestionDesk, callId = 't.1'): string | undefined => desk.journal.questions.get(callId)?.state;
+
+/** What becomes of one question when this is said. */
+async function after(said: Partial<InboundMessage>, request: Partial<AskedRequest> = {}): Promise<string | undefined> {
+  await using desk = await openQuestionDesk();
+  await ask(desk, {}, request);
+  await desk.says(said);
+  return stateOf(desk);
+}
+
+const press = (verdict: string): Partial<InboundMessage> => ({
+  text: '',
+  action: { id: `${verdict}:${CODE}`, value: '' },
+});
+
+describe('a question', () => {
+  test.each([
+    ['/approve', 'approved'],
+    [`/approve ${CODE}`, 'approved'],
+    [`/approve ${CODE.toUpperCase()}`, 'approved'],
+    ['/deny', 'denied'],
+    [`/deny ${CODE} not today`, 'denied'],
+    ['yes, go on', 'denied'],
+    ['/approve zzzz9999', 'waiting'],
+    ['/approve yes', 'waiting'],
+    ['/help', 'waiting'],
+  ])('that is met with %s is %s', async (text, state) => {
+    expect(await after({ text })).toBe(state);
+  });
+
+  test.each([
+    ['approve', 'approved'],
+    ['deny', 'denied'],
+    ['anything', 'waiting'],
+  ])('whose button %s is pressed is %s', async (verdict, state) => {
+    expect(await after(press(verdict))).toBe(state);
+  });
+
+  test.each(['trusted', 'guest'] as const)(
+    'is not answered by somebody who is %s, whatever they know',
+    async (role) => {
+      for (const said of [{ text: '/approve' }, { text: `/approve ${CODE}` }, { text: 'no' }, press('approve')]) {
+        expect(await after({ ...said, role })).toBe('waiting');
+      }
+    },
+  );
+
+  test('is not answered by what an owner forwarded', async () => {
+    expect(await after({ text: '/approve', untrusted: true })).toBe('waiting');
+    expect(await after({ text: 'no', untrusted: true })).toBe('waiting');
+  });
+
+  test('is not answered by what the assistant started by itself', async () => {
+    expect(await after({ text: `/approve ${CODE}`, origin: 'cron' })).toBe('waiting');
+    expect(await after({ text: 'fine', origin: 'cron' })).toBe('waiting');
+  });
+
+  test('is not answered by a yes without a code in another chat or thread', async () => {
+    expect(await after({ text: '/approve', chatId: '43' })).toBe('waiting');
+    expect(await after({ text: '/approve', threadId: '9' })).toBe('waiting');
+  });
+
+  test('is answered once', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.says({ text: `/deny ${CODE}` });
+    await desk.says({ text: `/approve ${CODE}` });
+    expect(stateOf(desk)).toBe('denied');
+    expect(desk.taken.map(({ callId, reply }) => [callId, reply])).toEqual([
+      ['t.1', 'Not allowed.'],
+      [null, 'That question is closed already (denied).'],
+    ]);
+  });
+
+  test('that was answered is not opened by asking it again', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.says({ text: '/deny' });
+    await ask(desk);
+    expect(stateOf(desk)).toBe('denied');
+    expect(desk.journal.questions.waiting('approval')).toEqual([]);
+  });
+
+  test('is not answered after its deadline, by code or by button', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.clock.advance(10 * MINUTE);
+    await desk.says({ text: `/approve ${CODE}` });
+    await desk.says(press('approve'));
+    expect(stateOf(desk)).toBe('waiting');
+    expect(desk.taken.map(({ callId }) => callId)).toEqual([null, null]);
+  });
+});
+
+describe('without a code', () => {
+  const SECOND = 'wxyz6789';
+  const LIST = [
+    '2 questions wait here, so say which one you mean:\n',
+    `- /approve ${CODE} for \`Run: ls\``,
+    `- /approve ${SECOND} for \`Run: rm -rf build\``,
+  ].join('\n');
+
+  test.each([
+    ['a yes', '/approve', LIST],
+    ['a no', '/deny', LIST.replaceAll('/approve', '/deny')],
+    ['a no with a reason', '/deny not on a Sunday', LIST.replaceAll('/approve', '/deny')],
+    ['a yes from now on', '/approve always', LIST.replaceAll(/(?<= \/approve \w{8})/gu, ' always')],
+  ])('%s to one of two questions answers neither: the reply lists both', async (_, text, reply) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.clock.advance(1);
+    await ask(desk, { callId: 't.2', code: SECOND }, { detail: 'rm -rf build' });
+    await desk.says({ text });
+    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'waiting']);
+    expect(desk.taken).toMatchObject([{ callId: null, reply }]);
+    await desk.says({ text: `/approve ${SECOND}` });
+    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'approved']);
+  });
+
+  test('words to one of two questions are a message like any other', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await ask(desk, { callId: 't.2', code: SECOND });
+    await desk.says({ text: 'not that one' });
+    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'waiting']);
+    expect(desk.journal.inbox.waiting('telegram:42', 10).map(({ text }) => text)).toContain('not that one');
+  });
+
+  test.each([
+    ['/approve', 'You wrote that before the question that waits here was shown, so it needs its code:\n\n- /approve'],
+    ['/deny', 'You wrote that before the question that waits here was shown, so it needs its code:\n\n- /deny'],
+    ['never mind', undefined],
+  ])('“%s” that was written before the question was shown answers nothing', async (text, reply) => {
+    // Not sent yet; sent, with its place in the chat unknown; delivered below the message, which arrived late.
+    for (const state of ['pending', 'sending', 'below']) {
+      await using desk = await openQuestionDesk();
+      await ask(desk);
+      if (state === 'sending') {
+        await desk.journal.outbox.render(questionId('t.1'), ['May it?']);
+        await desk.journal.outbox.sending(questionId('t.1'), 0, { resend: false });
+      }
+      if (state === 'below') await desk.deliver(11);
+      await desk.clock.advance(1_000);
+      await desk.receives({ text, externalId: 'm:10' });
+      expect([state, stateOf(desk), desk.taken.length]).toEqual([state, 'waiting', reply === undefined ? 0 : 1]);
+      if (reply !== undefined) expect(desk.taken[0]?.reply).toContain(reply);
+    }
+  });
+
+  test.each([
+    ['by the numbers of the platform, whatever the clock says', '12', 'm:13'],
+    ['by a number with a fraction', '1700000000.000100', 'm:1700000000.000200'],
+  ])('an answer written below the question counts: %s', async (_, platformId, externalId) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk);
+    await desk.journal.outbox.render(questionId('t.1'), ['May it?']);
+    await desk.journal.outbox.delivered(questionId('t.1'), 0, platformId);
+    await desk.receives({ text: '/approve', externalId, receivedAt: 0 });
+    expect(stateOf(desk)).toBe('approved');
+  });
+
+  test.each(['/approve', '/deny', 'no'])('“%s” does not answer what another conversation asks', async (text) => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, { own: false });
+    await desk.says({ text });
+    expect(stateOf(desk)).toBe('waiting');
+    if (text !== 'no')
+      expect(desk.taken[0]?.reply).toMatch(/^Without a code I take answers only to what you ask me in a direct chat/u);
+    await desk.says({ text: `/approve ${CODE}` });
+    expect(stateOf(desk)).toBe('approved');
+  });
+
+  test('nothing is allowed for good, although it is the only question', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, {}, { always: ALWAYS });
+    await desk.says({ text: '/approve always' });
+    expect([stateOf(desk), desk.journal.allowances.list()]).toEqual(['waiting', []]);
+    expect(desk.taken[0]?.reply).toBe(
+      `What is allowed from now on needs its code:\n\n- /approve ${CODE} always for \`Run: ls\``,
+    );
+  });
+});
+
+test('a state that nobody knows is a no', () => {
+  const texts = {
+    call_id: 't.1',
+    code: CODE,
+    session: 's',
+    channel: 'telegram',
+    chat: '42',
+    state: 'granted',
+    hash: 'h',
+    kind: 'approval',
+    choices: '[]',
+    request: '{}',
+  };
+  const row = new Row({ ...texts, person: null, own: 1, answer: null, answered_by: null, deadline: 1 });
+  expect(toQuestion(row).state).toBe('denied');
+});
+
+describe('allowed for good', () => {
+  test('is only what was offered so', async () => {
+    expect(await after({ text: `/approve ${CODE} always` })).toBe('waiting');
+    expect(await after(press('always'))).toBe('waiting');
+    expect(await after({ text: `/approve ${CODE} always` }, { always: ALWAYS })).toBe('approved');
+  });
+
+  test('is exactly that, until it is forgotten', async () => {
+    await using desk = await openQuestionDesk();
+    const { allowances } = desk.journal;
+    await ask(desk, {}, { always: ALWAYS });
+    await desk.says({ text: `/approve always ${CODE}` });
+    expect([allowances.has('standing'), allowances.has('another')]).toEqual([true, false]);
+    const [remembered] = allowances.list();
+    expect(remembered).toMatchObject({ program: ['/bin/ls'], folder: '/w', createdBy: 'telegram:42' });
+    await allowances.forget('nothing');
+    expect(allowances.has('standing')).toBe(true);
+    await allowances.forget(remembered?.id ?? '');
+    expect(allowances.has('standing')).toBe(false);
+  });
+
+  test('is nothing that somebody else says', async () => {
+    await using desk = await openQuestionDesk();
+    await ask(desk, {}, { always: ALWAYS });
+    await desk.says({ text: `/approve ${CODE} always`, role: 'trusted' });
+    expect(desk.journal.allowances.list()).toEqual([]);
+  });
+});
