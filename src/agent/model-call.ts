@@ -12,7 +12,8 @@ import { visibleText } from './visible-text.ts';
 
 export type ModelOutcome =
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
-  | ModelError;
+  /** `shown`: what was shown of an answer before it failed, without the text that it continues. */
+  | (ModelError & { readonly shown: string });
 
 export interface ModelCall {
   readonly provider: Provider;
@@ -45,6 +46,7 @@ export async function askModel({
     seen[type] = clean;
     live({ type, text: clean });
   };
+  const shownOf = (): string => (seen.text.startsWith(before) ? seen.text.slice(before.length) : seen.text);
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
       case 'text-delta':
@@ -71,7 +73,7 @@ export async function askModel({
         if (shown === text) show('text', redact(visibleText(text)));
         return event;
       case 'error':
-        return event;
+        return { ...event, shown: shownOf() };
     }
   }
   return {
@@ -79,6 +81,7 @@ export async function askModel({
     kind: 'malformed',
     retryable: true,
     message: `${provider.name} ended its answer without saying so.`,
+    shown: shownOf(),
   };
 }
 

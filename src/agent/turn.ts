@@ -14,7 +14,7 @@ import { subagentOf, withheldFrom } from './subagents/task.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
-import { endCut, endDraft, EndTurn } from './turn-end.ts';
+import { endCut, endDraft, EndTurn, partialOf } from './turn-end.ts';
 import type { Turn, TurnPorts } from './turn-context.ts';
 import { userEntry } from './user-message.ts';
 
@@ -135,12 +135,16 @@ async function record(
   const { maxIterations } = ports.settings;
   const entries = session.turn(facts.turnId);
   if (outcome.type === 'error') {
-    if (turn.signal.aborted) return;
+    if (turn.signal.aborted) {
+      if (turn.signal.reason instanceof EndTurn) await endCut(turn, turn.signal.reason, outcome.shown);
+      return;
+    }
     if (outcome.kind === 'context-overflow' && (await ports.bounds.tighten(turn))) return;
     ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
-    await session.append([endDraft(turn, end.outcome, ports.redact(end.answer), entries)]);
+    const partial = end.outcome === 'failed' ? outcome.shown : '';
+    await session.append([{ ...endDraft(turn, end.outcome, ports.redact(end.answer), entries), ...partialOf(partial) }]);
     return;
   }
   const { redact } = ports;

@@ -121,6 +121,11 @@ export interface Channel {
   readonly commandPrefix?: string;
   /** Markdown → the platform's own markup, split into parts that each fit. Pure; never empty for non-blank text. */
   render(markdown: string): readonly string[];
+  /**
+   * The text as it is, its Markdown unread: escaped and split into parts that each fit. For what `render` fails at, so it
+   * shares no code with it. Pure; never empty for non-blank text.
+   */
+  plain?(text: string): readonly string[];
   /** Sends one part. Throws a `SendError` on failure. */
   send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }>;
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;

@@ -65,6 +65,10 @@ export class TerminalChannel implements Channel {
     return markdown.trim() === '' ? [] : [markdown];
   }
 
+  plain(text: string): readonly string[] {
+    return this.render(text);
+  }
+
   async send(part: OutgoingPart): Promise<{ readonly platformId: string }> {
     const message: TerminalMessage = {
       id: part.messageId,

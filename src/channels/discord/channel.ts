@@ -107,6 +107,10 @@ export class DiscordChannel implements Channel {
     return discordMarkup.render(markdown);
   }
 
+  plain(text: string): readonly string[] {
+    return discordMarkup.literal(text);
+  }
+
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
     const connection = this.#connected();
     try {

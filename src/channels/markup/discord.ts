@@ -1,5 +1,6 @@
 import { renderRows, type Dialect } from './blocks.ts';
 import { BREAK, discordPieces, isDiscordLink } from './discord-text.ts';
+import { literalLine, literalParts } from './literal.ts';
 import { toSpans } from './markdown.ts';
 import type { Markup } from './markup.ts';
 import { toParts } from './parts.ts';
@@ -52,6 +53,7 @@ export const discordMarkup: Markup = {
       load: (part) => part.length / LIMIT,
     }),
   // Discord refuses no text for its markup.
+  literal: (text) => literalParts(text, { limit: LIMIT, line: (line) => literalLine(line, discordPieces) }),
   plain: (part) => part,
   marked: (mark, part) => (BLOCK.test(part) ? `${mark.trim()}\n${part}` : mark + part),
 };

@@ -20,7 +20,7 @@ export function plainText(html: string): string {
   return html.replace(/<[^>]*>/gu, '').replace(/&(?:lt|gt|amp|quot);/gu, (entity) => CHARACTERS[entity] ?? entity);
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[<>&"]/gu, (character) => ENTITIES[character] ?? character);
 }
 

@@ -2,6 +2,8 @@
 export interface Markup {
   /** Markdown → parts that each fit into one message and stand alone; none where nothing could be seen. */
   readonly render: (markdown: string) => readonly string[];
+  /** Text that is not read as Markdown → parts that show it as it is; none for blank text. Shares no code with `render`. */
+  readonly literal: (text: string) => readonly string[];
   /** What a part shows, without markup: for when the platform does not take it as it is. */
   readonly plain: (part: string) => string;
   /** A part with a short mark, of at most two units, in front that leaves its markup as it was. */

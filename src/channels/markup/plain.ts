@@ -8,6 +8,7 @@ export const plainMarkup: Markup = {
     const text = visibleText(toSpans(markdown, () => false)).trim();
     return isInvisible(text) ? [] : [text];
   },
+  literal: (text) => (text.trim() === '' ? [] : [text]),
   plain: (part) => part,
   marked: (mark, part) => mark + part,
 };

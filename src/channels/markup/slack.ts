@@ -1,4 +1,5 @@
 import { renderRows, type Dialect, type OpenItems } from './blocks.ts';
+import { literalLine, literalParts } from './literal.ts';
 import { toSpans } from './markdown.ts';
 import type { Markup } from './markup.ts';
 import { parseLine, textOf } from './parser.ts';
@@ -53,6 +54,7 @@ export const slackMarkup: Markup = {
       render: (spans) => renderRows(toRows(spans), slack),
       load: (part) => part.length / LIMIT,
     }),
+  literal: (text) => literalParts(text, { limit: LIMIT, line: (line) => literalLine(line, slackPieces) }),
   plain: (part) => visibleText(toSpans(part, isSlackLink)).replaceAll(BREAK, ''),
   marked: (mark, part) => `${mark.trim()}\n\n${part}`,
 };

@@ -1,4 +1,5 @@
-import { plainText, toTelegramHtml } from './html.ts';
+import { escapeHtml, plainText, toTelegramHtml } from './html.ts';
+import { literalParts } from './literal.ts';
 import { toSpans } from './markdown.ts';
 import type { Markup } from './markup.ts';
 import { toParts } from './parts.ts';
@@ -22,6 +23,7 @@ export function renderTelegram(markdown: string): readonly string[] {
 
 export const telegramMarkup: Markup = {
   render: renderTelegram,
+  literal: (text) => literalParts(text, { limit: VISIBLE_LIMIT, escapedLimit: HTML_LIMIT, line: escapeHtml }),
   plain: plainText,
   marked: (mark, part) => mark + part,
 };

@@ -126,6 +126,10 @@ export class SlackChannel implements Channel {
     return slackMarkup.render(markdown);
   }
 
+  plain(text: string): readonly string[] {
+    return slackMarkup.literal(text);
+  }
+
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
     const { client } = this.#connected();
     try {

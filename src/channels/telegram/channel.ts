@@ -11,7 +11,7 @@ import {
   type Stranger,
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
-import { renderTelegram } from '../markup/telegram.ts';
+import { renderTelegram, telegramMarkup } from '../markup/telegram.ts';
 import { heardOf } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
@@ -104,6 +104,10 @@ export class TelegramChannel implements Channel {
 
   render(markdown: string): readonly string[] {
     return renderTelegram(markdown);
+  }
+
+  plain(text: string): readonly string[] {
+    return telegramMarkup.literal(text);
   }
 
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
