@@ -144,7 +144,9 @@ async function record(
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
     const partial = end.outcome === 'failed' ? outcome.shown : '';
-    await session.append([{ ...endDraft(turn, end.outcome, ports.redact(end.answer), entries), ...partialOf(partial) }]);
+    await session.append([
+      { ...endDraft(turn, end.outcome, ports.redact(end.answer), entries), ...partialOf(partial) },
+    ]);
     return;
   }
   const { redact } = ports;

@@ -238,6 +238,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       return prompts.tools(target, role);
     },
     render: (message) => manager.renderParts(message) ?? [],
+    plain: ({ channel, text }) => manager.plainParts(channel, text) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),

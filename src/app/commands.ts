@@ -1,5 +1,6 @@
 import type { TurnSkills } from '../agent/active-skills.ts';
 import type { Approvals } from '../agent/approvals.ts';
+import type { Archiving } from '../agent/archiving.ts';
 import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
 import type { Command, CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
@@ -33,7 +34,7 @@ export interface CommandParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly tools: Tools;
   readonly tape: TapeActions;
-  readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
+  readonly resetSession: Archiving['resetSession'];
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly approvals: Approvals;

@@ -287,4 +287,10 @@ export const journalMigrations: readonly Migration[] = [
       INSERT INTO people SELECT * FROM people_before;
       DROP TABLE people_before;
     `),
+  (db) =>
+    db.exec(`
+      ALTER TABLE turns ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE turns ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;
+      CREATE TABLE starts (at INTEGER NOT NULL) STRICT;
+    `),
 ];
