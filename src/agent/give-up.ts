@@ -24,8 +24,7 @@ export interface GiveUpPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   readonly redact: (text: string) => string;
-  /** The parts of a text whose markup is not read; empty when the channel is not known yet. */
-  readonly plain: RenderParts;
+  readonly render: RenderParts;
   readonly subagents: SubagentTurnPorts;
 }
 
@@ -43,7 +42,7 @@ interface LeftTurn {
  * task to a subagent, and nobody waits for it any more. Rejects when the journal cannot be written.
  */
 export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPorts): Promise<void> {
-  const { journal, subagents, clock, log, redact, plain } = ports;
+  const { journal, subagents, clock, log, redact, render } = ports;
   const target = turn.messages.at(-1);
   await endOnTape(turn, text, ports).catch((error: unknown) =>
     log.warn('turn: its end could not be written into the session file', {
@@ -53,7 +52,7 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
   );
   if (target === undefined) await journal.turns.dead(turn.id, []);
   else if (subagentOf(target) === null) {
-    const facts = { now: clock.now(), render: plain, redact };
+    const facts = { now: clock.now(), render, redact };
     await journal.turns.dead(turn.id, [deadNotice(turn.id, target, text, facts)]);
   } else {
     await journal.turns.dead(turn.id, [], givesUp(target, { turnId: turn.id, text }, subagents));
@@ -63,7 +62,7 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
 
 /** Closes a turn that has ended on its tape with its bare answer. False: it has not ended there. */
 export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<boolean> {
-  const { journal, sessions, clock, redact, plain, subagents } = ports;
+  const { journal, sessions, clock, redact, render, subagents } = ports;
   const session = await sessions.open(turn.sessionKey, { turn: turn.id });
   const entries = session.turn(turn.id);
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
@@ -73,8 +72,8 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
   const isSilent =
     isSubagent || end.answer.trim() === '' || choseSilence(entries) || isHeldBack(turn.id, target, journal);
   const own = end.outcome === 'failed';
-  const saying = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own } as const;
-  const says = isSilent ? [] : [withParts(outboundTo(target, saying, clock.now()), { render: plain, redact })];
+  const saying = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
+  const says = isSilent ? [] : [withParts(outboundTo(target, saying, clock.now()), { render, redact })];
   const hears = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, subagents) : [];
   const outcome = end.outcome === 'failed' ? 'failed' : 'answered';
   const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, says, hears));

@@ -13,7 +13,7 @@ import { retryWords } from './commands/retry.ts';
 import type { FoundCommand } from './commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
 import { OneAtATime } from './one-at-a-time.ts';
-import { outboundTo, withParts } from './outgoing.ts';
+import { outboundTo } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
 import { turnEndEntry } from './turn-end.ts';
 import type { ClaimedTurn } from './turn-runner.ts';
@@ -223,7 +223,7 @@ async function recoverLater(
 
 /** Never rejects. */
 async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): Promise<void> {
-  const { journal, log, clock, bus, redact, plain } = ports;
+  const { journal, log, clock, bus, redact } = ports;
   log.error('recovery: a session cannot be taken up', { session: key, reason: errorMessage(error) });
   const waiting = [
     ...journal.turns
@@ -235,9 +235,9 @@ async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): 
   if (target === undefined) return;
   const code = errorCode(error);
   const text = `I cannot read the file of this conversation${code === undefined ? '' : ` (${code})`}, so I cannot go on with “${oneLine(target.text, 80)}” yet. I try again by myself, and what you write here waits. My log names the file: once it is repaired or moved away, I go on.`;
-  const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text }, clock.now());
+  const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text, plain: true }, clock.now());
   await bus
-    .publishOutbound(withParts(message, { render: plain, redact }).message)
+    .publishOutbound({ ...message, text: redact(text) })
     .catch((failed: unknown) =>
       log.warn('recovery: notice not queued', { session: key, reason: errorMessage(failed) }),
     );

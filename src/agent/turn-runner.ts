@@ -33,8 +33,6 @@ export interface RunnerPorts extends TurnPorts {
   /** Puts what leaves a conversation into memory. */
   readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
-  /** The same for a text whose markup is not to be read, for what must not fail. */
-  readonly plain: RenderParts;
   /** Whether what a turn that started itself says is to be kept from people; never asked of others. */
   readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
   /** Resolves when nothing that shows the answer while it is written is on its way any more. */

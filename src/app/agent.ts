@@ -106,7 +106,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     reaches: ({ channel, sessionKey }) =>
       channel === terminal.name ? approvals.isAttended(sessionKey) : isOpen(channel),
   });
-  const attachments = createAttachments(base, { media, outlets: manager });
+  const attachments = createAttachments(base, { media, outlets: manager, bus });
   const catalog = openSkills(config, paths, base);
   const background = createBackground(base, { stores });
   const ownerless = (who: string): string | null => pairing.ownerless(who.slice(0, Math.max(0, who.indexOf(':'))));
@@ -238,7 +238,6 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       return prompts.tools(target, role);
     },
     render: (message) => manager.renderParts(message) ?? [],
-    plain: ({ channel, text }) => manager.plainParts(channel, text) ?? [],
     settled: (turnId) => channels.previews.settle(turnId),
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),

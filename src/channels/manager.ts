@@ -119,11 +119,6 @@ export class ChannelManager implements Outlets {
     return channel === undefined ? undefined : partsOf(channel, message);
   }
 
-  /** The same without reading its markup, for texts that must not fail; undefined when the channel is not loaded. */
-  plainParts(name: string, text: string): readonly string[] | undefined {
-    return this.channel(name)?.plain?.(text);
-  }
-
   /** By channel name, in the order of the configuration. */
   health(): Readonly<Record<string, ChannelHealth & { readonly kind: string }>> {
     return Object.fromEntries(
