@@ -225,12 +225,10 @@ async function recoverLater(
 async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): Promise<void> {
   const { journal, log, clock, bus, redact } = ports;
   log.error('recovery: a session cannot be taken up', { session: key, reason: errorMessage(error) });
-  const waiting = [
-    ...journal.turns
-      .open()
-      .filter(({ session }) => session === key)
-      .flatMap(({ messages }) => messages),
-  ];
+  const waiting = journal.turns
+    .open()
+    .filter(({ session }) => session === key)
+    .flatMap(({ messages }) => messages);
   const target = waiting.at(-1) ?? journal.inbox.waiting(key, 1)[0];
   if (target === undefined) return;
   const code = errorCode(error);

@@ -120,7 +120,9 @@ describe('the transcript', () => {
   });
 
   test('closes a stopped turn with what people saw of its answer, in one message with a text that ended it', () => {
-    const partial: EntryDraft = { ...turnEnd('t1', '', 'stopped'), ...{ partial: 'Once upon a' } };
+    const stopped = turnEnd('t1', '', 'stopped');
+    if (stopped.kind !== 'turn-end') throw new Error('no end');
+    const partial: EntryDraft = { ...stopped, partial: 'Once upon a' };
     const cut = fold([turnStart('t1'), user('t1', 'a tale'), partial, turnStart('t2'), user('t2', 'no, a song')]);
     expect(told(cut)).toEqual(['user: a tale', 'assistant: Once upon a\n\n[stopped by the user]', 'user: no, a song']);
     const said = fold([turnStart('t1'), user('t1', 'go'), assistant('t1', 'Done.'), turnEnd('t1', '', 'stopped')]);
