@@ -4,11 +4,12 @@ import { recoverTurns } from './agent/recovery.ts';
 import { unifiedSession } from './agent/unified.ts';
 import { createAgent } from './app/agent.ts';
 import { cleanOutbox } from './app/clean-outbox.ts';
-import { standingWarnings, type Base } from './app/base.ts';
+import { standingWarnings, type Base, type Ground } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { dropOldAllowances } from './app/old-allowances.ts';
 import { createModels, fullName } from './app/models.ts';
 import { openPlugins } from './app/plugins.ts';
+import { announceSafeMode, safeConfig, safeModeSentence, whenCalm } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
 import { MessageBus } from './bus/bus.ts';
@@ -100,16 +101,14 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
 
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
-  const { config } = loaded;
   const redact = createRedactor(loaded.secrets);
-  const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
-  const plugins = await openPlugins(paths.plugins, config, clock);
+  const log = scrubbed(parts.log ?? (await openLog(loaded.config.log)), redact);
   const startedAt = clock.now();
   const storage = new StorageHealth({ clock, log, startedAt, probe: () => probeDisk(paths.probe) });
-  const base: Base = {
+  const ground: Ground = {
     paths,
     loaded,
-    config,
+    config: loaded.config,
     env,
     redact,
     log,
@@ -120,22 +119,35 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt,
     storage,
     serving: parts.serve === 'gateway',
-    plugins,
     rehearse: async () => {
       const next = await parts.load();
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
     },
-    warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };
   await using stack = new AsyncDisposableStack();
   stack.use(storage);
   await ensureHome(paths);
-  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: base.startedAt }));
-  const stores = await openStores(base, stack, (error) => {
+  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+  const stores = await openStores(ground, stack, (error) => {
     storage.failed(error);
     parts.onRestart?.();
   });
   const { journal } = stores;
+  // Before a plugin is loaded: one that kills the process at once counts too.
+  const safe = journal.starts.isLoop;
+  const config = safe ? safeConfig(loaded.config) : loaded.config;
+  const plugins = await openPlugins(paths.plugins, config, clock);
+  const base: Base = {
+    ...ground,
+    config,
+    plugins,
+    safe,
+    warnings: [
+      ...(safe ? [safeModeSentence(journal.starts)] : []),
+      ...standingWarnings(loaded, process.getuid?.()),
+      ...plugins.troubles,
+    ],
+  };
   const hooks = new HookRunner(log);
   for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
   for (const set of parts.hooks ?? []) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
@@ -196,8 +208,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   if (base.serving) mcp.introduce();
   stack.use(automation);
   stack.use(agent.heartbeat);
-  const scheduled = automation.start().then(() => agent.heartbeat.start());
+  const scheduled = (safe ? announceSafeMode(base, { journal, bus }) : automation.start()).then(() =>
+    agent.heartbeat.start(),
+  );
   stack.defer(async () => await scheduled);
+  stack.use(whenCalm(base, { journal, running: () => loop.running, restart: parts.onRestart }));
   // The first message should not wait for what can be loaded ahead, nor the start for that.
   setImmediate(() => {
     Promise.all([

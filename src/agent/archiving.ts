@@ -33,6 +33,8 @@ export interface ResetOptions {
   readonly archive?: boolean;
   /** @default null */
   readonly during?: RunningTurn | null;
+  /** Names the reset: a second one of this id is none. @default one of its own */
+  readonly id?: string;
 }
 
 /** What the next request of a session is made of. */
@@ -110,19 +112,20 @@ export class Archiving implements AsyncDisposable {
 
   /**
    * Begins a session afresh; what it was goes into memory in the background, unless `archive` is false. `during`: the
-   * turn that asks for it.
+   * turn that asks for it. `id` makes it safe to repeat.
    */
   async resetSession(
     sessionKey: string,
     reason: string,
-    { archive = true, during = null }: ResetOptions = {},
+    { archive = true, during = null, id: given }: ResetOptions = {},
   ): Promise<void> {
     const { sessions, archives, newId } = this.#ports;
     const session = await sessions.open(sessionKey);
     await this.#run.borders.run(async () => {
-      const id = during === null ? newId() : `reset:${during.callId}`;
+      const named = given ?? (during === null ? undefined : `reset:${during.callId}`);
+      const id = named ?? newId();
       const { fresh } = await freshTurns(session, archives);
-      const isBegun = during !== null && archives.open(sessionKey).some((row) => row.upTo === id);
+      const isBegun = named !== undefined && archives.open(sessionKey).some((row) => row.upTo === id);
       if (archive && fresh.length > 0 && !isBegun) {
         await archives.begin(draftOf(this.#ports, sessionKey, 'new', { turns: fresh, upTo: id }));
       }

@@ -4,10 +4,9 @@ import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { oneLine } from '../util/text.ts';
-import { noUsage } from '../util/usage.ts';
 import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
-import { createLive } from './live.ts';
+import { tellEnd } from './live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
 import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
 
@@ -22,7 +21,10 @@ export interface CommandRunnerPorts extends RunnerPorts {
   readonly audit: (draft: AuditDraft) => Promise<void>;
 }
 
-/** Runs chat commands: written down as begun before they run, and never again after a crash. */
+/**
+ * Runs chat commands: written down as begun before they run. After a crash only those run again of which a second run
+ * does no more than the first (`Command.repeatable`).
+ */
 export class CommandRunner {
   readonly #ports: CommandRunnerPorts;
   readonly #written: UntilWritten;
@@ -48,9 +50,19 @@ export class CommandRunner {
     const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message], command: true };
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return undefined;
-    const result = await this.#result(turn.id, message, found, dropped);
-    if (typeof result !== 'string') return await this.#rerun(turn.id, message, result);
-    await this.reply(turn.id, message, result);
+    return await this.finish(turn.id, message, found, dropped);
+  }
+
+  /** Runs a command that was written down as begun: now, or by an earlier process if it may be repeated. */
+  async finish(
+    turnId: string,
+    message: InboundMessage,
+    found: FoundCommand,
+    dropped = 0,
+  ): Promise<ClaimedTurn | undefined> {
+    const result = await this.#result(turnId, message, found, dropped);
+    if (typeof result !== 'string') return await this.#rerun(turnId, message, result);
+    await this.reply(turnId, message, result);
     return undefined;
   }
 
@@ -66,20 +78,7 @@ export class CommandRunner {
 
   /** Tells whoever waits for this message that no model turn will answer it. */
   tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped' | 'failed', text: string): void {
-    const { bus, redact } = this.#ports;
-    createLive(bus, { turnId, target: message, redact })({
-      type: 'turn-end',
-      answers: [message.externalId],
-      result: {
-        outcome,
-        text,
-        isError: outcome === 'failed',
-        model: null,
-        usage: noUsage,
-        costUsd: null,
-        durationMs: 0,
-      },
-    });
+    tellEnd([message], { turnId, outcome, text }, this.#ports);
   }
 
   async #result(
@@ -107,7 +106,8 @@ export class CommandRunner {
 
   /**
    * Begins a turn with the messages of an earlier one. That one leaves the history first, so that no crash can let the
-   * model read them twice.
+   * model read them twice. Until the turn is begun the command counts as running, so that a crash between the two steps
+   * takes it up again; its entry has an id that makes a second one none.
    */
   async #rerun(commandId: string, message: InboundMessage, { rerun }: Rerun): Promise<ClaimedTurn> {
     const { journal, sessions, newId } = this.#ports;
@@ -116,7 +116,7 @@ export class CommandRunner {
     const role = weakest(message.role, asRole(rerun.role));
     await this.#written(async () => {
       const session = await sessions.open(sessionKey);
-      await session.append([{ kind: 'retract', turn: null, turns: [rerun.id] }]);
+      await session.append([{ id: `retract:${commandId}`, kind: 'retract', turn: null, turns: [rerun.id] }]);
       await journal.turns.again({ id, session: sessionKey, role, of: rerun.id, command: commandId });
     });
     return { id, sessionKey, role, messages: rerun.messages, asked: message };

@@ -1,6 +1,7 @@
 import type { MessageBus } from '../bus/bus.ts';
-import type { InboundMessage, OutboundEvent } from '../bus/messages.ts';
+import type { InboundMessage, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { Redact } from '../security/redact.ts';
+import { noUsage } from '../util/usage.ts';
 import { isSelfStarted } from './joining.ts';
 import { subagentOf } from './subagents/task.ts';
 
@@ -33,6 +34,35 @@ export function createLive(
     sequence += 1;
     bus.emit({ ...where, sequence, ...clean(event, redact) });
   };
+}
+
+export interface EndTold {
+  readonly turnId: string;
+  readonly outcome: TurnSummary['outcome'];
+  readonly text: string;
+}
+
+/** Tells whoever waits for one of these messages that its turn is over without the model having ended it just now. */
+export function tellEnd(
+  messages: readonly InboundMessage[],
+  { turnId, outcome, text }: EndTold,
+  { bus, redact }: { readonly bus: MessageBus; readonly redact: Redact },
+): void {
+  for (const message of messages) {
+    createLive(bus, { turnId, target: message, redact })({
+      type: 'turn-end',
+      answers: [message.externalId],
+      result: {
+        outcome,
+        text,
+        isError: outcome === 'failed',
+        model: null,
+        usage: noUsage,
+        costUsd: null,
+        durationMs: 0,
+      },
+    });
+  }
 }
 
 function clean(event: LiveEvent, redact: Redact): LiveEvent {

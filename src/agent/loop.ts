@@ -9,7 +9,7 @@ import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
 import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
-import { giveUpTurn } from './give-up.ts';
+import { closePlainly, giveUpTurn } from './give-up.ts';
 import { subagentOf } from './subagents/task.ts';
 import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
 
@@ -26,6 +26,8 @@ const BUSY_MS = 12;
 const MOST_WAITS = 50;
 /** A turn that fails for another reason than the disk is tried this often before it is given up with a notice. */
 const TRIES = 5;
+const GIVEN_UP =
+  'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /** How long aborted turns may take to notice. */
 const ABORT_WAIT_MS = 1_500;
@@ -44,6 +46,8 @@ export class AgentLoop {
   readonly #seats: Slots;
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
+  /** Aborts as soon as a stop begins; turns in flight still have their grace. */
+  readonly #ending = new AbortController();
   readonly #background = new Set<Promise<void>>();
   /** What commands that interrupt ended, until they run or are dropped themselves. */
   readonly #ended = new Map<string, Promise<Ended>>();
@@ -92,9 +96,22 @@ export class AgentLoop {
     }
   }
 
-  /** Goes on with a turn that a crash cut off, before anything else of its session. */
-  continue(turn: ClaimedTurn): void {
-    this.#work(turn.sessionKey, turn);
+  /**
+   * Does what recovery has to do in a session before anything else of it; messages that come wait. The signal aborts when
+   * the process stops. What rejects is logged.
+   */
+  hold(sessionKey: string, work: (signal: AbortSignal) => Promise<void>): void {
+    this.#work(sessionKey, () => work(this.#ending.signal));
+  }
+
+  /** Writes to the journal until it takes it. */
+  written<T>(write: () => Promise<T>): Promise<T> {
+    return this.#written(write);
+  }
+
+  /** Runs a command that an earlier process began; returns the turn that it begins instead of a reply. */
+  repeat(turnId: string, message: InboundMessage, found: FoundCommand): Promise<ClaimedTurn | undefined> {
+    return this.#commands.finish(turnId, message, found);
   }
 
   /** Lets turns in flight finish for `graceMs`, then leaves them open for the next start. */
@@ -103,13 +120,14 @@ export class AgentLoop {
     const settled = (): Promise<unknown> => Promise.all([...this.#working.values(), ...this.#background]);
     const grace = new AbortController();
     this.#stopping = true;
+    this.#ending.abort(new Error('the process is stopping'));
     this.#holds.end();
     using _timer = clock.timer(graceMs, () => grace.abort(), { keepAlive: true });
     await raceAbort(settled(), grace.signal).catch(() => {});
     const open = [...this.#runner.running];
     this.#shutdown.abort(new Error('the process is stopping'));
     await Promise.race([settled(), sleep(clock, ABORT_WAIT_MS)]);
-    await Promise.all(open.map((id) => journal.turns.suspend(id)));
+    await Promise.all(open.map((id) => journal.turns.forgive(id)));
   }
 
   #dispatch(message: InboundMessage): void {
@@ -167,10 +185,10 @@ export class AgentLoop {
     }
   }
 
-  #work(sessionKey: string, resumed?: ClaimedTurn): void {
+  #work(sessionKey: string, held?: () => Promise<void>): void {
     const before = this.#working.get(sessionKey) ?? Promise.resolve();
     const work = before
-      .then(() => this.#drain(sessionKey, resumed))
+      .then(() => this.#drain(sessionKey, held))
       .catch((error: unknown) => this.#ports.log.error('a session stopped working', { reason: errorMessage(error) }))
       .finally(() => {
         if (this.#working.get(sessionKey) === work) this.#working.delete(sessionKey);
@@ -178,8 +196,11 @@ export class AgentLoop {
     this.#working.set(sessionKey, work);
   }
 
-  async #drain(sessionKey: string, resumed?: ClaimedTurn): Promise<void> {
-    if (resumed !== undefined) await this.#persist(resumed);
+  async #drain(sessionKey: string, held?: () => Promise<void>): Promise<void> {
+    await held?.().catch((error: unknown) => {
+      if (!this.#stopping)
+        this.#ports.log.error('recovery: failed', { session: sessionKey, reason: errorMessage(error) });
+    });
     while (!this.#stopping) {
       const messages = await this.#gather(sessionKey);
       const [first] = messages;
@@ -234,7 +255,7 @@ export class AgentLoop {
     const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
     const messages = claimed.map((message) => admitted.get(message) ?? message);
-    await this.#persist({ id: turn.id, sessionKey, role, messages }, seat);
+    await this.finish({ id: turn.id, sessionKey, role, messages }, seat);
   }
 
   /** Null: the process stops. */
@@ -262,15 +283,16 @@ export class AgentLoop {
     const ended = await this.#ended.get(message.id);
     this.#ended.delete(message.id);
     const turn = await this.#commands.run(message, found, ended?.dropped.length ?? 0);
-    if (turn !== undefined) await this.#persist(turn);
+    if (turn !== undefined) await this.finish(turn);
   }
 
   /**
    * Runs a turn to its end. While the disk does not take writes it waits, as long as that lasts, and continues the turn
-   * from its tape; any other failure is tried a few times, then the turn is given up with a notice.
+   * from its tape; any other failure is tried a few times, then the turn is closed with the bare answer that is on its
+   * tape, or given up with a notice.
    */
-  async #persist(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
-    const { clock, log, journal, storage } = this.#ports;
+  async finish(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
+    const { clock, log, storage } = this.#ports;
     const { signal } = this.#shutdown;
     for (let tries = 1; ;) {
       try {
@@ -288,17 +310,11 @@ export class AgentLoop {
         tries += 1;
       }
     }
-    const target = turn.messages.at(-1);
-    const text =
-      'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
-    const { render, redact } = this.#ports;
-    const facts = { now: clock.now(), render, redact };
     await this.#written(async () => {
-      if (target === undefined) await journal.turns.dead(turn.id, []);
-      else await giveUpTurn(turn.id, target, text, { ...this.#ports, ...facts });
+      if (await closePlainly(turn, this.#ports).catch(() => false)) return;
+      await giveUpTurn(turn, GIVEN_UP, this.#ports);
+    }).catch((error: unknown) => {
+      if (!signal.aborted) log.error('turn: not given up', { turn: turn.id, reason: errorMessage(error) });
     });
-    for (const message of [...turn.messages, ...(turn.asked === undefined ? [] : [turn.asked])]) {
-      this.#commands.tell(turn.id, message, 'failed', text);
-    }
   }
 }

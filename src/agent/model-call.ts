@@ -13,7 +13,8 @@ import { visibleText } from './visible-text.ts';
 
 export type ModelOutcome =
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
-  | ModelError;
+  /** `shown`: what was shown of an answer before it failed, without the text that it continues. */
+  | (ModelError & { readonly shown: string });
 
 export interface ModelCall {
   readonly provider: Provider;
@@ -49,6 +50,7 @@ export async function askModel({
     seen[type] = clean;
     live({ type, text: clean });
   };
+  const shownOf = (): string => (seen.text.startsWith(before) ? seen.text.slice(before.length) : seen.text);
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
       case 'request':
@@ -80,7 +82,7 @@ export async function askModel({
         return event;
       case 'error':
         attempts?.failed({ ...event, reason: redact(event.message) });
-        return event;
+        return { ...event, shown: shownOf() };
     }
   }
   return {
@@ -88,6 +90,7 @@ export async function askModel({
     kind: 'malformed',
     retryable: true,
     message: `${provider.name} ended its answer without saying so.`,
+    shown: shownOf(),
   };
 }
 

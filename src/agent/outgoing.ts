@@ -22,6 +22,8 @@ export interface Saying {
   readonly turnId?: string;
   /** An answer that is not the model's but the program's own words. @default false */
   readonly own?: boolean;
+  /** Its markup is not read: it is shown as it is, since reading it may be what fails. @default false */
+  readonly plain?: boolean;
 }
 
 /** The chat in which a message was written. */
@@ -39,7 +41,7 @@ export function outboundTo(target: InboundMessage, saying: Saying, now: number):
     media: [],
     ...(saying.turnId === undefined ? {} : { turnId: saying.turnId }),
     expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
-    metadata: saying.own === true ? { own: true } : {},
+    metadata: { ...(saying.own === true ? { own: true } : {}), ...(saying.plain === true ? { plain: true } : {}) },
   };
 }
 
@@ -50,7 +52,7 @@ export function deadNotice(
   text: string,
   { now, ...ports }: PartPorts & { readonly now: number },
 ): OutboundDraft {
-  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text }, now), ports);
+  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text, plain: true }, now), ports);
 }
 
 /** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */

@@ -25,7 +25,8 @@ export interface TrimPlan extends Pick<EntryOf<'trim'>, 'stubUpTo' | 'imagesUpTo
 interface Item {
   /** Place of its entry in the window. */
   readonly at: number;
-  readonly entry: MessageEntry;
+  /** Undefined for what closes a turn without an answer. */
+  readonly entry: MessageEntry | undefined;
   readonly isCurrent: boolean;
   /** What is left of it, tokens. */
   size: number;
@@ -53,7 +54,7 @@ export function planTrim(options: TrimOptions): TrimPlan | null {
   let stubs = stubResults(old, goal, placeOf(history.trim?.stubUpTo));
   const images = markImages(old, goal, placeOf(history.trim?.imagesUpTo));
   const dropped = dropTurns(old, goal, turnEnds(entries, currentTurn));
-  const unread = items.findLast((item) => item.isCurrent && item.entry.role === 'assistant')?.at ?? -1;
+  const unread = items.findLast((item) => item.isCurrent && item.entry?.role === 'assistant')?.at ?? -1;
   const read = items.filter((item) => item.isCurrent && item.at < unread);
   stubs = stubResults(read, goal, stubs);
 
@@ -79,8 +80,9 @@ function itemsOf({ history, sizes, entries, currentTurn }: TrimOptions): readonl
     .flatMap(({ entryId, turn, message }, index): Item[] => {
       const at = places.get(entryId);
       const entry = at === undefined ? undefined : entries[at];
-      if (at === undefined || entry?.kind !== 'message') return [];
-      return [{ at, entry, isCurrent: turn === currentTurn, size: sizes[index] ?? 0, images: imagesIn(message) }];
+      if (at === undefined || (entry?.kind !== 'message' && entry?.kind !== 'turn-end')) return [];
+      const said = entry.kind === 'message' ? entry : undefined;
+      return [{ at, entry: said, isCurrent: turn === currentTurn, size: sizes[index] ?? 0, images: imagesIn(message) }];
     })
     .toSorted((a, b) => a.at - b.at);
 }
@@ -99,7 +101,7 @@ function stubResults(items: readonly Item[], goal: Goal, from: number): number {
   for (const item of items) {
     if (goal.left <= 0) break;
     const { entry } = item;
-    if (item.at <= from || entry.role !== 'tool') continue;
+    if (item.at <= from || entry?.role !== 'tool') continue;
     const { callId, name, isError } = entry;
     const stub = tokensOfMessage({ role: 'tool', callId, name, isError, output: stubOf(entry) });
     if (shrink(item, stub, goal)) upTo = item.at;
@@ -123,7 +125,7 @@ function dropTurns(items: readonly Item[], goal: Goal, ends: readonly number[]):
   for (const end of ends) {
     if (goal.left <= 0) break;
     let lost = 0;
-    for (let item = items[next]; item !== undefined && item.at < end; item = items[next]) {
+    for (let item = items[next]; item !== undefined && item.at <= end; item = items[next]) {
       lost += item.size;
       next += 1;
     }

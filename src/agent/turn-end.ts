@@ -20,14 +20,23 @@ export class EndTurn extends Error {
   }
 }
 
-/** Answers the calls that were cut off, so that the transcript stays whole, and ends the turn. */
-export async function endCut(turn: Turn, reason: EndTurn): Promise<void> {
+/**
+ * Answers the calls that were cut off, so that the transcript stays whole, and ends the turn. `partial`: what was shown
+ * of the answer that was cut off.
+ */
+export async function endCut(turn: Turn, reason: EndTurn, partial = ''): Promise<void> {
   const { session, facts } = turn;
   const output = reason.outcome === 'stopped' ? 'stopped by the user' : `stopped: ${reason.sentence}`;
   const results = pendingCalls(session.turn(facts.turnId)).map((pending) =>
     toolEntry(facts.turnId, pending, { title: pending.call.name, output, metadata: {}, isError: true }, false),
   );
-  await session.append([...results, endDraft(turn, reason.outcome, reason.sentence)]);
+  const end = { ...endDraft(turn, reason.outcome, reason.sentence), ...partialOf(partial) };
+  await session.append([...results, end]);
+}
+
+/** Of a `turn-end`: what people saw of an answer that never came. */
+export function partialOf(shown: string): { readonly partial?: string } {
+  return shown.trim() === '' ? {} : { partial: shown };
 }
 
 /** The end of a turn; `entries` are those of the turn, also what is about to be written with it. */

@@ -16,7 +16,7 @@ import { subagentOf, withheldFrom } from './subagents/task.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
-import { endCut, endDraft, EndTurn } from './turn-end.ts';
+import { endCut, endDraft, EndTurn, partialOf } from './turn-end.ts';
 import type { Turn, TurnPorts } from './turn-context.ts';
 import { userEntry } from './user-message.ts';
 
@@ -150,7 +150,10 @@ async function record(
   if (outcome.type === 'error') {
     if (turn.signal.aborted) {
       // Of a process that is being stopped nothing is written any more.
-      if (turn.signal.reason instanceof EndTurn) await session.append([call], 'lazy');
+      if (turn.signal.reason instanceof EndTurn) {
+        await session.append([call], 'lazy');
+        await endCut(turn, turn.signal.reason, outcome.shown);
+      }
       return;
     }
     if (outcome.kind === 'context-overflow') {
@@ -160,9 +163,10 @@ async function record(
     ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
+    const partial = end.outcome === 'failed' ? outcome.shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
-      endDraft(turn, end.outcome, ports.redact(end.answer), entries),
+      { ...endDraft(turn, end.outcome, ports.redact(end.answer), entries), ...partialOf(partial) },
     ]);
     return;
   }

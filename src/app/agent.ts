@@ -97,7 +97,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     allowances: journal.allowances,
     reaches: isOpen,
   });
-  const attachments = createAttachments(base, { media, outlets: manager });
+  const attachments = createAttachments(base, { media, outlets: manager, bus });
   const catalog = openSkills(config, paths, base);
   const background = createBackground(base, { stores });
   const ownerless = (who: string): string | null => pairing.ownerless(who.slice(0, Math.max(0, who.indexOf(':'))));

@@ -1,13 +1,22 @@
-import { Attachments } from '../channels/attachments.ts';
-import type { Outlets } from '../channels/delivery-part.ts';
+import { outboundTo } from '../agent/outgoing.ts';
+import type { MessageBus } from '../bus/bus.ts';
+import { Attachments, type AttachmentPorts } from '../channels/attachments.ts';
 import { speechToText } from '../providers/speech.ts';
+import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
 
 /** What gets the files of messages, and the words of those that were spoken. */
 export function createAttachments(
   { config, clock, random, log }: Base,
-  { media, outlets }: Pick<Stores, 'media'> & { readonly outlets: Pick<Outlets, 'outlet'> },
+  {
+    media,
+    outlets,
+    bus,
+  }: Pick<Stores, 'media'> & {
+    readonly outlets: AttachmentPorts['outlets'];
+    readonly bus: Pick<MessageBus, 'publishOutbound'>;
+  },
 ): Attachments {
   const { provider, apiKey, baseUrl, model } = config.voice;
   const speech =
@@ -19,6 +28,12 @@ export function createAttachments(
     outlets,
     folder: (sessionKey) => media.folder(sessionKey),
     transcribe: speech === null || typeof speech === 'string' ? null : ({ path }, signal) => speech(path, signal),
+    tell: async (message, text) => {
+      const notice = { id: `${message.id}:files`, kind: 'notice', text } as const;
+      await bus
+        .publishOutbound(outboundTo(message, notice, clock.now()))
+        .catch((error: unknown) => log.warn('attachments: notice not queued', { reason: errorMessage(error) }));
+    },
     clock,
     random,
     log,

@@ -31,11 +31,16 @@ export interface Base {
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
   readonly plugins: Plugins;
+  /** Only what is needed to talk runs, see safe-mode.ts. */
+  readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
   readonly rehearse: () => Promise<void>;
   /** What the person should know at each look, one sentence each. */
   readonly warnings: readonly string[];
 }
+
+/** What is there before the journal says how the program is to run. */
+export type Ground = Omit<Base, 'plugins' | 'safe' | 'warnings'>;
 
 /** What is wrong with the configuration, and how this process runs with less protection than it could. */
 export function standingWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {

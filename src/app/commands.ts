@@ -1,4 +1,5 @@
 import type { TurnSkills } from '../agent/active-skills.ts';
+import type { Archiving } from '../agent/archiving.ts';
 import type { Questions } from '../agent/questions.ts';
 import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
@@ -33,7 +34,7 @@ export interface CommandParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly tools: Tools;
   readonly tape: TapeActions;
-  readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
+  readonly resetSession: Archiving['resetSession'];
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly questions: Questions;

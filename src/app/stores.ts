@@ -12,7 +12,7 @@ import { PromptParts } from '../storage/prompt-parts.ts';
 import { SpillStore } from '../storage/spill.ts';
 import { UntrustedFiles } from '../storage/untrusted-files.ts';
 import type { AppError } from '../util/errors.ts';
-import type { Base } from './base.ts';
+import type { Ground } from './base.ts';
 
 /** Everything that lasts. */
 export interface Stores {
@@ -37,7 +37,7 @@ export interface Stores {
  * confirm a write, so the process has to start anew.
  */
 export async function openStores(
-  base: Base,
+  base: Ground,
   stack: AsyncDisposableStack,
   onSyncFailure: (error: AppError) => void,
 ): Promise<Stores> {

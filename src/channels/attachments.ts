@@ -8,7 +8,7 @@ import { errorMessage } from '../util/errors.ts';
 import { fileEnding } from '../util/file-ending.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
-import { SendError } from './channel.ts';
+import { SendError, type Channel } from './channel.ts';
 import type { Outlets } from './delivery-part.ts';
 
 /** Of one file. */
@@ -16,11 +16,15 @@ const MOST_BYTES = 25 * 1024 * 1024;
 const FETCH_DEADLINE_MS = 60_000;
 const SPEECH_DEADLINE_MS = 120_000;
 const TRIES = 3;
+/** A channel that is not connected is waited for so long, over all files of a message. */
+const CHANNEL_WAIT_MS = 120_000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 const LONGEST_NAME = 80;
 
 export interface AttachmentPorts {
-  readonly outlets: Pick<Outlets, 'outlet'>;
+  readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
+  /** Tells whoever wrote a message something about it, once. Never rejects. */
+  readonly tell: (message: InboundMessage, text: string) => Promise<void>;
   /** Where the files of a session are kept. */
   readonly folder: (sessionKey: string) => string;
   /** Turns speech into text; null where nothing is set up for that. */
@@ -55,10 +59,12 @@ export class Attachments {
     const media: Media[] = [];
     const spoken: string[] = [];
     const notes: string[] = [];
+    const missing: string[] = [];
+    const waitUntil = this.#ports.clock.monotonic() + CHANNEL_WAIT_MS;
     for (const [n, item] of message.media.entries()) {
       const name = JSON.stringify(item.name ?? item.kind);
       try {
-        const file = item.source === undefined ? item : await this.#fetchOne(message, item, n, signal);
+        const file = item.source === undefined ? item : await this.#fetchOne(message, item, { n, waitUntil }, signal);
         media.push(file);
         const words = item.speech === true ? await this.#words(file, signal) : null;
         if (words !== null && 'text' in words) spoken.push(words.text);
@@ -69,12 +75,22 @@ export class Attachments {
         signal.throwIfAborted();
         this.#ports.log.warn('an attachment could not be fetched', { reason: errorMessage(error), name: item.name });
         notes.push(`${name} could not be fetched: ${errorMessage(error)}`);
+        if (error instanceof NotConnected) missing.push(name);
       }
+    }
+    if (missing.length > 0) {
+      const text = `I could not get ${missing.join(' and ')}: ${message.channel} was not connected for two minutes. I go on without; please send it again once I answer.`;
+      await this.#ports.tell(message, text);
     }
     return { media, spoken, notes };
   }
 
-  async #fetchOne(message: InboundMessage, item: Media, n: number, signal: AbortSignal): Promise<Media> {
+  async #fetchOne(
+    message: InboundMessage,
+    item: Media,
+    { n, waitUntil }: { readonly n: number; readonly waitUntil: number },
+    signal: AbortSignal,
+  ): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
     const begins = `${message.id}-${n}-`;
     const earlier = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
@@ -82,22 +98,23 @@ export class Attachments {
       const path = join(folder, earlier);
       return { ...item, path, size: (await stat(path)).size };
     }
-    const bytes = await this.#download(message.channel, item.source ?? '', signal);
+    const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
     await ensureDirectory(folder);
     await replaceDurable(path, bytes);
     return { ...item, path, size: bytes.byteLength };
   }
 
-  async #download(channelName: string, source: string, signal: AbortSignal): Promise<Uint8Array> {
-    const { outlets, clock, random } = this.#ports;
+  async #download(
+    channelName: string,
+    source: string,
+    { waitUntil, signal }: { readonly waitUntil: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array> {
+    const { clock, random } = this.#ports;
     for (let tries = 1; ; tries += 1) {
-      const channel = outlets.outlet(channelName);
-      const isThere = typeof channel !== 'string';
-      if (isThere && channel.download === undefined) throw new Error(`${channelName} gives no files`);
+      const channel = await this.#connected(channelName, waitUntil, signal);
+      if (channel.download === undefined) throw new Error(`${channelName} gives no files`);
       try {
-        if (!isThere || channel.download === undefined)
-          throw new SendError('retryable', `${channelName} is not connected`);
         using limit = deadline(clock, FETCH_DEADLINE_MS, 'Fetching a file');
         const cut = AbortSignal.any([signal, limit.signal]);
         return await raceAbort(channel.download(source, { maxBytes: MOST_BYTES }, cut), cut);
@@ -107,6 +124,24 @@ export class Attachments {
         if (isFinal || tries === TRIES) throw error;
         await sleep(clock, backoffMs(tries, RETRY, random), signal);
       }
+    }
+  }
+
+  /** The channel, as soon as it is connected. At a start, and while a connection is made anew, that is no failure. */
+  async #connected(name: string, waitUntil: number, signal: AbortSignal): Promise<Channel> {
+    const { outlets, clock } = this.#ports;
+    for (;;) {
+      const reachable = Promise.withResolvers<void>();
+      using _listening = outlets.onReachable((channel) => {
+        if (channel === name) reachable.resolve();
+      });
+      const channel = outlets.outlet(name);
+      if (typeof channel !== 'string') return channel;
+      const waitMs = waitUntil - clock.monotonic();
+      if (channel === 'unknown') throw new Error(`${name} is not connected`);
+      if (waitMs <= 0) throw new NotConnected(name);
+      using limit = deadline(clock, waitMs, 'Waiting for a channel');
+      await raceAbort(reachable.promise, AbortSignal.any([signal, limit.signal])).catch(() => signal.throwIfAborted());
     }
   }
 
@@ -122,6 +157,12 @@ export class Attachments {
       signal.throwIfAborted();
       return { reason: errorMessage(error) };
     }
+  }
+}
+
+class NotConnected extends Error {
+  constructor(channel: string) {
+    super(`${channel} is not connected`);
   }
 }
 

@@ -146,11 +146,12 @@ export interface Channel {
 
 /** The parts of a message as its channel will send them; in the program's own words commands stand as they are given there. */
 export function partsOf(
-  channel: Pick<Channel, 'render' | 'commandPrefix'>,
+  channel: Pick<Channel, 'render' | 'plain' | 'commandPrefix'>,
   { kind, text, metadata }: Pick<OutboundMessage, 'kind' | 'text' | 'metadata'>,
 ): readonly string[] {
   const isOwn = kind === 'notice' || kind === 'approval' || metadata['own'] === true;
-  return channel.render(isOwn ? withCommandPrefix(text, channel.commandPrefix ?? '/') : text);
+  const words = isOwn ? withCommandPrefix(text, channel.commandPrefix ?? '/') : text;
+  return metadata['plain'] === true ? channel.plain(words) : channel.render(words);
 }
 
 /**

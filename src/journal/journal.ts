@@ -18,6 +18,7 @@ import { People } from './people.ts';
 import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionLedger } from './questions.ts';
 import { journalMigrations } from './schema.ts';
+import { Starts } from './starts.ts';
 import { SessionSettings } from './session-settings.ts';
 import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
@@ -47,6 +48,8 @@ export interface Journal extends Disposable {
   readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
   readonly mayHaveLost: boolean;
+  /** This start and those before it that ended badly. */
+  readonly starts: Starts;
 }
 
 export interface JournalOptions {
@@ -72,6 +75,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     clock: options.clock,
     ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
   });
+  const starts = await Starts.open(db, options.clock);
   const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
@@ -96,6 +100,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     newestId: newestId(db),
     mayHaveLost,
+    starts,
     [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
   };
 }

@@ -283,4 +283,9 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX outbound_told ON outbound (told_by) WHERE told_by IS NOT NULL;
   `),
   questionsTable,
+  added(`
+      ALTER TABLE turns ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE turns ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;
+      CREATE TABLE starts (at INTEGER NOT NULL) STRICT;
+  `),
 ];

@@ -14,7 +14,12 @@ export interface OpenTurn {
   readonly parent: string | null;
   readonly role: string;
   readonly state: 'running' | 'stopping';
+  /** How often it was taken up at the point where it stands; one that an orderly stop ended does not count. */
   readonly attempts: number;
+  /** The point where it stood when it was last taken up. */
+  readonly progress: number;
+  /** How often it was taken up after the process died. */
+  readonly resumed: number;
   /** It runs a command: never again after a crash. */
   readonly isCommand: boolean;
   /** What it answers, as far as the journal knows; the tape may name more. */
@@ -192,14 +197,37 @@ export class Turns {
     return row === undefined ? undefined : this.#closed(row);
   }
 
-  /** One more try after a crash; returns how many that makes. */
-  resume(turnId: string): Promise<number> {
-    return this.#addAttempt(turnId, 1);
+  /**
+   * Takes it up once more. `progress`: how far it has come on its tape. An attempt counts at the point where it stands:
+   * where it came further since, only the one counts in which the process died there.
+   */
+  resume(turnId: string, { progress, died }: { readonly progress: number; readonly died: boolean }): Promise<void> {
+    const { db, clock } = this.#ports;
+    const death = died ? 1 : 0;
+    return db.write(() => {
+      db.run(
+        `UPDATE turns SET attempts = CASE WHEN ?1 > progress THEN ?2 ELSE attempts END + 1,
+           progress = max(?1, progress), resumed = resumed + ?2, updated_at = ?3
+         WHERE id = ?4 AND state IN ('running', 'stopping')`,
+        progress,
+        death,
+        clock.now(),
+        turnId,
+      );
+    });
   }
 
-  /** An orderly stop of the process is not the turn's fault. */
-  suspend(turnId: string): Promise<number> {
-    return this.#addAttempt(turnId, -1);
+  /** Its present attempt does not count: it works on while nothing bad happens, or the process stops in order. */
+  forgive(turnId: string): Promise<void> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      db.run(
+        `UPDATE turns SET attempts = max(attempts - 1, 0), updated_at = ?
+         WHERE id = ? AND state IN ('running', 'stopping')`,
+        clock.now(),
+        turnId,
+      );
+    });
   }
 
   /** Turns that were not closed, oldest first. */
@@ -211,6 +239,8 @@ export class Turns {
       role: row.text('role'),
       state: row.text('state') === 'stopping' ? 'stopping' : 'running',
       attempts: row.number('attempts'),
+      progress: row.number('progress'),
+      resumed: row.number('resumed'),
       isCommand: row.textOrNull('outcome') === 'command',
       messages: this.messages(row.text('id')),
     }));
@@ -312,18 +342,5 @@ export class Turns {
       text ?? null,
     );
     return taken === 1;
-  }
-
-  #addAttempt(turnId: string, by: 1 | -1): Promise<number> {
-    const { db, clock } = this.#ports;
-    return db.write(() => {
-      db.run(
-        "UPDATE turns SET attempts = attempts + ?, updated_at = ? WHERE id = ? AND state IN ('running', 'stopping')",
-        by,
-        clock.now(),
-        turnId,
-      );
-      return db.get('SELECT attempts FROM turns WHERE id = ?', turnId)?.number('attempts') ?? 0;
-    });
   }
 }

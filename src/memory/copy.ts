@@ -1,4 +1,5 @@
 import type { MessageEntry } from '../session/entry.ts';
+import { closingText } from '../session/history.ts';
 import { cut, cutStart, oneLine } from '../util/text.ts';
 import type { TurnSpan } from './stretch.ts';
 
@@ -22,7 +23,11 @@ const LONGEST_ARGUMENTS = 200;
 export function copyOf(turn: TurnSpan, { most = Infinity }: CopyOptions = {}): string {
   for (let limit = LONGEST_TEXT; ; limit = Math.floor(limit / 2)) {
     const text = turn.entries
-      .flatMap((entry) => (entry.kind === 'message' ? linesOf(entry, limit) : []))
+      .flatMap((entry) => {
+        if (entry.kind === 'message') return linesOf(entry, limit);
+        const closing = entry.kind === 'turn-end' ? closingText(entry) : null;
+        return closing === null ? [] : [`assistant: ${shorten(closing, limit)}`];
+      })
       .filter((line) => line !== '')
       .join('\n');
     const bytes = Buffer.byteLength(text);

@@ -129,8 +129,10 @@ export const entrySchema = z.discriminatedUnion('kind', [
     ...base,
     kind: z.literal('turn-end'),
     outcome: z.string(),
-    /** What the person is shown; never part of the history when the outcome is `failed`. */
+    /** What the person is shown. Of a turn without an answer it closes the turn in the history, see `closingText`. */
     answer: z.string(),
+    /** What had come of an answer when the turn ended without one, as people saw it. */
+    partial: z.string().optional(),
     target: z.object({ channel: z.string(), chatId: z.string(), threadId: z.string().optional() }),
     usage,
     costUsd: z.number().nullable(),

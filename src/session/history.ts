@@ -1,5 +1,6 @@
 import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts';
 import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
+import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
 import { isBoundary, type Summary, type Window, WindowScan } from './window.ts';
 
@@ -35,6 +36,20 @@ const IMAGE_TRIMMED = '[An image, left out to save space.]';
  */
 export function foldHistory(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}): History {
   return new HistoryFold(newestFirst, options).history();
+}
+
+/** Characters of the reason for which a turn ended. */
+const LONGEST_REASON = 600;
+
+/**
+ * What the assistant's side of a turn without an answer ends with: what people saw of one, then why there is no more of
+ * it. Null for a turn that was answered. So no model takes the question for one that is still open.
+ */
+export function closingText({ outcome, answer, partial = '' }: EntryOf<'turn-end'>): string | null {
+  if (outcome !== 'stopped' && outcome !== 'failed') return null;
+  const why = oneLine(answer, LONGEST_REASON);
+  const line = outcome === 'stopped' ? 'stopped by the user' : `not answered${why === '' ? '' : `: ${why}`}`;
+  return partial.trim() === '' ? `[${line}]` : `${partial.trimEnd()}\n\n[${line}]`;
 }
 
 /** The entries of one turn, in order; mostly it is the newest one, so that they are looked for from the end. */
@@ -108,8 +123,10 @@ export class HistoryFold {
     if (entry.untrusted === true) this.#source = entry.source ?? this.#source;
     this.#private ||= entry.private === true;
     if (entry.kind === 'turn-start') this.#transcript.turnBegins(entry.turn);
-    else if (entry.kind === 'turn-end') this.#transcript.turnEnds(entry.turn);
-    else if (entry.kind === 'message') {
+    else if (entry.kind === 'turn-end') {
+      const text = closingText(entry);
+      this.#transcript.turnEnds(entry.turn, text === null ? null : { entryId: entry.id, text });
+    } else if (entry.kind === 'message') {
       const look = (hash: string): StoredImage | undefined => this.#options.image?.(hash);
       addMessage(this.#transcript, entry, { image: imageless ? 'trimmed' : look, stub });
     }

@@ -64,9 +64,19 @@ export class Transcript {
     if (this.#open?.turn !== turn) this.#settle();
   }
 
-  /** Open calls of this turn will not be answered any more. */
-  turnEnds(turn: string | null): void {
+  /** Open calls of this turn will not be answered any more; `closing` is said by the assistant, if the turn is in here. */
+  turnEnds(turn: string | null, closing: { readonly entryId: string; readonly text: string } | null = null): void {
     if (this.#open?.turn === turn) this.#settle();
+    const last = this.#settled.at(-1);
+    if (closing === null || last === undefined || last.turn !== turn) return;
+    const { entryId, text } = closing;
+    if (last.message.role !== 'assistant') {
+      this.#settled.push({ entryId, turn, message: { role: 'assistant', content: textContent(text) } });
+      return;
+    }
+    // Nothing came after it, so no request had it yet.
+    const content = [...last.message.content, ...textContent(`\n\n${text}`)];
+    this.#settled[this.#settled.length - 1] = { ...last, message: { role: 'assistant', content } };
   }
 
   /** Answers the open calls with what there is. */

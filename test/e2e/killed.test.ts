@@ -1,64 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bundledChild } from '../support/bundled.ts';
-import { childEnvironment } from '../support/child-environment.ts';
-import { startFakeOpenAi } from '../support/fake-openai.ts';
-import type { Step } from '../support/model-script.ts';
-import { startFakeTelegram } from '../support/fake-telegram.ts';
-import { tempFolder } from '../support/temp.ts';
+import { tapeName } from '../../src/session/tape-name.ts';
+import { gone, startDyingHome } from '../support/dying-home.ts';
 import { waitFor } from '../support/wait.ts';
 
-const PERSON = 42;
-
-/** An assistant in processes of its own, one after another, and its chat. */
-async function startHome(): Promise<
-  AsyncDisposable & {
-    readonly chat: () => readonly string[];
-    readonly say: (text: string) => void;
-    readonly bodies: () => string;
-    readonly reply: (step: Step) => void;
-    readonly start: (stage: 'model' | 'reset' | 'never') => ChildProcess;
-    readonly accepted: () => boolean;
-  }
-> {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await tempFolder());
-  const telegram = stack.use(await startFakeTelegram());
-  const model = stack.use(await startFakeOpenAi());
-  const program = await bundledChild('dying-child');
-  const env = childEnvironment({ NODE_COMPILE_CACHE: program.compiled });
-  const children: ChildProcess[] = [];
-  stack.defer(async () => {
-    for (const child of children) child.kill('SIGKILL');
-    await waitFor(() => children.every(gone));
-  });
-  await mkdir(join(folder.path, 'workspace'), { recursive: true });
-  const config = {
-    agent: { model: 'openai/scripted-model' },
-    providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
-    channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(PERSON)] } },
-    log: { level: 'error', format: 'json' },
-  };
-  await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
-  const owned = stack.move();
-  return {
-    chat: () => telegram.sentMessages.map(({ visibleText }) => visibleText),
-    say: (text) => void telegram.userSays(PERSON, text),
-    bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
-    reply: (step) => model.reply(step),
-    start: (stage) => {
-      const child = spawn(process.execPath, [program.file, folder.path, stage], { stdio: 'ignore', env });
-      children.push(child);
-      return child;
-    },
-    accepted: () => telegram.unconfirmed.length === 0,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-const gone = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 const slow = { timeoutMs: 30_000 };
 
 describe.concurrent('a process that is killed', () => {
@@ -66,7 +12,7 @@ describe.concurrent('a process that is killed', () => {
     'three times by the same message gives it up with a notice; /retry runs it again and the chat goes on',
     { timeout: 60_000 },
     async () => {
-      await using home = await startHome();
+      await using home = await startDyingHome();
       home.say('a poisonous message');
       for (let life = 1; life <= 3; life += 1) {
         const child = home.start('model');
@@ -84,25 +30,59 @@ describe.concurrent('a process that is killed', () => {
   );
 
   test(
-    'in the middle of a command does not run it again, says so, and takes the next message',
+    'in the middle of a command that cannot be repeated does not run it again, says so, and takes the next message',
     { timeout: 60_000 },
     async () => {
-      await using home = await startHome();
-      home.say('/new');
-      const child = home.start('reset');
-      await waitFor(() => gone(child), slow);
-      home.start('never');
-      await waitFor(() => home.chat().length === 1, slow);
-      expect(home.chat()).toEqual(['I was restarted while running /new; I can not tell whether it took effect.']);
+      await using home = await startDyingHome();
       home.reply('Hello.');
       home.say('hello');
+      const child = home.start('retract');
+      await waitFor(() => home.chat().length === 1, slow);
+      home.say('/undo');
+      await waitFor(() => gone(child), slow);
+      home.start('never');
       await waitFor(() => home.chat().length === 2, slow);
-      expect(home.chat()[1]).toBe('Hello.');
+      expect(home.chat()[1]).toBe('I was restarted while running /undo; I cannot tell whether it took effect.');
+      home.reply('Hello again.');
+      home.say('hello?');
+      await waitFor(() => home.chat().length === 3, slow);
+      expect(home.chat()[2]).toBe('Hello again.');
+    },
+  );
+
+  test('in the middle of /new finishes it once', { timeout: 60_000 }, async () => {
+    await using home = await startDyingHome();
+    home.say('/new');
+    const child = home.start('reset');
+    await waitFor(() => gone(child), slow);
+    home.start('never');
+    await waitFor(() => home.chat().length === 1, slow);
+    expect(home.chat()).toEqual(['A fresh start. What do we do?']);
+    const tape = await readFile(join(home.folder, 'sessions', tapeName('telegram:42')), 'utf8');
+    expect(tape.match(/"kind":"reset"/gu)).toHaveLength(1);
+  });
+
+  test(
+    'after /retry took the failed turn back, and before it began anew, runs the message once all the same',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startDyingHome();
+      home.reply({ error: { status: 401, message: 'no' } });
+      home.say('the question');
+      const child = home.start('retracted');
+      await waitFor(() => home.chat().length === 1, slow);
+      home.reply('The answer.');
+      home.say('/retry');
+      await waitFor(() => gone(child), slow);
+      home.start('never');
+      await waitFor(() => home.chat().length === 2, slow);
+      expect(home.chat()[1]).toBe('The answer.');
+      expect(home.bodies().match(/the question/gu)).toHaveLength(2);
     },
   );
 
   test('in the middle of a sentence finishes it in the message that people saw', { timeout: 60_000 }, async () => {
-    await using home = await startHome();
+    await using home = await startDyingHome();
     const answer = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.trim();
     home.reply({ text: answer, chunkSize: 10, eventDelayMs: 90 });
     home.say('tell me');
@@ -124,7 +104,7 @@ describe.concurrent('a process that is killed', () => {
     'while messages that began a turn together wait for the model answers all of them in one turn',
     { timeout: 60_000 },
     async () => {
-      await using home = await startHome();
+      await using home = await startDyingHome();
       for (const text of ['first', 'second', 'third']) home.say(`the ${text} wish`);
       const child = home.start('model');
       await waitFor(() => gone(child), slow);

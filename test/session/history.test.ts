@@ -100,7 +100,7 @@ describe('the transcript', () => {
     expect(told(fold([...crashed, result('t1', 'c1', 'in time')]))).toContain('tool c1: in time');
   });
 
-  test('keeps the question and the done steps of a failed turn, not the excuse', () => {
+  test('closes a failed turn with an assistant line that says why, behind its question and its done steps', () => {
     const history = fold([
       turnStart('t1'),
       user('t1', 'go'),
@@ -110,7 +110,29 @@ describe('the transcript', () => {
       turnStart('t2'),
       user('t2', 'again'),
     ]);
-    expect(told(history)).toEqual(['user: go', 'assistant: [c1]', 'tool c1: one', 'user: again']);
+    expect(told(history)).toEqual([
+      'user: go',
+      'assistant: [c1]',
+      'tool c1: one',
+      'assistant: [not answered: The model is overloaded.]',
+      'user: again',
+    ]);
+  });
+
+  test('closes a stopped turn with what people saw of its answer, in one message with a text that ended it', () => {
+    const stopped = turnEnd('t1', '', 'stopped');
+    if (stopped.kind !== 'turn-end') throw new Error('no end');
+    const partial: EntryDraft = { ...stopped, partial: 'Once upon a' };
+    const cut = fold([turnStart('t1'), user('t1', 'a tale'), partial, turnStart('t2'), user('t2', 'no, a song')]);
+    expect(told(cut)).toEqual(['user: a tale', 'assistant: Once upon a\n\n[stopped by the user]', 'user: no, a song']);
+    const said = fold([turnStart('t1'), user('t1', 'go'), assistant('t1', 'Done.'), turnEnd('t1', '', 'stopped')]);
+    expect(told(said)).toEqual(['user: go', 'assistant: Done. \n\n[stopped by the user]']);
+  });
+
+  test('says nothing of a stopped turn that is taken back, or of which nothing is in the history', () => {
+    const stopped = [turnStart('t1'), user('t1', 'go'), turnEnd('t1', '', 'stopped')];
+    expect(told(fold([...stopped, retract('t1'), user(null, 'next')]))).toEqual(['user: next']);
+    expect(told(fold([user(null, 'before'), turnEnd('t1', '', 'stopped')]))).toEqual(['user: before']);
   });
 
   test('has no empty messages, blank texts or repeated calls', () => {

@@ -1,10 +1,12 @@
 import { flushCompileCache } from 'node:module';
+import type { Hooks } from '../../src/agent/hooks.ts';
 import { createAssistant } from '../../src/app.ts';
 import { Session } from '../../src/session/session.ts';
 
 /**
  * The real assistant in a process of its own that kills itself at a stage. Arguments: the home; `model`: before each
- * model call; `reset`: when /new is about to change the session; `never`.
+ * model call; `poison`: before one that answers the word "poison"; `render`: when an answer with that word is rendered;
+ * `reset`: when /new is about to change the session; `retract`, `retracted`: before and after a turn is taken back; `never`.
  */
 const [home, stage] = process.argv.slice(2);
 const die = (): never => {
@@ -13,15 +15,27 @@ const die = (): never => {
 };
 
 const append: Session['append'] = Reflect.get(Session.prototype, 'append');
-Session.prototype.append = function dying(drafts) {
-  return stage === 'reset' && drafts.some(({ kind }) => kind === 'reset') ? die() : append.call(this, drafts);
+Session.prototype.append = async function dying(drafts, durability) {
+  const has = (kind: string): boolean => drafts.some((draft) => draft.kind === kind);
+  if ((stage === 'reset' && has('reset')) || (stage === 'retract' && has('retract'))) die();
+  const written = await append.call(this, drafts, durability);
+  return stage === 'retracted' && has('retract') ? die() : written;
+};
+
+/** Dies where a hook is called, if what it is called with has the word that kills. */
+const dieAt = (words: unknown): undefined => (JSON.stringify(words).includes(POISON) ? die() : undefined);
+const POISON = 'poison';
+const HOOKS: Readonly<Record<string, Hooks>> = {
+  model: { beforeModel: die },
+  poison: { beforeModel: (_, request) => dieAt(request.messages.at(-1)) },
+  render: { render: (_, text) => dieAt(text) },
 };
 
 const assistant = await createAssistant({
   ...(home === undefined ? {} : { home }),
   serve: 'gateway',
   port: 0,
-  hooks: stage === 'model' ? [{ owner: 'dying', hooks: { beforeModel: die } }] : [],
+  hooks: [{ owner: 'dying', hooks: HOOKS[stage ?? ''] ?? {} }],
 });
 // Nothing is kept of it otherwise, because it will be killed.
 flushCompileCache();

@@ -70,6 +70,11 @@ export interface Command {
   readonly priority: boolean;
   /** Ends the running turn of the session and drops what waits before it. */
   readonly interrupts: boolean;
+  /**
+   * Running it again for the same `turnId` does no more than running it once: after a crash in the middle of it it is
+   * run again. Of any other the person is told that nobody knows whether it took effect. @default false
+   */
+  readonly repeatable?: boolean;
   /** The reply, in Markdown. What it throws is told to the person. */
   run(context: CommandContext): Promise<string | Rerun>;
 }

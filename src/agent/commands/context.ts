@@ -26,6 +26,7 @@ export const contextCommand = ({ prompt }: ContextPorts): Command => ({
   role: 'trusted',
   priority: false,
   interrupts: false,
+  repeatable: true,
   run: async ({ message }) => contextLines(await prompt(message.sessionKey)).join('\n'),
 });
 

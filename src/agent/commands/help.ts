@@ -11,6 +11,7 @@ export const helpCommand = ({ commands }: HelpPorts): Command => ({
   role: 'guest',
   priority: true,
   interrupts: false,
+  repeatable: true,
   run: async ({ message }) =>
     [
       'Write what you want, in your own words. I can also take these commands:',

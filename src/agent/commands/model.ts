@@ -7,6 +7,7 @@ export const modelCommand = (models: ModelChoice): Command => ({
   role: 'owner',
   priority: false,
   interrupts: false,
+  repeatable: true,
   run: async ({ message: { sessionKey }, args }) => {
     const chosen = models.chosen(sessionKey);
     if (args === '') {

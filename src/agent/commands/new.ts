@@ -2,8 +2,8 @@ import { plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface NewPorts {
-  /** Everything before is out of the session's history. */
-  readonly resetSession: (sessionKey: string, reason: string) => Promise<void>;
+  /** Everything before is out of the session's history; the same `id` does it once. */
+  readonly resetSession: (sessionKey: string, reason: string, options: { readonly id: string }) => Promise<void>;
 }
 
 export const newCommand = ({ resetSession }: NewPorts): Command => ({
@@ -12,8 +12,9 @@ export const newCommand = ({ resetSession }: NewPorts): Command => ({
   role: 'guest',
   priority: false,
   interrupts: true,
-  run: async ({ message, dropped }) => {
-    await resetSession(message.sessionKey, 'new');
+  repeatable: true,
+  run: async ({ turnId, message, dropped }) => {
+    await resetSession(message.sessionKey, 'new', { id: `reset:${turnId}` });
     const aside = dropped === 0 ? '' : ` (${plural(dropped, 'waiting message')} dropped)`;
     return `A fresh start${aside}. What do we do?`;
   },

@@ -24,6 +24,7 @@ export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Comm
   role: 'guest',
   priority: false,
   interrupts: false,
+  repeatable: true,
   run: async ({ message, args }) => {
     const { sessionKey, replyTo } = message;
     if (replyTo !== undefined) {

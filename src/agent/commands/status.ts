@@ -12,6 +12,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
   role: 'guest',
   priority: true,
   interrupts: false,
+  repeatable: true,
   run: async ({ message }) => {
     const status = await ports.status(message.sessionKey);
     const { used, window, share } = status.context;

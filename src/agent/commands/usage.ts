@@ -15,6 +15,7 @@ export const usageCommand = (ports: UsagePorts): Command => ({
   role: 'guest',
   priority: false,
   interrupts: false,
+  repeatable: true,
   run: async ({ message: { sessionKey, role } }) => {
     const today = ports.today();
     const lines = [

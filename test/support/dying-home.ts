@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundledChild } from './bundled.ts';
+import { childEnvironment } from './child-environment.ts';
+import type { FakeModel } from './fake-model.ts';
+import { startFakeOpenAi } from './fake-openai.ts';
+import type { Step } from './model-script.ts';
+import { startFakeTelegram } from './fake-telegram.ts';
+import { tempFolder } from './temp.ts';
+import { waitFor } from './wait.ts';
+
+const PERSON = 42;
+/** Who may write too. */
+export const OTHERS = [43, 44];
+
+/** Where a process kills itself, see dying-child.ts. */
+export type DyingStage = 'model' | 'poison' | 'render' | 'reset' | 'retract' | 'retracted' | 'never';
+
+export const gone = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+/** An assistant in processes of its own, one after another, and its chat. */
+export interface DyingHome extends AsyncDisposable {
+  readonly chat: () => readonly string[];
+  readonly say: (text: string, person?: number) => void;
+  readonly folder: string;
+  readonly model: FakeModel;
+  readonly bodies: () => string;
+  readonly reply: (step: Step) => void;
+  readonly start: (stage: DyingStage) => ChildProcess;
+  readonly accepted: () => boolean;
+  /** It asks the platform for messages. */
+  readonly polls: () => boolean;
+}
+
+export async function startDyingHome(): Promise<DyingHome> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder());
+  const telegram = stack.use(await startFakeTelegram());
+  const model = stack.use(await startFakeOpenAi());
+  const program = await bundledChild('dying-child');
+  const env = childEnvironment({ NODE_COMPILE_CACHE: program.compiled });
+  const children: ChildProcess[] = [];
+  stack.defer(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await waitFor(() => children.every(gone));
+  });
+  await mkdir(join(folder.path, 'workspace'), { recursive: true });
+  const config = {
+    agent: { model: 'openai/scripted-model' },
+    providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
+    channels: {
+      telegram: {
+        token: telegram.token,
+        apiRoot: telegram.apiRoot,
+        allowFrom: [String(PERSON), ...OTHERS.map(String)],
+        owners: [String(PERSON)],
+      },
+    },
+    log: { level: 'error', format: 'json' },
+  };
+  await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
+  const owned = stack.move();
+  return {
+    chat: () => telegram.sentMessages.map(({ visibleText }) => visibleText),
+    folder: folder.path,
+    model,
+    say: (text, person = PERSON) => void telegram.userSays(person, text),
+    bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
+    reply: (step) => model.reply(step),
+    start: (stage) => {
+      const child = spawn(process.execPath, [program.file, folder.path, stage], { stdio: 'ignore', env });
+      children.push(child);
+      return child;
+    },
+    polls: () => telegram.polling,
+    accepted: () => telegram.unconfirmed.length === 0,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
