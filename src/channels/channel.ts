@@ -10,6 +10,7 @@ import type {
 } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
+import type { InboundWriter } from './inbound-writer.ts';
 
 export interface ChannelCapabilities {
   /** UTF-16 units of visible text in one message. */
@@ -75,6 +76,13 @@ export interface ChannelContext {
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
   accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
+  /**
+   * The same until it works, for what a platform would not bring again: waits for the disk, and sets aside the one update
+   * that can never be read or written. Rejects only when its signal ends the waiting.
+   */
+  readonly write: InboundWriter['write'];
+  /** Tells the owner something of this channel, once for each id. Never rejects. */
+  tellOwner(id: string, text: string): Promise<void>;
   /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
   cursors(): ReadonlyMap<string, string>;
   /** The role that a pairing code gave somebody; undefined: none. For `decideAccess`, at each message. */

@@ -1,3 +1,5 @@
+import type { IdOrder } from '../read-cursors.ts';
+
 /** Discord's ids hold the time at which they were made: milliseconds since 2015 above 22 other bits. */
 const EPOCH_MS = 1_420_070_400_000;
 
@@ -25,3 +27,5 @@ export function isNewer(a: string, b: string): boolean {
 export function before(id: string): string {
   return String(BigInt(id) - 1n);
 }
+
+export const idsByAge: IdOrder = { compare: compareIds, before, timeOf, at: idAt };
