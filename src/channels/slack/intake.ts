@@ -16,7 +16,7 @@ import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } fr
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
 import { Names } from './names.ts';
 import type { SlackOptions } from './options.ts';
-import { commandBody, eventBody, placedPost, pressBody, timeOf, type BotAccount, type PlacedPost } from './post.ts';
+import { chatTypeOf, commandBody, eventBody, placedPost, pressBody, timeOf, type BotAccount, type PlacedPost } from './post.ts';
 import { Threads } from './threads.ts';
 import type { SlackClient } from './web-client.ts';
 
@@ -24,6 +24,8 @@ import type { SlackClient } from './web-client.ts';
 const MOST_WAITING = 2_000;
 /** Posts that are remembered, so that what comes in several ways is read once. */
 const MOST_POSTS = 5_000;
+/** Conversations whose names are remembered. */
+const MOST_NAMES = 1_000;
 /** Slack takes about one question a second for histories, and wants to hear within 3 s that a message was received. */
 const PACE: Pace = { atOnce: 1, pauseMs: 1_200, burst: 40, patienceMs: 2_000 };
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
@@ -57,6 +59,7 @@ export class Intake implements AsyncDisposable {
   readonly #threads: Threads;
   readonly #commands: ReadonlySet<string>;
   readonly #seen = new RecentMap<string, true>(MOST_POSTS);
+  readonly #conversationNames = new RecentMap<string, string>(MOST_NAMES);
   readonly #backfill: Backfill<SlackData>;
   /** Everything was read up to this time, by Slack's ids; undefined: nothing ever was. */
   #everywhere: string | undefined;
@@ -88,7 +91,7 @@ export class Intake implements AsyncDisposable {
         },
         context,
         report,
-        notLookedAt: (places) => tellNotLookedAt(context, places.map(asPeopleKnowIt)),
+        notLookedAt: (places) => tellNotLookedAt(context, places.map((place) => this.#asPeopleKnowIt(place))),
         unreadSince: () => (this.#isComplete ? undefined : this.#everywhere),
         alsoKept: () => this.#keptEverywhere(),
         pace: PACE,
@@ -254,17 +257,27 @@ export class Intake implements AsyncDisposable {
     return [{ place: EVERYWHERE, last: this.#everywhere }];
   }
 
+  #asPeopleKnowIt(place: string): string {
+    const name = this.#conversationNames.get(place);
+    if (name !== undefined) return `#${name}`;
+    return chatTypeOf(place) === 'direct' ? `the direct chat ${place}` : `the channel ${place}`;
+  }
+
   /** Looks for conversations in which something was written for the first time. Never rejects. */
   async #discover(): Promise<void> {
     const { client, context, random, signal } = this.#ports;
     const gap = this.#gaps;
     for (let failures = 1; !signal.aborted && gap === this.#gaps; failures += 1) {
       try {
-        const { ids, isCut } = await conversationsOf(client, signal);
+        const { conversations, isCut } = await conversationsOf(client, signal);
         if (gap !== this.#gaps) return;
-        for (const id of ids) this.#backfill.found(id, this.#everywhere ?? idsByTime.at(context.clock.now()));
+        const since = this.#everywhere ?? idsByTime.at(context.clock.now());
+        for (const { id, name } of conversations) {
+          if (name !== undefined) this.#conversationNames.set(id, name);
+          this.#backfill.found(id, since);
+        }
         this.#isComplete = true;
-        if (isCut) await tellNotLookedAt(context, [`all but the first ${ids.length} conversations`]);
+        if (isCut) await tellNotLookedAt(context, [`all but ${conversations.length} conversations`]);
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -278,9 +291,4 @@ export class Intake implements AsyncDisposable {
 
 function unreadable({ unreadable: raw, error }: Exclude<SlackData, PlacedPost>): Received {
   return { raw, failure: unknownShape(error) };
-}
-
-/** Slack shows the name of a conversation for its id. */
-function asPeopleKnowIt(place: string): string {
-  return place.startsWith('D') ? `a direct chat (${place})` : `<#${place}>`;
 }

@@ -13,12 +13,18 @@ const MOST_PAGES = 20;
 const MOST_CONVERSATIONS = 1_000;
 
 const more = z.object({ next_cursor: z.string().optional() }).optional();
-const conversations = z.object({
-  channels: z.array(z.object({ id: z.string(), is_im: z.boolean().default(false) })),
+const listed = z.object({
+  channels: z.array(z.object({ id: z.string(), name: z.string().optional(), is_im: z.boolean().default(false) })),
   response_metadata: more,
 });
 const history = z.object({ messages: z.array(z.unknown()), response_metadata: more });
 const head = z.object({ ts: z.string().regex(/^\d{1,12}\.\d{6}$/u) });
+
+export interface Conversation {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly isDirect: boolean;
+}
 
 /** A post where it stands, or what came in its place and cannot be read. */
 export type SlackData = PlacedPost | { readonly unreadable: unknown; readonly error: z.ZodError };
@@ -40,8 +46,8 @@ function fromMicros(micros: number): string {
 export async function conversationsOf(
   client: SlackClient,
   signal: AbortSignal,
-): Promise<{ readonly ids: readonly string[]; readonly isCut: boolean }> {
-  const found: { readonly id: string; readonly isDirect: boolean }[] = [];
+): Promise<{ readonly conversations: readonly Conversation[]; readonly isCut: boolean }> {
+  const found: Conversation[] = [];
   let cursor: string | undefined;
   do {
     const query = {
@@ -50,12 +56,12 @@ export async function conversationsOf(
       limit: PAGE,
       ...(cursor === undefined ? {} : { cursor }),
     };
-    const page = conversations.parse(await raceAbort(client.users.conversations(query), signal));
-    found.push(...page.channels.map(({ id, is_im: isDirect }) => ({ id, isDirect })));
+    const page = listed.parse(await raceAbort(client.users.conversations(query), signal));
+    found.push(...page.channels.map(({ id, name, is_im: isDirect }) => ({ id, name, isDirect })));
     cursor = nextOf(page);
   } while (cursor !== undefined && found.length < MOST_CONVERSATIONS);
-  const ids = found.toSorted((a, b) => Number(b.isDirect) - Number(a.isDirect)).map(({ id }) => id);
-  return { ids: ids.slice(0, MOST_CONVERSATIONS), isCut: cursor !== undefined || ids.length > MOST_CONVERSATIONS };
+  const conversations = found.toSorted((a, b) => Number(b.isDirect) - Number(a.isDirect)).slice(0, MOST_CONVERSATIONS);
+  return { conversations, isCut: cursor !== undefined || found.length > MOST_CONVERSATIONS };
 }
 
 /**
