@@ -108,7 +108,8 @@ describe('a commit that fails once', () => {
     await waitFor(() => world.telegram.unconfirmed.length === 0);
     const broken = refuseInJournal(world, 'which one');
     world.telegram.userSays(GROUP, '@test_bot which one?', { from: { id: OWNER, first_name: 'Ann' }, ...mention });
-    const failed = (): boolean => log.lines.some(({ fields }) => JSON.stringify(fields).includes('the rule of the test'));
+    const failed = (): boolean =>
+      log.lines.some(({ fields }) => JSON.stringify(fields).includes('the rule of the test'));
     await waitFor(failed, { what: 'the first failure' });
     broken[Symbol.dispose]();
     await waitFor(() => chatOf(world, GROUP).includes('The 10:15.'), { what: 'the answer' });

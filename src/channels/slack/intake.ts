@@ -16,7 +16,16 @@ import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } fr
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
 import { Names } from './names.ts';
 import type { SlackOptions } from './options.ts';
-import { chatTypeOf, commandBody, eventBody, placedPost, pressBody, timeOf, type BotAccount, type PlacedPost } from './post.ts';
+import {
+  chatTypeOf,
+  commandBody,
+  eventBody,
+  placedPost,
+  pressBody,
+  timeOf,
+  type BotAccount,
+  type PlacedPost,
+} from './post.ts';
 import { Threads } from './threads.ts';
 import type { SlackClient } from './web-client.ts';
 
@@ -91,7 +100,11 @@ export class Intake implements AsyncDisposable {
         },
         context,
         report,
-        notLookedAt: (places) => tellNotLookedAt(context, places.map((place) => this.#asPeopleKnowIt(place))),
+        notLookedAt: (places) =>
+          tellNotLookedAt(
+            context,
+            places.map((place) => this.#asPeopleKnowIt(place)),
+          ),
         unreadSince: () => (this.#isComplete ? undefined : this.#everywhere),
         alsoKept: () => this.#keptEverywhere(),
         pace: PACE,
