@@ -134,7 +134,7 @@ export class Backfill<Data> implements AsyncDisposable {
       this.#gaps.add(place);
       written.reject(new Error('too many messages wait to be written'));
     }
-    this.#wake(place);
+    void this.#wake(place);
     return written.promise;
   }
 
