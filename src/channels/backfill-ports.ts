@@ -58,3 +58,19 @@ export interface Pace {
   /** How long what comes live waits for what was missed. */
   readonly patienceMs: number;
 }
+
+export interface Waiting<Data> {
+  readonly told: Told<Data>;
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/** What is at work in one place. */
+export interface Lane<Data> {
+  waiting: Waiting<Data>[];
+  working: Promise<void> | undefined;
+  failures: number;
+  /** When fetching what was missed failed first; undefined: it did not. */
+  behindSince: number | undefined;
+  /** No look into the history before; by `Clock.now`. */
+  notBefore: number;
+}

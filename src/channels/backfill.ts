@@ -2,7 +2,7 @@ import { backoffMs } from '../util/backoff.ts';
 import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
-import type { BackfillPorts, Told } from './backfill-ports.ts';
+import type { BackfillPorts, Lane, Told, Waiting } from './backfill-ports.ts';
 import type { Received } from './inbound-writer.ts';
 import { ReadCursors } from './read-cursors.ts';
 
@@ -15,22 +15,6 @@ const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const KEEP_EVERY_MS = 60_000;
 /** After a resumed connection, which repeats what was missed, only the liveliest places are looked at. */
 const LIVELY = { count: 50, withinMs: 86_400_000 };
-
-interface Waiting<Data> {
-  readonly told: Told<Data>;
-  readonly written: PromiseWithResolvers<void>;
-}
-
-/** What is at work in one place. */
-interface Lane<Data> {
-  waiting: Waiting<Data>[];
-  working: Promise<void> | undefined;
-  failures: number;
-  /** When fetching what was missed failed first; undefined: it did not. */
-  behindSince: number | undefined;
-  /** No look into the history before; by `Clock.now`. */
-  notBefore: number;
-}
 
 /**
  * Reads the places of a channel, each in its order. How far a place was read, its cursor, is written in the transaction

@@ -1,16 +1,10 @@
 import { withCommandPrefix } from '../bus/commands.ts';
-import type {
-  AcceptResult,
-  Button,
-  Cursor,
-  InboundDraft,
-  Media,
-  OutboundMessage,
-  PairedRole,
-} from '../bus/messages.ts';
+import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
-import type { InboundWriter } from './inbound-writer.ts';
+import type { InboundWriter, ReadUpTo } from './inbound-writer.ts';
+
+export type { ReadUpTo };
 
 export interface ChannelCapabilities {
   /** UTF-16 units of visible text in one message. */
@@ -66,9 +60,6 @@ export interface MenuCommand {
   /** Only owners are shown it. */
   readonly isOwners: boolean;
 }
-
-/** How far a place was read; for platforms that can not be told what was received. */
-export type ReadUpTo = Omit<Cursor, 'channel'>;
 
 export interface ChannelContext {
   /**

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { AcceptResult, InboundDraft } from '../bus/messages.ts';
+import type { AcceptResult, Cursor, InboundDraft } from '../bus/messages.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { oneLine } from '../util/text.ts';
-import type { ReadUpTo } from './channel.ts';
 
 /** A part of a batch that failed as a whole is tried this often before it is halved, a single update before it is set aside. */
 const HALF_TRIES = 1;
@@ -17,6 +16,9 @@ const LONGEST_RAW = 256 * 1024;
 /** The owner is told at most once in this time that something of a channel was set aside, and so much of it is kept. */
 const NOTICE_EVERY_MS = 3_600_000;
 const MOST_KEPT = 200;
+
+/** How far a place was read; for platforms that cannot be told what was received. */
+export type ReadUpTo = Omit<Cursor, 'channel'>;
 
 /** One update of a platform: as it came, with what is to be answered of it, or why it cannot be read. */
 export type Received =

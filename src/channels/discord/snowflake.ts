@@ -19,12 +19,8 @@ export function compareIds(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-export function isNewer(a: string, b: string): boolean {
-  return compareIds(a, b) > 0;
-}
-
 /** The id just before it. */
-export function before(id: string): string {
+function before(id: string): string {
   return String(BigInt(id) - 1n);
 }
 
