@@ -1,3 +1,4 @@
+import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { Delivery } from '../channels/delivery.ts';
 import { ChannelManager, type ChannelPeople } from '../channels/manager.ts';
@@ -7,6 +8,7 @@ import { Previews } from '../channels/preview.ts';
 import { startTyping } from '../channels/typing.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
+import { quarantine } from '../storage/files.ts';
 import type { Base } from './base.ts';
 
 export interface Channels {
@@ -31,6 +33,14 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
       people: peopleOf(journal),
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
       cursorsOf: (name) => journal.cursors.of(name),
+      storage: base.storage,
+      keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
+      tellOwner: async (id, text) => {
+        const chat = journal.questions.ownersChat();
+        if (chat === undefined) return;
+        const notice = { id, kind: 'notice', text: base.redact(text) } as const;
+        await bus.publishOutbound(outboundTo(chat, notice, clock.now()));
+      },
       clock,
       random,
       log,

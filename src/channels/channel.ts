@@ -1,15 +1,10 @@
 import { withCommandPrefix } from '../bus/commands.ts';
-import type {
-  AcceptResult,
-  Button,
-  Cursor,
-  InboundDraft,
-  Media,
-  OutboundMessage,
-  PairedRole,
-} from '../bus/messages.ts';
+import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
+import type { InboundWriter, ReadUpTo } from './inbound-writer.ts';
+
+export type { ReadUpTo };
 
 export interface ChannelCapabilities {
   /** UTF-16 units of visible text in one message. */
@@ -66,15 +61,19 @@ export interface MenuCommand {
   readonly isOwners: boolean;
 }
 
-/** How far a place was read; for platforms that can not be told what was received. */
-export type ReadUpTo = Omit<Cursor, 'channel'>;
-
 export interface ChannelContext {
   /**
    * Writes messages down, and how far places were read, all in one transaction; resolves after the commit. Only then may the platform be told.
    * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
    */
   accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
+  /**
+   * The same until it works, for what a platform would not bring again: waits for the disk, and sets aside the one update
+   * that can never be read or written. Rejects only when its signal ends the waiting.
+   */
+  readonly write: InboundWriter['write'];
+  /** Tells the owner something of this channel, once for each id. Never rejects. */
+  tellOwner(id: string, text: string): Promise<void>;
   /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
   cursors(): ReadonlyMap<string, string>;
   /** The role that a pairing code gave somebody; undefined: none. For `decideAccess`, at each message. */

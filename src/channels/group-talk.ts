@@ -8,6 +8,8 @@ const MOST_CONTEXT = 50;
 const LONGEST_CONTEXT = 1_000;
 /** Groups and their threads that are remembered. */
 const MOST_PLACES = 1_000;
+/** Messages that are known to have been heard: what comes again is not counted again. */
+const MOST_HEARD = 500;
 const HOUR_MS = 3_600_000;
 
 type Place = Pick<InboundDraft, 'chatId' | 'threadId'>;
@@ -26,6 +28,7 @@ interface Talk {
 export class GroupTalk {
   readonly #options: GroupOptions;
   readonly #talks = new RecentMap<string, Talk>(MOST_PLACES);
+  readonly #heard = new RecentMap<string, { readonly taken: InboundDraft | null }>(MOST_HEARD);
   /** When other bots began turns in the last hour. */
   #botTurns: readonly number[] = [];
 
@@ -33,8 +36,20 @@ export class GroupTalk {
     this.#options = options;
   }
 
-  /** The message as the assistant gets it, with what was said before it; null when nothing is to be done about it. */
+  /**
+   * The message as the assistant gets it, with what was said before it; null when nothing is to be done about it. Heard
+   * once: a platform that brings the same message again gets the same.
+   */
   hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
+    const key = JSON.stringify([draft.chatId, draft.externalId]);
+    const known = this.#heard.get(key);
+    if (known !== undefined) return known.taken;
+    const taken = this.#hear(draft, isMeant);
+    this.#heard.set(key, { taken });
+    return taken;
+  }
+
+  #hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
     const talk = this.#talkIn(draft);
     const mentioned = isMeant || this.#goesOn(talk, draft);
     const isTaken = (mentioned || this.#options.policy === 'open') && this.#mayBegin(draft);

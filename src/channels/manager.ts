@@ -1,6 +1,6 @@
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { PairedRole } from '../bus/messages.ts';
+import type { AcceptResult, InboundDraft, PairedRole } from '../bus/messages.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -14,10 +14,12 @@ import {
   type ChannelContext,
   type ChannelHealth,
   type MenuCommand,
+  type ReadUpTo,
   type Stranger,
   partsOf,
 } from './channel.ts';
 import type { Outlets } from './delivery-part.ts';
+import { InboundWriter, type InboundWriterPorts } from './inbound-writer.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
@@ -41,6 +43,7 @@ export interface ChannelSource {
 
 interface Supervised {
   readonly source: ChannelSource;
+  readonly writer: InboundWriter;
   channel: Channel | undefined;
   /** What the supervisor knows; while the channel runs it speaks for itself. */
   health: ChannelHealth;
@@ -62,6 +65,11 @@ export interface ManagerPorts {
   readonly people: ChannelPeople;
   /** When somebody was last heard on a channel, ms since 1970. @default never */
   readonly heardUntil?: (channel: string) => number | undefined;
+  readonly storage: InboundWriterPorts['storage'];
+  /** Keeps a text without secrets in the quarantine under this name; returns its path. */
+  readonly keep: InboundWriterPorts['keep'];
+  /** Tells the owner once for each id. */
+  readonly tellOwner: InboundWriterPorts['tellOwner'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -81,6 +89,7 @@ export class ChannelManager implements Outlets {
     for (const source of sources) {
       this.#channels.set(source.name, {
         source,
+        writer: this.#openWriter(source.name),
         channel: undefined,
         health: { state: 'stopped' },
         fail: () => {},
@@ -247,17 +256,21 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, bus, people, cursorsOf, heardUntil } = this.#ports;
-    const { source } = entry;
+    const { clock, people, cursorsOf, heardUntil, tellOwner } = this.#ports;
+    const { source, writer } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
     entry.channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
-      accept: (drafts, cursors = []) =>
-        bus.publishRead(
-          drafts,
-          cursors.map((cursor) => ({ ...cursor, channel: source.name })),
-        ),
+      accept: (drafts, cursors = []) => this.#accept(source.name, drafts, cursors),
+      write: (received, options) => writer.write(received, options),
+      tellOwner: async (id, text) => {
+        try {
+          await tellOwner(`${source.name}:${id}`, text);
+        } catch (error) {
+          log.error('the owner could not be told', { reason: errorMessage(error) });
+        }
+      },
       cursors: () => cursorsOf(source.name),
       pairedRole: (id) => people.pairedRole(source.name, id),
       isPaired: (id) => people.pairedRole(source.name, id) !== undefined,
@@ -290,13 +303,32 @@ export class ChannelManager implements Outlets {
     }
   }
 
+  #accept(
+    channel: string,
+    drafts: readonly InboundDraft[],
+    cursors: readonly ReadUpTo[],
+  ): Promise<readonly AcceptResult[]> {
+    return this.#ports.bus.publishRead(
+      drafts,
+      cursors.map((cursor) => ({ ...cursor, channel })),
+    );
+  }
+
+  #openWriter(channel: string): InboundWriter {
+    const { log, ...ports } = this.#ports;
+    const accept: InboundWriterPorts['accept'] = (drafts, cursors) => this.#accept(channel, drafts, cursors);
+    return new InboundWriter({ ...ports, channel, accept, log: log.with({ channel }) });
+  }
+
   #tell(channel: string, chatId: string | undefined): void {
     for (const listener of this.#listeners) listener(channel, chatId);
   }
 }
 
-function healthOf({ channel, health }: Supervised): ChannelHealth {
-  return health.state === 'running' && channel !== undefined ? channel.health() : health;
+function healthOf({ channel, health, writer }: Supervised): ChannelHealth {
+  const found = health.state === 'running' && channel !== undefined ? channel.health() : health;
+  if (writer.trouble === undefined || found.state !== 'running') return found;
+  return { ...found, state: 'reconnecting', detail: writer.trouble };
 }
 
 async function dispose(running: AsyncDisposable, clock: Clock, log: Logger): Promise<void> {

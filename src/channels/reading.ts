@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { InboundDraft, Sender } from '../bus/messages.ts';
 import type { GroupTalk } from './group-talk.ts';
 
@@ -11,6 +12,12 @@ export type Reading =
   | { readonly type: 'nothing' };
 
 export const nothing: Reading = { type: 'nothing' };
+
+/** What is wrong with an update of an unknown shape, in one sentence without its content. */
+export function unknownShape({ issues }: z.ZodError): TypeError {
+  const path = issues[0]?.path.join('.') ?? '';
+  return new TypeError(`it has an unknown shape${path === '' ? '' : ` at ${path}`}`);
+}
 
 /** The message of a reading, if something is to be done about it; what is said in a group goes through its talk. */
 export function heardOf(read: Reading, talk: GroupTalk): InboundDraft | null {

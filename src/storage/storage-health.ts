@@ -29,6 +29,8 @@ export interface UntilWrittenOptions {
   readonly what: string;
   /** False when too much waits already: the failure is thrown. @default always true */
   readonly mayWait?: () => boolean;
+  /** How often a failure that is not the disk's is tried. @default 5 */
+  readonly tries?: number;
 }
 
 /** The disk is looked at again this often while it does not take writes, milliseconds. */
@@ -94,7 +96,10 @@ export class StorageHealth implements Disposable {
    * Writes until it is written. While the disk is in trouble it waits as long as that takes. A failure that is not the
    * disk's is tried again a few times (a busy database, a passing fault) and then thrown: it would never end.
    */
-  async untilWritten<T>(write: () => Promise<T>, { signal, what, mayWait }: UntilWrittenOptions): Promise<T> {
+  async untilWritten<T>(
+    write: () => Promise<T>,
+    { signal, what, mayWait, tries: most = TRIES }: UntilWrittenOptions,
+  ): Promise<T> {
     for (let tries = 1; ;) {
       try {
         return await write();
@@ -105,7 +110,7 @@ export class StorageHealth implements Disposable {
           continue;
         }
         this.#options.log.error(`${what}: write failed`, { tries, reason: errorMessage(error) });
-        if (tries === TRIES) throw error;
+        if (tries >= most) throw error;
         await sleep(this.#options.clock, backoffMs(tries, RETRY), signal);
         tries += 1;
       }

@@ -29,6 +29,16 @@ describe('in a group', () => {
     expect(contextOf(talk.hear(says('Ann', '@bot and then?'), true))).toEqual([]);
   });
 
+  test('a message that is brought again is heard once: nothing said before it is lost, no bot has a turn less', () => {
+    const talk = talkOf({ botTurnsPerHour: 1 });
+    const before = says('Ann', 'the train is late');
+    const asked = says('Bob', '@bot when is the next?', { sender: { id: 'Bob', name: 'Bob', isBot: true } });
+    for (let times = 0; times < 3; times += 1) {
+      expect(talk.hear(before, false)).toBeNull();
+      expect(contextOf(talk.hear(asked, true))).toEqual(['Ann: the train is late']);
+    }
+  });
+
   test('what the owner said is known as the owner’s: no forward, nothing with a file, and nobody else’s words', () => {
     const talk = talkOf();
     const image = { kind: 'image', mediaType: 'image/png', path: '' } as const;

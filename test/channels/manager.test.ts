@@ -3,6 +3,7 @@ import { ChannelError, type Channel } from '../../src/channels/channel.ts';
 import { ChannelManager, type ChannelSource } from '../../src/channels/manager.ts';
 import { channelSource } from '../../src/channels/registry.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
+import { storageHealth } from '../support/healthy-storage.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { ScriptedChannel } from '../support/scripted-channel.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
@@ -21,6 +22,9 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
     bus,
     people,
     cursorsOf: () => new Map(),
+    storage: storageHealth(clock),
+    keep: async (name) => name,
+    tellOwner: async () => {},
     clock,
     random: steadyRandom,
     log,

@@ -40,9 +40,9 @@ describe('what Slack brings', () => {
 
   test('waits while nothing can be written, and the status says so', async () => {
     await using world = await LineWorld.open({ clock: new HastyClock() });
-    world.refuse = () => Promise.reject(new Error('no space left'));
+    world.refuse = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
     world.says('one');
-    await waitFor(() => world.health?.detail === 'Messages can not be written down: no space left');
+    await waitFor(() => world.health?.detail === 'Messages wait for the disk: no space left');
     expect(world.server.sockets.acks).toEqual([]);
     world.refuse = undefined;
     await came(world, 'one');

@@ -47,12 +47,13 @@ describe('receiving', () => {
   test('a batch that can not be written down is kept, told of, and taken when the disk heals', async () => {
     await using world = await TelegramWorld.open();
     let full = true;
-    world.refuse = () => (full ? Promise.reject(new Error('disk full')) : undefined);
+    world.refuse = () =>
+      full ? Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' })) : undefined;
     world.server.userSays(PERSON, 'precious');
-    await waitFor(() => world.logged('messages can not be written down'));
+    await waitFor(() => world.manager.health()['telegram']?.detail !== undefined);
     expect(world.manager.health()['telegram']).toMatchObject({
       state: 'reconnecting',
-      detail: 'Messages can not be written down: disk full',
+      detail: 'Messages wait for the disk: no space left',
     });
     await world.clock.advance(5_000);
     expect(world.server.unconfirmed).toHaveLength(1);
@@ -78,7 +79,7 @@ describe('receiving', () => {
     world.server.pushUpdate({ message: { message_id: 'not a number' } });
     world.server.userSays(PERSON, 'fine');
     await waitFor(() => world.server.unconfirmed.length === 0 && world.accepted.length === 1);
-    expect(world.logged('skipped an update that could not be understood')).toBe(true);
+    expect(world.logged('telegram: one update was set aside')).toBe(true);
   });
 
   test('an edit arrives as a message of its own', async () => {

@@ -8,6 +8,8 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   world.outlets.channels.set('terminal', terminal);
   await terminal.start({
     accept: async () => [],
+    write: async () => {},
+    tellOwner: async () => {},
     cursors: () => new Map(),
     pairedRole: () => undefined,
     isPaired: () => false,
@@ -71,6 +73,8 @@ test('somebody attached before the channel runs is reached when it does', async 
   world.outlets.channels.set('terminal', late);
   await late.start({
     accept: async () => [],
+    write: async () => {},
+    tellOwner: async () => {},
     cursors: () => new Map(),
     pairedRole: () => undefined,
     isPaired: () => false,

@@ -4,6 +4,7 @@ import { channelSource, type ChannelConfig } from '../../src/channels/registry.t
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeSlack, type FakeSlack, type FakeSlackOptions } from './fake-slack.ts';
+import { storageHealth } from './healthy-storage.ts';
 import { recordingLog } from './recording-log.ts';
 
 const PERSON = 'U0PERSON';
@@ -24,6 +25,8 @@ export class LineWorld implements AsyncDisposable {
   readonly server: FakeSlack;
   readonly log = recordingLog();
   readonly accepted: InboundDraft[] = [];
+  /** What the owner was told, by id. */
+  readonly notices = new Map<string, string>();
   /** Instead of accepting; a test sets it. */
   refuse: (() => Promise<void> | undefined) | undefined;
   manager: ChannelManager;
@@ -82,6 +85,9 @@ export class LineWorld implements AsyncDisposable {
       cursorsOf: () => new Map(),
       people: { pairedRole: () => undefined, pairedOwners: () => [], knock: async () => {} },
       heardUntil: () => heardUntil,
+      storage: storageHealth(clock),
+      keep: async (name) => name,
+      tellOwner: async (id, text) => void this.notices.set(id, text),
       clock,
       random: steadyRandom,
       log: this.log,

@@ -58,6 +58,8 @@ export class SlackWorkspace {
   readonly #conversations = new Set<string>();
   /** Those that the bot is not in. */
   readonly foreign = new Set<string>();
+  /** How far its clock is ahead of this machine's. */
+  aheadMs = 0;
   #lastTime = 0;
 
   constructor(bot: SlackWorkspace['bot']) {
@@ -72,7 +74,7 @@ export class SlackWorkspace {
 
   /** A time that no post has: seconds with six digits. */
   newTime(): string {
-    this.#lastTime = Math.max(this.#lastTime + 1, Date.now() * 1_000);
+    this.#lastTime = Math.max(this.#lastTime + 1, (Date.now() + this.aheadMs) * 1_000);
     const digits = String(this.#lastTime);
     return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
   }

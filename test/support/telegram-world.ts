@@ -3,6 +3,7 @@ import { ChannelManager, type ChannelPeople } from '../../src/channels/manager.t
 import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { storageHealth } from './healthy-storage.ts';
 import { recordingLog } from './recording-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { InboundDraft } from '../../src/bus/messages.ts';
@@ -18,6 +19,10 @@ export class TelegramWorld implements AsyncDisposable {
   /** Who was let in by pairing. */
   readonly paired = new Set<string>();
   readonly knocks: Parameters<ChannelPeople['knock']>[0][] = [];
+  /** What was set aside. */
+  readonly quarantine: string[] = [];
+  /** What the owner was told, by id. */
+  readonly notices = new Map<string, string>();
   /** Each call of accept: the texts of its batch. */
   readonly batches: (readonly string[])[] = [];
   readonly manager: ChannelManager;
@@ -41,6 +46,12 @@ export class TelegramWorld implements AsyncDisposable {
         pairedOwners: () => [],
         knock: async (knock) => void this.knocks.push(knock),
       },
+      storage: storageHealth(this.clock),
+      keep: async (name, text) => {
+        this.quarantine.push(text);
+        return `quarantine/${name}`;
+      },
+      tellOwner: async (id, text) => void this.notices.set(id, text),
       clock: this.clock,
       random: steadyRandom,
       log: this.log,

@@ -48,8 +48,8 @@ export class DiscordChannel implements Channel {
   #connection: Connection | undefined;
   #state: ChannelHealth['state'] = 'stopped';
   #lastInboundAt: number | undefined;
-  /** What is wrong with the Gateway, and with writing down what it tells. */
-  #trouble: { gateway?: string | undefined; inlet?: string | undefined } = {};
+  /** What is wrong with the Gateway, and with reading what it tells. */
+  #trouble: { gateway?: string | undefined; reading?: string | undefined } = {};
 
   constructor(name: string, options: DiscordOptions, random: Random) {
     this.name = name;
@@ -150,7 +150,7 @@ export class DiscordChannel implements Channel {
   }
 
   health(): ChannelHealth {
-    const detail = this.#trouble.gateway ?? this.#trouble.inlet;
+    const detail = this.#trouble.gateway ?? this.#trouble.reading;
     const isLost = this.#state === 'running' && this.#trouble.gateway !== undefined;
     return {
       state: isLost ? 'reconnecting' : this.#state,
@@ -173,7 +173,7 @@ export class DiscordChannel implements Channel {
         strangers: this.#strangers,
         deferrals,
         report: (trouble) => {
-          this.#trouble.inlet = trouble;
+          this.#trouble.reading = trouble;
         },
         random: this.#random,
       },

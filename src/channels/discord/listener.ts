@@ -1,20 +1,26 @@
 import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
+import { Backfill } from '../backfill.ts';
+import type { Missed, Pace, Told } from '../backfill-ports.ts';
 import { ChannelError, type ChannelContext } from '../channel.ts';
 import type { GroupTalk } from '../group-talk.ts';
-import { heardOf, type Reading } from '../reading.ts';
+import { receive, type Received } from '../inbound-writer.ts';
+import { tellNotLookedAt } from '../not-looked-at.ts';
+import { heardOf, unknownShape, type Reading } from '../reading.ts';
 import type { Strangers } from '../strangers.ts';
 import { CALLBACK, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
-import { Inlet, type Told } from './inlet.ts';
 import type { DiscordOptions } from './options.ts';
 import { payloads, type DiscordInteraction, type DiscordUser } from './payload.ts';
 import { Places, type Place } from './places.ts';
 import type { Deferrals } from './slash.ts';
-import { timeOf } from './snowflake.ts';
+import { compareIds, idsByAge, timeOf } from './snowflake.ts';
 
+const PAGE = 100;
+/** Discord takes 50 calls a second in all. What waits for its history could hardly be answered sooner either. */
+const PACE: Pace = { atOnce: 4, pauseMs: 125, burst: 25, patienceMs: 15_000 };
 /** How long servers may take to tell of their channels before these are looked at anyway. */
 const GUILDS_WAIT_MS = 5_000;
 const COMMAND = 2;
@@ -38,7 +44,7 @@ export class Listener implements AsyncDisposable {
   readonly #ports: ListenerPorts;
   readonly #signal: AbortSignal;
   readonly #places = new Places();
-  readonly #inlet: Inlet;
+  readonly #backfill: Backfill<unknown>;
   /** Servers that have not told of themselves on this connection. */
   readonly #awaited = new Set<string>();
   #waiting: Disposable | undefined;
@@ -49,16 +55,18 @@ export class Listener implements AsyncDisposable {
     const { api, context, report, random } = ports;
     this.#ports = ports;
     this.#signal = signal;
-    this.#inlet = new Inlet(
+    this.#backfill = new Backfill(
       context.cursors(),
       {
-        history: (place, after) => api.history(place, { limit: '100', after }, signal),
+        ids: idsByAge,
+        missed: (place, after) => missedIn(api, { place, after }, signal),
         read: (place, told) => this.#read(place, told),
-        accept: (drafts, cursors) => context.accept(drafts, cursors),
+        failureOf: (error) => ({ ...callFailure(error), isRefused: isRefused(error) }),
+        context,
         report,
-        clock: context.clock,
+        notLookedAt: (places) => tellNotLookedAt(context, this.#namesOf(places)),
+        pace: PACE,
         random,
-        log: context.log,
       },
       signal,
     );
@@ -81,7 +89,7 @@ export class Listener implements AsyncDisposable {
         this.#onReady(data);
         break;
       case 'RESUMED':
-        this.#inlet.resumed();
+        this.#backfill.resumed();
         break;
       case 'GUILD_CREATE':
         this.#onGuild(data);
@@ -111,7 +119,7 @@ export class Listener implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#waiting?.[Symbol.dispose]();
-    await this.#inlet[Symbol.asyncDispose]();
+    await this.#backfill[Symbol.asyncDispose]();
   }
 
   #onReady(data: unknown): void {
@@ -125,19 +133,20 @@ export class Listener implements AsyncDisposable {
     this.#application = ready.data.application.id;
     this.#awaited.clear();
     for (const { id } of ready.data.guilds) this.#awaited.add(id);
-    this.#inlet.connected();
+    this.#backfill.connected();
     this.#waiting?.[Symbol.dispose]();
-    if (this.#awaited.size === 0) this.#inlet.closeGaps();
-    else this.#waiting = context.clock.timer(GUILDS_WAIT_MS, () => this.#inlet.closeGaps());
+    if (this.#awaited.size === 0) this.#backfill.closeGaps();
+    else this.#waiting = context.clock.timer(GUILDS_WAIT_MS, () => this.#backfill.closeGaps());
   }
 
   #onGuild(data: unknown): void {
     const guild = payloads.guild.safeParse(data);
     if (!guild.success || guild.data.unavailable === true) return;
-    for (const place of this.#places.noteGuild(guild.data, this.me)) this.#inlet.latest(place);
+    for (const place of this.#places.noteGuild(guild.data, this.me))
+      this.#backfill.latest(place.id, place.last_message_id);
     if (!this.#awaited.delete(guild.data.id) || this.#awaited.size > 0) return;
     this.#waiting?.[Symbol.dispose]();
-    this.#inlet.closeGaps();
+    this.#backfill.closeGaps();
   }
 
   #onPlace(data: unknown): void {
@@ -168,7 +177,7 @@ export class Listener implements AsyncDisposable {
     // Discord adds previews of links to a message by an edit of its own.
     if (isEdit && edited == null) return;
     if (guildId === undefined) this.#places.noteDirect(place);
-    this.#inlet.hear(place, { type: isEdit ? 'edit' : 'message', id, data, isLate: false });
+    void this.#backfill.hear(place, { type: isEdit ? 'edit' : 'message', id, data, isLate: false });
   }
 
   #onInteraction(data: unknown): void {
@@ -184,21 +193,20 @@ export class Listener implements AsyncDisposable {
   }
 
   /** What is to be answered of what was told of a place. */
-  async #read(placeId: string, told: readonly Told[]): Promise<readonly InboundDraft[]> {
+  async #read(placeId: string, told: readonly Told<unknown>[]): Promise<readonly Received[]> {
     const { context } = this.#ports;
     const reading = this.#reading();
     if (reading === undefined) return [];
     const place = await this.#placeOf(placeId);
+    const now = context.clock.now();
     return told.flatMap(({ type, id, data, isLate }) => {
-      const message = payloads.message.safeParse(data);
-      if (!message.success) {
-        context.log.warn('skipped a message that could not be understood', { issues: message.error.issues.length });
-        return [];
-      }
-      const now = context.clock.now();
-      const at = isLate ? Math.min(now, timeOf(id)) : now;
-      const draft = this.#heard(readMessage(message.data, { place, at, isEdit: type === 'edit' }, reading));
-      return draft === null ? [] : [draft];
+      const received = receive(data, () => {
+        const message = payloads.message.safeParse(data);
+        if (!message.success) throw unknownShape(message.error);
+        const at = isLate ? Math.min(now, timeOf(id)) : now;
+        return this.#heard(readMessage(message.data, { place, at, isEdit: type === 'edit' }, reading));
+      });
+      return received ?? [];
     });
   }
 
@@ -240,6 +248,14 @@ export class Listener implements AsyncDisposable {
     return heardOf(read, talk);
   }
 
+  /** As people know them, where that is known. */
+  #namesOf(places: readonly string[]): readonly string[] {
+    return places.map((id) => {
+      const place = this.#places.get(id);
+      return place?.name === undefined ? id : `#${place.name}`;
+    });
+  }
+
   #reading(): ReadingContext | undefined {
     const { name, options, context } = this.#ports;
     if (this.#me === undefined) return undefined;
@@ -265,4 +281,14 @@ export class Listener implements AsyncDisposable {
     // Of what nobody knows anything, no more is assumed than that others may read along.
     return this.#places.note(place.success ? { ...place.data, id } : { id, type: 0 });
   }
+}
+
+async function missedIn(
+  api: DiscordApi,
+  { place, after }: { readonly place: string; readonly after: string },
+  signal: AbortSignal,
+): Promise<Missed<unknown>> {
+  const page = await api.history(place, { limit: String(PAGE), after }, signal);
+  const messages = page.toSorted((a, b) => compareIds(a.id, b.id)).map((data) => ({ id: data.id, data }));
+  return { messages, hasMore: page.length >= PAGE };
 }

@@ -1,3 +1,5 @@
+import type { IdOrder } from '../read-cursors.ts';
+
 /** Discord's ids hold the time at which they were made: milliseconds since 2015 above 22 other bits. */
 const EPOCH_MS = 1_420_070_400_000;
 
@@ -17,11 +19,9 @@ export function compareIds(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-export function isNewer(a: string, b: string): boolean {
-  return compareIds(a, b) > 0;
-}
-
 /** The id just before it. */
-export function before(id: string): string {
+function before(id: string): string {
   return String(BigInt(id) - 1n);
 }
+
+export const idsByAge: IdOrder = { compare: compareIds, before, timeOf, at: idAt };

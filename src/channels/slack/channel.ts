@@ -12,7 +12,6 @@ import {
 import { GroupTalk } from '../group-talk.ts';
 import { slackMarkup } from '../markup/slack.ts';
 import { Strangers } from '../strangers.ts';
-import { backfill } from './backfill.ts';
 import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused, toSendError } from './errors.ts';
 import { downloadFile, uploadFile } from './files.ts';
 import { addListeners } from './home.ts';
@@ -20,7 +19,7 @@ import { Intake } from './intake.ts';
 import { isAppTokenRefused } from './line.ts';
 import type { SlackOptions } from './options.ts';
 import { editText, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
-import { botAccount, chatTypeOf, type BotAccount, type PlacedPost } from './post.ts';
+import { botAccount, chatTypeOf, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { missingScopes } from './scopes.ts';
 import { openClient, openUploadClient, type SlackClient } from './web-client.ts';
@@ -56,8 +55,8 @@ export class SlackChannel implements Channel {
   readonly #talk: GroupTalk;
   #connection: Connection | undefined;
   #state: ChannelHealth['state'] = 'stopped';
-  /** Of the line, of the journal. */
-  #troubles: { line?: string | undefined; journal?: string | undefined } = {};
+  /** Of the line, of reading what came. */
+  #troubles: { line?: string | undefined; reading?: string | undefined } = {};
   #heardAt: number | undefined;
 
   constructor(name: string, options: SlackOptions, random: Random) {
@@ -75,17 +74,9 @@ export class SlackChannel implements Channel {
     try {
       const client = openClient(this.#options);
       const me = await this.#hello(client, context, until);
-      const heardUntil = context.heardUntil();
-      const backfills = new Set<Promise<void>>();
       const intake = this.#openIntake({ client, context }, me, until);
-      const takeMissed = (placed: PlacedPost): Promise<void> => intake.takePost(placed, { live: false });
-      const gap = (since: number): void => {
-        const { clock, log } = context;
-        const filling = backfill(since, { client, take: takeMissed, clock, log }, until);
-        backfills.add(filling);
-        void filling.finally(() => backfills.delete(filling));
-      };
-      const receiver = this.#openReceiver(context, intake, gap);
+      intake.lost();
+      const receiver = this.#openReceiver(context, intake);
       addListeners(openApp(receiver, { options: this.#options, me }), {
         name: me.user,
         commands: context.commands,
@@ -106,13 +97,13 @@ export class SlackChannel implements Channel {
         (error) => error !== null && context.fail(error),
         (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
       );
-      if (heardUntil !== undefined) gap(heardUntil);
+      intake.connected();
       return {
         [Symbol.asyncDispose]: async () => {
           stop.abort();
           this.#connection = undefined;
           this.#state = 'stopped';
-          await Promise.all([ended, ...backfills]);
+          await Promise.all([ended, intake[Symbol.asyncDispose]()]);
         },
       };
     } catch (error) {
@@ -162,7 +153,7 @@ export class SlackChannel implements Channel {
   }
 
   health(): ChannelHealth {
-    const trouble = this.#troubles.line ?? this.#troubles.journal;
+    const trouble = this.#troubles.line ?? this.#troubles.reading;
     return {
       state: this.#state === 'running' && trouble !== undefined ? 'reconnecting' : this.#state,
       ...(trouble === undefined ? {} : { detail: trouble }),
@@ -198,13 +189,14 @@ export class SlackChannel implements Channel {
       strangers: this.#strangers,
       random: this.#random,
       report: (trouble) => {
-        this.#troubles.journal = trouble;
+        this.#troubles.reading = trouble;
       },
+      isLineUp: () => this.#state === 'running' && this.#troubles.line === undefined,
       signal,
     });
   }
 
-  #openReceiver(context: ChannelContext, intake: Intake, gap: (since: number) => void): JournalingReceiver {
+  #openReceiver(context: ChannelContext, intake: Intake): JournalingReceiver {
     return new JournalingReceiver({
       name: this.name,
       options: this.#options,
@@ -217,7 +209,8 @@ export class SlackChannel implements Channel {
       report: (trouble) => {
         this.#troubles.line = trouble;
       },
-      gap,
+      lost: () => intake.lost(),
+      connected: () => intake.connected(),
     });
   }
 

@@ -78,6 +78,11 @@ export function isMarkupRefused(thrown: unknown): boolean {
   return /^(?:invalid_blocks\w*|msg_blocks_too_long|markdown_text_\w+)$/u.test(code);
 }
 
+/** True when Slack said for good that this is not to be had. */
+export function isRefused({ code, retryAfterMs }: CallFailure): boolean {
+  return code !== undefined && retryAfterMs === undefined && !TROUBLES.has(code) && !REFUSED_TOKENS.has(code);
+}
+
 export function isTokenRefused({ code }: CallFailure): boolean {
   return code !== undefined && REFUSED_TOKENS.has(code);
 }

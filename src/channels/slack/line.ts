@@ -18,8 +18,10 @@ export interface LinePorts {
   readonly open: (signal: AbortSignal) => Promise<SlackSocket>;
   /** Undefined: all is well. */
   readonly report: (trouble: string | undefined) => void;
-  /** There was no socket from then on, by `Clock.now`, until now. */
-  readonly gap: (since: number) => void;
+  /** There is no socket any more; told once, before `connected`. */
+  readonly lost: () => void;
+  /** There is a socket again. */
+  readonly connected: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -44,24 +46,31 @@ export async function keepLine(
       log.debug('the socket is replaced', { reason: end });
       if (end === 'switched-off') return switchedOff(ports.name);
       if (clock.monotonic() - openedAt >= STEADY_MS) failures = 0;
-      let goneAt = socket.isOpen() ? undefined : clock.now();
+      let isLost = false;
+      const noteLoss = (): void => {
+        if (isLost || socket.isOpen()) return;
+        isLost = true;
+        ports.lost();
+      };
+      noteLoss();
       if (end === 'too-many') ports.report(TOO_MANY);
-      else if (goneAt !== undefined) ports.report('The connection to Slack was lost');
+      else if (isLost) ports.report('The connection to Slack was lost');
       let next: SlackSocket | null = null;
       while (next === null) {
         const waitMs = end === 'too-many' && failures === 0 ? TOO_MANY_WAIT_MS : pauseMs(failures, ports);
         if (waitMs > 0) await sleep(clock, waitMs, signal);
         failures += 1;
+        noteLoss();
         const opened = await tryOpen(ports, signal);
         if (opened instanceof ChannelError) return opened;
         next = opened;
-        if (!socket.isOpen()) goneAt ??= clock.now();
+        noteLoss();
       }
       await socket.close();
       socket = next;
       openedAt = clock.monotonic();
       ports.report(undefined);
-      if (goneAt !== undefined) ports.gap(goneAt);
+      if (isLost) ports.connected();
     }
   } catch (error) {
     if (!signal.aborted) throw error;

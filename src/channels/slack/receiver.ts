@@ -18,7 +18,8 @@ export interface ReceiverPorts {
   /** Something came. */
   readonly heard: () => void;
   readonly report: (trouble: string | undefined) => void;
-  readonly gap: (since: number) => void;
+  readonly lost: () => void;
+  readonly connected: () => void;
 }
 
 /** Bolt's source of events: what Slack brings is written down, then acknowledged, then handed to Bolt's listeners. */
@@ -36,12 +37,12 @@ export class JournalingReceiver implements Receiver {
 
   /** Connects; resolves at Slack's hello with what ends when the line does for good. */
   async start(signal: AbortSignal): Promise<{ readonly over: Promise<ChannelError | null> }> {
-    const { name, context, random, report, gap } = this.#ports;
+    const { name, context, random, report, lost, connected } = this.#ports;
     const { clock, log } = context;
     const open = (cut: AbortSignal): Promise<SlackSocket> =>
       openSocket({ options: this.#ports.options, onEnvelope: (envelope) => void this.#bring(envelope), clock }, cut);
     const first = await open(signal);
-    return { over: keepLine({ name, open, report, gap, clock, random, log }, first, signal) };
+    return { over: keepLine({ name, open, report, lost, connected, clock, random, log }, first, signal) };
   }
 
   /** The signal of `start` ends everything. */

@@ -11,8 +11,9 @@ import {
   type Stranger,
 } from '../channel.ts';
 import { GroupTalk } from '../group-talk.ts';
+import { receive, type Received } from '../inbound-writer.ts';
 import { renderTelegram, telegramMarkup } from '../markup/telegram.ts';
-import { heardOf } from '../reading.ts';
+import { heardOf, unknownShape } from '../reading.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy } from './grammy-signal.ts';
@@ -25,7 +26,7 @@ import { sendMarked } from './marked.ts';
 import { pollUpdates } from './poll.ts';
 import { Strangers } from '../strangers.ts';
 import { openTransport, type Transport } from './transport.ts';
-import { botAccount, updateBody, type BotAccount } from './update.ts';
+import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 const HELLO_DEADLINE_MS = 20_000;
@@ -198,7 +199,7 @@ export class TelegramChannel implements Channel {
             { ...query, allowed_updates: ['message', 'edited_message', 'callback_query'] },
             forGrammy(cut),
           ),
-        take: (updates) => this.#take(updates, me, context),
+        take: (updates) => this.#take(updates, { me, context, signal }),
         report: (trouble) => {
           this.#health = this.#running(trouble);
         },
@@ -211,33 +212,34 @@ export class TelegramChannel implements Channel {
     if (ended === 'token-refused') context.fail(tokenRefused(this.name));
   }
 
-  /** One transaction for the batch. */
-  async #take(updates: readonly unknown[], me: BotAccount, context: ChannelContext): Promise<void> {
+  /** Reads a batch once; one transaction for all of it. */
+  async #take(
+    updates: readonly unknown[],
+    { me, context, signal }: Pick<Connection, 'me' | 'context'> & { readonly signal: AbortSignal },
+  ): Promise<void> {
     const { clock, log } = context;
     const now = clock.now();
     const { allowFrom, owners, groups } = this.#options;
     const access = { allowFrom, owners, groups };
     const reading = { channel: this.name, me, access, pairedRole: (id: string) => context.pairedRole(id), now };
-    const drafts = [];
+    const received: Received[] = [];
     const strangers = new Map<string, Stranger>();
     const pressed: string[] = [];
     for (const update of updates) {
-      const parsed = updateBody.safeParse(update);
-      if (!parsed.success) {
-        log.warn('skipped an update that could not be understood', { issues: parsed.error.issues.length });
-        continue;
-      }
-      const read = readUpdate(parsed.data, reading);
-      if (read.type === 'stranger') {
-        const { sender, chatId, where } = read;
-        this.#strangers.note(sender, now, log);
-        if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
-      }
-      const draft = heardOf(read, this.#talk);
-      if (draft !== null) drafts.push(draft);
-      if (parsed.data.callback_query !== undefined) pressed.push(parsed.data.callback_query.id);
+      const one = receive(update, () => {
+        const body = understood(update);
+        const read = readUpdate(body, reading);
+        if (read.type === 'stranger') {
+          const { sender, chatId, where } = read;
+          this.#strangers.note(sender, now, log);
+          if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
+        }
+        if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
+        return heardOf(read, this.#talk);
+      });
+      if (one !== null) received.push(one);
     }
-    if (drafts.length > 0) await context.accept(drafts);
+    await context.write(received, { signal });
     await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
     for (const id of pressed) void this.#confirmPress(id, context);
   }
@@ -293,6 +295,13 @@ export class TelegramChannel implements Channel {
       `channels.${this.name}.groups.policy is "open", but Telegram sends this bot only what means it: switch its privacy mode off at @BotFather (/setprivacy), then add it to the group again.`,
     );
   }
+}
+
+/** Throws one sentence for an update of an unknown shape. */
+function understood(update: unknown): TelegramUpdate {
+  const parsed = updateBody.safeParse(update);
+  if (parsed.success) return parsed.data;
+  throw unknownShape(parsed.error);
 }
 
 function keyboardOf(buttons: NonNullable<OutgoingPart['buttons']>): {

@@ -2,7 +2,6 @@ import { deadline, sleep, type Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { backoffMs } from '../../util/backoff.ts';
-import { untilWritten } from '../until-written.ts';
 import { callFailure, isTokenRefused } from './errors.ts';
 import { updateHead } from './update.ts';
 
@@ -16,7 +15,7 @@ const CONFLICT_WAIT_MS = 30_000;
 export interface PollPorts {
   /** Waits up to `timeout` seconds for updates from `offset` on. */
   getUpdates(query: { offset: number; timeout: number }, signal: AbortSignal): Promise<unknown>;
-  /** Writes a batch down; rejects when it could not, and then gets the same batch again. */
+  /** Reads a batch and writes it down; rejects only when the polling ends before that. */
   take(updates: readonly unknown[]): Promise<void>;
   /** Undefined: all is well. */
   report(trouble: string | undefined): void;
@@ -42,7 +41,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       failures = 0;
       conflictTold = false;
       if (batch.updates.length > 0) {
-        await untilWritten(() => ports.take(batch.updates), { ...ports, signal });
+        await ports.take(batch.updates);
         offset = batch.last + 1;
         continue;
       }

@@ -1,21 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundDraft } from '../../src/bus/messages.ts';
 import type { ReadUpTo } from '../../src/channels/channel.ts';
-import { Inlet, type Told } from '../../src/channels/discord/inlet.ts';
-import { idAt } from '../../src/channels/discord/snowflake.ts';
+import type { BackfillPorts, Missed, Told as ToldOf } from '../../src/channels/backfill-ports.ts';
+import { Backfill } from '../../src/channels/backfill.ts';
+import { idAt, idsByAge } from '../../src/channels/discord/snowflake.ts';
+import { InboundWriter, type Received } from '../../src/channels/inbound-writer.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
+import { storageHealth } from '../support/healthy-storage.ts';
 import { inboundDraft } from '../support/inbound.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
+type Told = ToldOf<unknown>;
+
 /** Ids of the last half hour, by number. */
 const id = (n: number): string => String(BigInt(idAt(START - 1_800_000)) + BigInt(n));
 const live = (n: number): Told => ({ type: 'message', id: id(n), data: {}, isLate: false });
+const diskFull = (): Error => Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
 const range = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-/** An inlet over the history of one place, `c`, that was read up to number `mark`. */
+/** A backfill over the history of one place, `c`, that was read up to number `mark`. */
 class World {
   readonly clock = new VirtualClock(START);
   /** What was written in the place, by number. */
@@ -25,29 +31,49 @@ class World {
   readonly accepted: string[] = [];
   readonly saved = new Map<string, string>();
   readonly stop = new AbortController();
-  readonly inlet: Inlet;
+  readonly backfill: Backfill<unknown>;
+  /** Of the places that were told of as not looked at, each time. */
+  readonly cut: (readonly string[])[] = [];
   historyFails: Error | undefined;
   acceptFails: Error | undefined;
-  trouble: string | undefined;
+  writer: InboundWriter | undefined;
   pages = 0;
 
   constructor(mark?: number) {
     if (mark !== undefined) this.saved.set('c', id(mark));
-    this.inlet = new Inlet(
-      new Map(this.saved),
-      {
-        history: async (_, after) => this.#page(after),
-        read: async (_, told) => this.#read(told),
-        accept: async (drafts, marks) => this.#accept(drafts, marks),
-        report: (trouble) => {
-          this.trouble = trouble;
-        },
-        clock: this.clock,
-        random: steadyRandom,
-        log: recordingLog(),
-      },
-      this.stop.signal,
-    );
+    this.backfill = new Backfill<unknown>(new Map(this.saved), this.ports(), this.stop.signal);
+  }
+
+  ports(): BackfillPorts<unknown> {
+    const { clock } = this;
+    const log = recordingLog();
+    const accept = async (drafts: readonly InboundDraft[], marks: readonly ReadUpTo[] = []): Promise<'accepted'[]> =>
+      this.#accept(drafts, marks);
+    this.writer = new InboundWriter({
+      channel: 'discord',
+      accept,
+      storage: storageHealth(clock),
+      keep: async (name) => name,
+      tellOwner: async () => {},
+      clock,
+      log,
+    });
+    const { writer } = this;
+    return {
+      ids: idsByAge,
+      missed: async (_, after) => this.#page(after),
+      read: async (_, told) => this.#read(told),
+      failureOf: (error) => ({ reason: String(error), isRefused: false }),
+      context: { accept, write: (received, options) => writer.write(received, options), clock, log },
+      report: () => {},
+      notLookedAt: async (places) => void this.cut.push(places),
+      pace: { atOnce: 4, pauseMs: 125, burst: 25, patienceMs: 15_000 },
+      random: steadyRandom,
+    };
+  }
+
+  get trouble(): string | undefined {
+    return this.writer?.trouble;
   }
 
   get mark(): string | undefined {
@@ -55,26 +81,26 @@ class World {
   }
 
   async hears(...numbers: readonly number[]): Promise<void> {
-    for (const n of numbers) this.inlet.hear('c', live(n));
+    for (const n of numbers) void this.backfill.hear('c', live(n));
     await settle();
   }
 
-  #page(after: string): readonly { id: string }[] {
+  #page(after: string): Missed<unknown> {
     this.pages += 1;
     if (this.historyFails !== undefined) throw this.historyFails;
     const newer = this.history.map(id).filter((one) => BigInt(one) > BigInt(after));
-    return newer
-      .slice(0, 100)
-      .map((one) => ({ id: one }))
-      .toReversed();
+    const page = newer.slice(0, 100);
+    return { messages: page.map((one) => ({ id: one, data: {} })), hasMore: page.length === 100 };
   }
 
-  #read(told: readonly Told[]): readonly InboundDraft[] {
+  #read(told: readonly Told[]): readonly Received[] {
     const ignored = new Set([...this.ignored].map(id));
-    return told.filter((one) => !ignored.has(one.id)).map((one) => inboundDraft({ externalId: one.id }));
+    return told
+      .filter((one) => !ignored.has(one.id))
+      .map((one) => ({ raw: one, draft: inboundDraft({ externalId: one.id }) }));
   }
 
-  #accept(drafts: readonly InboundDraft[], marks: readonly ReadUpTo[] = []): readonly 'accepted'[] {
+  #accept(drafts: readonly InboundDraft[], marks: readonly ReadUpTo[]): 'accepted'[] {
     if (this.acceptFails !== undefined) throw this.acceptFails;
     this.accepted.push(...drafts.map(({ externalId }) => externalId));
     for (const { place, last } of marks) this.saved.set(place, last);
@@ -93,7 +119,7 @@ describe('how far a place was read', () => {
     await world.clock.advance(60_000);
     expect(world.mark).toBe(id(2));
     await world.hears(3);
-    await world.inlet[Symbol.asyncDispose]();
+    await world.backfill[Symbol.asyncDispose]();
     expect(world.mark).toBe(id(3));
   });
 
@@ -106,12 +132,12 @@ describe('how far a place was read', () => {
 
   test('is not known before the first message there, which is fetched again when it could not be written down', async () => {
     const world = new World();
-    world.acceptFails = new Error('disk full');
+    world.acceptFails = diskFull();
     await world.hears(7);
-    expect(world.trouble).toBe('Messages can not be written down: disk full');
+    expect(world.trouble).toBe('Messages wait for the disk: no space left on device');
     world.stop.abort();
     world.acceptFails = undefined;
-    await world.inlet[Symbol.asyncDispose]();
+    await world.backfill[Symbol.asyncDispose]();
     expect(world.mark).toBe(String(BigInt(id(7)) - 1n));
   });
 });
@@ -120,7 +146,7 @@ describe('what was missed', () => {
   test('is fetched page by page before what comes live is read, and nothing twice', async () => {
     const world = new World(1);
     world.history.push(...range(2, 231));
-    world.inlet.connected();
+    world.backfill.connected();
     await world.hears(231, 232);
     expect(world.accepted).toEqual(range(2, 232).map(id));
     expect(world.mark).toBe(id(232));
@@ -131,8 +157,8 @@ describe('what was missed', () => {
     const world = new World(1);
     world.history.push(2, 3);
     world.historyFails = new Error('Discord is down');
-    world.inlet.connected();
-    world.inlet.closeGaps();
+    world.backfill.connected();
+    world.backfill.closeGaps();
     await world.hears(4);
     expect([world.accepted, world.mark]).toEqual([[], id(1)]);
     world.history.push(4);
@@ -145,8 +171,8 @@ describe('what was missed', () => {
     const world = new World(1);
     world.history.push(2, 3);
     world.historyFails = new Error('Discord is down');
-    world.inlet.connected();
-    world.inlet.closeGaps();
+    world.backfill.connected();
+    world.backfill.closeGaps();
     await world.hears(4);
     await world.clock.advance(10_000);
     expect(world.accepted).toEqual([]);
@@ -161,48 +187,46 @@ describe('what was missed', () => {
 
   test('is not looked for where Discord says that there is no news', async () => {
     const world = new World(5);
-    world.inlet.connected();
-    world.inlet.latest({ id: 'c', last_message_id: id(5) });
-    world.inlet.latest({ id: id(900), last_message_id: null });
-    world.inlet.closeGaps();
+    world.backfill.connected();
+    world.backfill.latest('c', id(5));
+    world.backfill.latest(id(900), null);
+    world.backfill.closeGaps();
     await settle();
     expect(world.pages).toBe(0);
-    world.inlet.latest({ id: 'c', last_message_id: id(6) });
+    world.backfill.latest('c', id(6));
     await settle();
     expect(world.pages).toBe(1);
   });
 
-  test('is at most a week old', async () => {
+  test('is at most a week old; where there is older, the owner is told of the place, once', async () => {
     const world = new World();
-    const old = idAt(START - 30 * 86_400_000);
-    world.inlet.hear('c', { type: 'message', id: old, data: {}, isLate: false });
-    await settle();
-    let asked = '';
-    const later = new Inlet(
-      new Map([['c', old]]),
+    const [mark, old, young] = [30, 20, 2].map((days) => idAt(START - days * 86_400_000));
+    const asked: string[] = [];
+    const later = new Backfill<unknown>(
+      new Map([['c', String(mark)]]),
       {
-        history: async (_, after) => {
-          asked = after;
-          return [];
+        ...world.ports(),
+        missed: async (_, after) => {
+          asked.push(after);
+          const newer = [old, young].filter((one) => BigInt(String(one)) > BigInt(after));
+          return { messages: newer.map((one) => ({ id: String(one), data: {} })), hasMore: false };
         },
-        read: async () => [],
-        accept: async () => [],
-        report: () => {},
-        clock: world.clock,
-        random: steadyRandom,
-        log: recordingLog(),
       },
       world.stop.signal,
     );
-    later.connected();
-    later.closeGaps();
-    await settle();
-    expect(asked).toBe(idAt(START - 7 * 86_400_000));
+    for (let connections = 0; connections < 2; connections += 1) {
+      later.connected();
+      later.closeGaps();
+      await settle();
+    }
+    expect(asked).toEqual([mark, young]);
+    expect(world.accepted).toEqual([young]);
+    expect(world.cut).toEqual([['c']]);
   });
 
   test('is had once a full disk heals, in order, whatever came meanwhile', async () => {
     const world = new World(1);
-    world.acceptFails = new Error('disk full');
+    world.acceptFails = diskFull();
     world.history.push(...range(2, 700));
     await world.hears(...range(2, 700));
     expect(world.accepted).toEqual([]);
