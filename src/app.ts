@@ -10,6 +10,7 @@ import { createModels, fullName } from './app/models.ts';
 import { openPlugins } from './app/plugins.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
+import { Sweeper } from './app/sweeper.ts';
 import { MessageBus } from './bus/bus.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
@@ -144,6 +145,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const channels = createChannels(base, { bus, journal });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
+  const sweeper = stack.use(new Sweeper(base, stores));
   const models = createModels(base);
   const { standard } = models;
   const closing = new AbortController();
@@ -190,6 +192,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(agent.heartbeat);
   const scheduled = automation.start().then(() => agent.heartbeat.start());
   stack.defer(async () => await scheduled);
+  sweeper.start();
   // The first message should not wait for what can be loaded ahead, nor the start for that.
   setImmediate(() => {
     Promise.all([

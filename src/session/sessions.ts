@@ -1,11 +1,11 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory } from '../storage/files.ts';
+import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { Session } from './session.ts';
 import { readTail } from './tail.ts';
@@ -83,6 +83,20 @@ export class Sessions {
       found.push({ key, path, size, changedAt: mtimeMs });
     }
     return found;
+  }
+
+  /** Removes the tape of a session for good; false when somebody uses it or there is none. */
+  async remove(key: string): Promise<boolean> {
+    if (this.#closed || this.#find(key) !== undefined || this.#opening.has(key)) return false;
+    const { directory } = this.#options;
+    try {
+      await unlink(join(directory, tapeName(key)));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    }
+    await syncDirectory(directory);
+    return true;
   }
 
   /** Finishes what was appended; sessions can not be used any more. */
