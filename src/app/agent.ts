@@ -285,7 +285,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     heartbeat,
     background,
     warm: (model) =>
-      Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe(), stores.changes.prune(clock.now())]),
+      Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
   };
 }
 

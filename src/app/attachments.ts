@@ -1,6 +1,7 @@
 import { Attachments } from '../channels/attachments.ts';
 import type { Outlets } from '../channels/delivery-part.ts';
 import { speechToText } from '../providers/speech.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../tools/files/image-type.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
 
@@ -18,6 +19,8 @@ export function createAttachments(
   return new Attachments({
     outlets,
     folder: (sessionKey) => media.folder(sessionKey),
+    keepImage: async (bytes) =>
+      bytes.byteLength <= MOST_IMAGE_BYTES && imageType(bytes) !== undefined ? await media.keep(bytes) : null,
     transcribe: speech === null || typeof speech === 'string' ? null : ({ path }, signal) => speech(path, signal),
     clock,
     random,

@@ -42,7 +42,7 @@ export async function openStores(
   const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
-  const media = new MediaStore(paths.media);
+  const media = new MediaStore(paths.media, clock);
   const sessions = new Sessions({
     directory: paths.sessions,
     quarantine: paths.quarantine,

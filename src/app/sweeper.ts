@@ -33,19 +33,22 @@ const FOLDERS = [
 /** Folders that are only measured. */
 const MEASURED = { conversations: 'sessions', 'undo copies': 'versions', backups: 'backups' } as const;
 
+type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
+type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes'>;
+
 /**
  * Removes what is older than its store keeps it, in slices that nobody notices, an hour after the last time. While the
  * disk is in trouble it waits.
  */
 export class Sweeper implements AsyncDisposable {
-  readonly #base: Base;
-  readonly #stores: Stores;
+  readonly #base: SweeperBase;
+  readonly #stores: SweptStores;
   readonly #closed = new AbortController();
   #timer: Disposable | undefined;
   #sweeping: Promise<void> | undefined;
   #longestMs = 0;
 
-  constructor(base: Base, stores: Stores) {
+  constructor(base: SweeperBase, stores: SweptStores) {
     this.#base = base;
     this.#stores = stores;
   }

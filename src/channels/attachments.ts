@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { InboundMessage, Media } from '../bus/messages.ts';
-import { ensureDirectory, replaceDurable } from '../storage/files.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -17,11 +17,15 @@ const SPEECH_DEADLINE_MS = 120_000;
 const TRIES = 3;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 const LONGEST_NAME = 80;
+/** Behind the name of an attachment: a file that says where its bytes are. */
+const KEPT_AT = '.kept-at';
 
 export interface AttachmentPorts {
   readonly outlets: Pick<Outlets, 'outlet'>;
   /** Where the files of a session are kept. */
   readonly folder: (sessionKey: string) => string;
+  /** Keeps a picture for all transcripts, once however often it comes; null: it is none that a model can be shown. */
+  readonly keepImage: (bytes: Uint8Array) => Promise<string | null>;
   /** Turns speech into text; null where nothing is set up for that. */
   readonly transcribe: ((file: Media, signal: AbortSignal) => Promise<string>) | null;
   readonly clock: Clock;
@@ -76,12 +80,16 @@ export class Attachments {
   async #fetchOne(message: InboundMessage, item: Media, n: number, signal: AbortSignal): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
     const path = join(folder, `${message.id}-${n}-${safeName(item)}`);
-    const earlier = await stat(path).catch(() => null);
-    if (earlier !== null) return { ...item, path, size: earlier.size };
+    const note = `${path}${KEPT_AT}`;
+    const earlier = await firstThere([path, (await readIfExists(note)) ?? path]);
+    if (earlier !== null) return { ...item, ...earlier };
     const bytes = await this.#download(message.channel, item.source ?? '', signal);
     await ensureDirectory(folder);
-    await replaceDurable(path, bytes);
-    return { ...item, path, size: bytes.byteLength };
+    const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
+    // A picture lies where all transcripts find it; its note saves another download after a crash.
+    if (image === null) await replaceDurable(path, bytes);
+    else await replaceDurable(note, image);
+    return { ...item, path: image ?? path, size: bytes.byteLength };
   }
 
   async #download(channelName: string, source: string, signal: AbortSignal): Promise<Uint8Array> {
@@ -118,6 +126,14 @@ export class Attachments {
       return { reason: errorMessage(error) };
     }
   }
+}
+
+async function firstThere(paths: readonly string[]): Promise<{ readonly path: string; readonly size: number } | null> {
+  for (const path of paths) {
+    const found = await stat(path).catch(() => null);
+    if (found !== null) return { path, size: found.size };
+  }
+  return null;
 }
 
 /** A name that a stranger chose, as a name of our own. */

@@ -48,6 +48,7 @@ export class Sessions {
   #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
+  readonly #removing = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(options: SessionsOptions) {
@@ -89,11 +90,16 @@ export class Sessions {
   async remove(key: string): Promise<boolean> {
     if (this.#closed || this.#find(key) !== undefined || this.#opening.has(key)) return false;
     const { directory } = this.#options;
+    const removing = unlink(join(directory, tapeName(key)));
+    // Whoever opens it meanwhile gets a new tape, not the one that goes.
+    this.#removing.set(key, removing.catch(() => {}));
     try {
-      await unlink(join(directory, tapeName(key)));
+      await removing;
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return false;
       throw error;
+    } finally {
+      this.#removing.delete(key);
     }
     await syncDirectory(directory);
     return true;
@@ -123,6 +129,7 @@ export class Sessions {
 
   async #read(key: string): Promise<Session> {
     const { directory, log } = this.#options;
+    await this.#removing.get(key);
     await ensureDirectory(directory);
     const tape = await Tape.open({ ...this.#options, key, path: join(directory, tapeName(key)) });
     let bytes = 0;
