@@ -238,7 +238,8 @@ function scanOf(db: DatabaseSync, sql: string, detail: string): string | undefin
   const set = /WHERE\s+([\s\S]+)$/u.exec(String(of?.['sql'] ?? ''))?.[1] ?? '';
   if (/^state (?:= '(?:accepted|waiting)'|IN \('(?:accepted|running|pending)'[^)]*\))/u.test(set.trim())) return undefined;
   // In the order of an index, until a few are found.
-  if (/\bLIMIT\b/u.test(sql) && (!/\bWHERE\b/u.test(sql) || set !== '')) return undefined;
+  const inOrder = new RegExp(`FROM ${table}(?: AS ${name})? ORDER BY [\\w. ]+ LIMIT`, 'u').test(sql);
+  if (inOrder || (/\bLIMIT\b/u.test(sql) && (!/\bWHERE\b/u.test(sql) || set !== ''))) return undefined;
   return `${detail}\n${sql}`;
 }
 
