@@ -11,11 +11,11 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = 60_000;
 const EVERY_MS = 3_600_000;
 /** A slice that holds up the event loop longer is made smaller, milliseconds. */
-const SLICE_MS = 1.2;
-const FIRST_ROWS = 16;
-const MOST_ROWS = 256;
-/** Between two slices everything else has its turn, milliseconds. */
-const PAUSE_MS = 3;
+const SLICE_MS = 1.5;
+const FIRST_ROWS = 4;
+const MOST_ROWS = 64;
+/** Between two slices everything else has its turn: at least as long as the slice took, milliseconds. */
+const PAUSE_MS = 1;
 /** Files looked at between two pauses. */
 const FILES = 20;
 
@@ -93,8 +93,8 @@ export class Sweeper implements AsyncDisposable {
     const { journal } = this.#stores;
     const removed: Record<string, number> = {};
     const bytes: Record<string, number> = {};
-    const count = (store: string, more: number): void => {
-      if (more > 0) removed[store] = (removed[store] ?? 0) + more;
+    const count = (store: string | null, more: number): void => {
+      if (store !== null && more > 0) removed[store] = (removed[store] ?? 0) + more;
     };
     try {
       for (const sweep of journal.retention.sweeps()) count(sweep.store, await this.#rows(sweep));
@@ -124,6 +124,7 @@ export class Sweeper implements AsyncDisposable {
     const { signal } = this.#closed;
     const { retention } = this.#stores.journal;
     let limit = FIRST_ROWS;
+    let pauseMs = PAUSE_MS;
     for (let total = 0; ;) {
       await storage.healed(signal);
       try {
@@ -131,12 +132,13 @@ export class Sweeper implements AsyncDisposable {
         this.#longestMs = Math.max(this.#longestMs, blockedMs);
         total += rows;
         if (!more) return total;
+        pauseMs = Math.max(PAUSE_MS, blockedMs);
         if (blockedMs > SLICE_MS) limit = Math.max(1, Math.floor(limit / 2));
         else if (blockedMs < SLICE_MS / 2) limit = Math.min(MOST_ROWS, limit * 2);
       } catch (error) {
         if (!storage.failed(error)) throw error;
       }
-      await sleep(clock, PAUSE_MS, signal);
+      await sleep(clock, pauseMs, signal);
     }
   }
 

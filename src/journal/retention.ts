@@ -77,11 +77,12 @@ const AGED: readonly Aged[] = [
 const MESSAGES_KEPT_MS = 90 * DAY_MS;
 const ENDED_JOBS_KEPT_MS = 90 * DAY_MS;
 /** Free pages that the file keeps for what is written next, 4 KiB each. */
-const FREE_PAGES = 1_024;
+const FREE_PAGES = 256;
 
 /** One kind of row, swept in slices. */
 export interface Sweep {
-  readonly store: string;
+  /** As people read it; null: nothing of theirs goes. */
+  readonly store: string | null;
   /** Part of a transaction: deals with at most so many rows; returns how many, and whether there may be more. */
   readonly slice: (limit: number) => Swept;
 }
@@ -118,7 +119,7 @@ export class Retention {
       { store: 'messages', slice: (limit) => this.#messages(now - MESSAGES_KEPT_MS, limit) },
       { store: 'jobs', slice: (limit) => this.#jobs(now - ENDED_JOBS_KEPT_MS, limit) },
       { store: 'model calls', slice: () => foldUsage(this.#ports, now) },
-      { store: 'pages of the file', slice: (limit) => this.#shrink(limit) },
+      { store: null, slice: (limit) => this.#shrink(limit) },
     ];
   }
 

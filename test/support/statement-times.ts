@@ -1,0 +1,81 @@
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** What held up the event loop longest, by the text of its statement. */
+export interface Longest {
+  readonly ms: number;
+  readonly sql: string;
+}
+
+export interface StatementTimes extends Disposable {
+  /** One statement. */
+  readonly statement: Longest;
+  /** From the begin of a transaction to the end of its commit. */
+  readonly transaction: Longest;
+  /** Forgets what was measured. */
+  reset(): void;
+}
+
+const NOTHING: Longest = { ms: 0, sql: '' };
+
+/**
+ * Measures every SQLite statement of this process until it is disposed of, in processor time of this thread, because a
+ * busy machine is nobody's statement.
+ */
+export function watchStatements(): StatementTimes {
+  let statement = NOTHING;
+  let transaction = NOTHING;
+  let began = 0;
+  let inside: Longest = NOTHING;
+  const note = (sql: string, ms: number): void => {
+    if (ms > statement.ms) statement = { ms, sql };
+    if (ms > inside.ms) inside = { ms, sql };
+  };
+  const { exec } = DatabaseSync.prototype;
+  const originals = new Map(['run', 'get', 'all'].map((name) => [name, Reflect.get(StatementSync.prototype, name)]));
+  DatabaseSync.prototype.exec = function timed(sql) {
+    const start = worked();
+    if (sql === 'BEGIN IMMEDIATE') {
+      began = start;
+      inside = NOTHING;
+    }
+    try {
+      exec.call(this, sql);
+    } finally {
+      const end = worked();
+      note(sql, end - start);
+      if (sql === 'COMMIT' && end - began > transaction.ms) transaction = { ms: end - began, sql: inside.sql };
+    }
+  };
+  for (const [name, original] of originals) {
+    Reflect.set(StatementSync.prototype, name, function timed(this: StatementSync, ...values: unknown[]): unknown {
+      const start = worked();
+      try {
+        return Reflect.apply(original, this, values);
+      } finally {
+        note(this.sourceSQL, worked() - start);
+      }
+    });
+  }
+  return {
+    get statement() {
+      return statement;
+    },
+    get transaction() {
+      return transaction;
+    },
+    reset: () => {
+      statement = NOTHING;
+      transaction = NOTHING;
+    },
+    [Symbol.dispose]: () => {
+      DatabaseSync.prototype.exec = exec;
+      for (const [name, original] of originals) Reflect.set(StatementSync.prototype, name, original);
+    },
+  };
+}
+
+/** Milliseconds of processor time of this thread. */
+function worked(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
