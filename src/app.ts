@@ -174,7 +174,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const model = fullName(standard);
   const parting = { port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
-  const local = await serve(base, { bus, channels, approvals, registry, requests, model, ...parting }, stack);
+  const local = await serve(base, { bus, journal, channels, approvals, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));

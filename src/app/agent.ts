@@ -284,8 +284,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
     background,
-    warm: (model) =>
-      Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
+    warm: (model) => Promise.all([bounds.warm(model), catalog.read(), sandbox?.probe()]),
   };
 }
 

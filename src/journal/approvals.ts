@@ -107,10 +107,7 @@ export class ApprovalLedger {
   ownersChat(among?: readonly string[]): InboundMessage | undefined {
     const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
     return this.#ports.db
-      .all(
-        `SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY seq DESC LIMIT 1`,
-        ...(among ?? []),
-      )
+      .all(`SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY seq DESC LIMIT 1`, ...(among ?? []))
       .map((row) => parseInbound(row.text('payload')))[0];
   }
 

@@ -52,7 +52,14 @@ const AGED: readonly Aged[] = [
     ended: OUTBOUND_ENDED,
     keptMs: 90 * DAY_MS,
   },
-  { store: 'turns', table: 'turns', key: 'id', at: 'updated_at', ended: "state IN ('done', 'dead')", keptMs: 90 * DAY_MS },
+  {
+    store: 'turns',
+    table: 'turns',
+    key: 'id',
+    at: 'updated_at',
+    ended: "state IN ('done', 'dead')",
+    keptMs: 90 * DAY_MS,
+  },
   {
     store: 'questions',
     table: 'approvals',
@@ -113,7 +120,10 @@ export class Retention {
       ...db
         .all('SELECT id FROM cron_job')
         .map((row) => row.text('id'))
-        .map((job): Sweep => ({ store: 'runs of jobs', slice: (limit) => pruneRuns(this.#ports, { job, now, limit }) })),
+        .map((job): Sweep => ({
+          store: 'runs of jobs',
+          slice: (limit) => pruneRuns(this.#ports, { job, now, limit }),
+        })),
       { store: 'runs of jobs', slice: (limit) => pruneRuns(this.#ports, { job: null, now, limit }) },
       ...AGED.map((aged): Sweep => ({ store: aged.store, slice: (limit) => this.#age(aged, now, limit) })),
       { store: 'messages', slice: (limit) => this.#messages(now - MESSAGES_KEPT_MS, limit) },
@@ -192,10 +202,7 @@ export class Retention {
       before,
       limit,
     );
-    db.run(
-      'DELETE FROM cron_pruned WHERE at < ? AND job NOT IN (SELECT id FROM cron_job)',
-      clock.now() - 400 * DAY_MS,
-    );
+    db.run('DELETE FROM cron_pruned WHERE at < ? AND job NOT IN (SELECT id FROM cron_job)', clock.now() - 400 * DAY_MS);
     return { rows, more: rows === limit };
   }
 

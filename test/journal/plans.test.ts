@@ -236,7 +236,8 @@ function scanOf(db: DatabaseSync, sql: string, detail: string): string | undefin
   // The open set: an index that holds only what is still to be done.
   const of = index === undefined ? undefined : db.prepare('SELECT sql FROM sqlite_master WHERE name = ?').get(index);
   const set = /WHERE\s+([\s\S]+)$/u.exec(String(of?.['sql'] ?? ''))?.[1] ?? '';
-  if (/^state (?:= '(?:accepted|waiting)'|IN \('(?:accepted|running|pending)'[^)]*\))/u.test(set.trim())) return undefined;
+  if (/^state (?:= '(?:accepted|waiting)'|IN \('(?:accepted|running|pending)'[^)]*\))/u.test(set.trim()))
+    return undefined;
   // In the order of an index, until a few are found.
   const inOrder = new RegExp(`FROM ${table}(?: AS ${name})? ORDER BY [\\w. ]+ LIMIT`, 'u').test(sql);
   if (inOrder || (/\bLIMIT\b/u.test(sql) && (!/\bWHERE\b/u.test(sql) || set !== ''))) return undefined;

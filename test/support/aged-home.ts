@@ -25,7 +25,13 @@ const REPLY = 'It is as you said, and here is what I found out about it. '.repea
 
 /** A job that runs all the time, and three that run each hour. */
 export const AGED_JOBS: readonly Job[] = ['minute', 'hourly-1', 'hourly-2', 'hourly-3'].map((id) =>
-  jobSchema.parse({ id, kind: 'agent', text: 'Look at the mail.', every: id === 'minute' ? '1m' : '1h', chat: `telegram:${CHAT}` }),
+  jobSchema.parse({
+    id,
+    kind: 'agent',
+    text: 'Look at the mail.',
+    every: id === 'minute' ? '1m' : '1h',
+    chat: `telegram:${CHAT}`,
+  }),
 );
 
 /** Fills a home as two years without any sweeping would have left it; whatever is in its journal stays. */

@@ -6,10 +6,13 @@ import { promisify } from 'node:util';
 import { ageHome } from './aged-home.ts';
 import { recordingLog } from './recording-log.ts';
 import { SkippingClock } from './skipping-clock.ts';
-import { watchStatements, type Longest } from './statement-times.ts';
+import { watchStatements, type Longest, type StatementTimes } from './statement-times.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, OWNER, startWorld, type World } from './world.ts';
+
+/** What took longest; see `StatementTimes`. */
+type Measured = Pick<StatementTimes, 'statement' | 'outlier' | 'transaction'>;
 
 /** What was measured of a home that nobody swept for two years, and then a sweeper did. */
 export interface AgedLife {
@@ -21,9 +24,9 @@ export interface AgedLife {
   readonly removed: Readonly<Record<string, number>>;
   readonly sweepMs: number;
   /** While it was swept. */
-  readonly sweeping: { readonly statement: Longest; readonly transaction: Longest };
+  readonly sweeping: Measured;
   /** While people talked to it, before and after. */
-  readonly living: { readonly statement: Longest; readonly transaction: Longest };
+  readonly living: Measured;
   readonly startMs: { readonly fresh: number; readonly unswept: number; readonly swept: number };
   /** What `/usage` said before and after. */
   readonly usage: readonly [string, string];
@@ -52,7 +55,7 @@ export async function liveAged(options: {
   const bytesBefore = statSync(path).size;
   using times = watchStatements();
   const before = await talk(world);
-  const beforeSweep = { statement: times.statement, transaction: times.transaction };
+  const beforeSweep = { statement: times.statement, outlier: times.outlier, transaction: times.transaction };
   times.reset();
   const began = performance.now();
   clock.skip(61_000);
@@ -61,13 +64,14 @@ export async function liveAged(options: {
     what: 'the sweep',
   });
   const sweepMs = performance.now() - began;
-  const sweeping = { statement: times.statement, transaction: times.transaction };
+  const sweeping = { statement: times.statement, outlier: times.outlier, transaction: times.transaction };
   times.reset();
   const after = await talk(world);
   clock.skip(HOUR_MS);
   await talk(world);
   const living = {
     statement: longer(times.statement, beforeSweep.statement),
+    outlier: longer(times.outlier, beforeSweep.outlier),
     transaction: longer(times.transaction, beforeSweep.transaction),
   };
   const starts: number[] = [];

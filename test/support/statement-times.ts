@@ -7,8 +7,10 @@ export interface Longest {
 }
 
 export interface StatementTimes extends Disposable {
-  /** One statement. */
+  /** The statement whose median is the longest: one that is slow is slow each time, a busy machine is not. */
   readonly statement: Longest;
+  /** The longest single execution. */
+  readonly outlier: Longest;
   /** From the begin of a transaction to the end of its commit. */
   readonly transaction: Longest;
   /** Forgets what was measured. */
@@ -22,12 +24,16 @@ const NOTHING: Longest = { ms: 0, sql: '' };
  * busy machine is nobody's statement.
  */
 export function watchStatements(): StatementTimes {
-  let statement = NOTHING;
+  let outlier = NOTHING;
+  const all = new Map<string, number[]>();
   let transaction = NOTHING;
   let began = 0;
   let inside: Longest = NOTHING;
   const note = (sql: string, ms: number): void => {
-    if (ms > statement.ms) statement = { ms, sql };
+    const times = all.get(sql) ?? [];
+    all.set(sql, times);
+    if (times.length < 10_000) times.push(ms);
+    if (ms > outlier.ms) outlier = { ms, sql };
     if (ms > inside.ms) inside = { ms, sql };
   };
   const { exec } = DatabaseSync.prototype;
@@ -58,13 +64,20 @@ export function watchStatements(): StatementTimes {
   }
   return {
     get statement() {
-      return statement;
+      return [...all].reduce((longest, [sql, times]) => {
+        const ms = times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) / 2)] ?? 0;
+        return ms > longest.ms ? { ms, sql } : longest;
+      }, NOTHING);
+    },
+    get outlier() {
+      return outlier;
     },
     get transaction() {
       return transaction;
     },
     reset: () => {
-      statement = NOTHING;
+      all.clear();
+      outlier = NOTHING;
       transaction = NOTHING;
     },
     [Symbol.dispose]: () => {
