@@ -111,6 +111,7 @@ export class Sweeper implements AsyncDisposable {
       bytes['journal'] = await sizeOf(this.#base.paths.state);
       bytes['search index'] = await sizeOf(this.#base.paths.search);
       await journal.retention.remember({ at: clock.now(), removed, bytes });
+      log.debug('sweep: done', removed);
       if (Object.keys(removed).length > 0) log.info('sweep: old data removed', removed);
     } catch (error) {
       if (this.#closed.signal.aborted) return;
