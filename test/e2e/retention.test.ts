@@ -30,6 +30,8 @@ async function agingWorld(options: WorldOptions = {}): Promise<{
   return {
     world,
     pass: async (days) => {
+      // What was answered is marked as delivered before time moves on.
+      await world.restart();
       clock.skip(days * DAY_MS);
       // The sweep that this set off may have begun before the last rows were settled: another one sees them all.
       for (let n = 0; n < 2; n += 1) {
@@ -40,7 +42,6 @@ async function agingWorld(options: WorldOptions = {}): Promise<{
       }
     },
     rows: async (sql) => {
-      await world.restart();
       await world.assistant[Symbol.asyncDispose]();
       try {
         using db = new DatabaseSync(path, { readOnly: true });
