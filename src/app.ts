@@ -29,6 +29,7 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
+export { vacuumHome } from './app/vacuum.ts';
 export { definePlugin } from './plugins/plugin.ts';
 
 /** Together below the 10 s in which a stop ends. */

@@ -1,5 +1,5 @@
 import type { SweepReport } from '../journal/retention.ts';
-import { megabytes } from '../storage/vacuum.ts';
+import { megabytes } from '../util/text.ts';
 
 const HOUR_MS = 3_600_000;
 

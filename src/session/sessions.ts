@@ -92,7 +92,10 @@ export class Sessions {
     const { directory } = this.#options;
     const removing = unlink(join(directory, tapeName(key)));
     // Whoever opens it meanwhile gets a new tape, not the one that goes.
-    this.#removing.set(key, removing.catch(() => {}));
+    this.#removing.set(
+      key,
+      removing.catch(() => {}),
+    );
     try {
       await removing;
     } catch (error) {

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError, errorMessage } from '../util/errors.ts';
+import { megabytes } from '../util/text.ts';
 
 /** Bytes of a file before and after. */
 export interface Vacuumed {
@@ -34,9 +35,4 @@ export async function vacuumDatabase(path: string): Promise<Vacuumed> {
     });
   }
   return { before, after: statSync(path).size };
-}
-
-/** `12.3 MB`. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

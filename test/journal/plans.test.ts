@@ -222,8 +222,8 @@ function watched(journal: Journal): { readonly journal: Journal; readonly rest: 
     }),
   );
   // Parts of transactions of others, which those call.
-  const inner = ['inbox.insertOwn', 'outbox.insert', 'outbox.cancelUnsent', 'people.insert'];
-  return { journal: { ...journal, ...spied }, rest: () => [...uncalled].filter((name) => !inner.includes(name)) };
+  const inner = new Set(['inbox.insertOwn', 'outbox.insert', 'outbox.cancelUnsent', 'people.insert']);
+  return { journal: { ...journal, ...spied }, rest: () => [...uncalled].filter((name) => !inner.has(name)) };
 }
 
 /** Why a step of a plan reads all of a table that grows; undefined: it does not. */
@@ -248,11 +248,13 @@ test('no statement that the journal prepares reads all of a table that grows', a
   await using folder = await tempFolder();
   await ageHome(folder.path, { messages: 300, runs: 3_000, now: systemClock.now() });
   const prepared = new Set<string>();
-  const prepare = DatabaseSync.prototype.prepare;
-  DatabaseSync.prototype.prepare = function record(sql, ...rest) {
+  const prepare: unknown = Reflect.get(DatabaseSync.prototype, 'prepare');
+  if (typeof prepare !== 'function') throw new Error('node:sqlite has no prepare');
+  Reflect.set(DatabaseSync.prototype, 'prepare', function record(this: DatabaseSync, sql: string, ...rest: unknown[]) {
     prepared.add(sql);
-    return prepare.call(this, sql, ...rest);
-  };
+    const statement: unknown = Reflect.apply(prepare, this, [sql, ...rest]);
+    return statement;
+  });
   const path = join(folder.path, 'state.db');
   try {
     using journal = await openJournal({
@@ -265,7 +267,7 @@ test('no statement that the journal prepares reads all of a table that grows', a
     await useAll(seen.journal);
     expect(seen.rest()).toEqual([]);
   } finally {
-    DatabaseSync.prototype.prepare = prepare;
+    Reflect.set(DatabaseSync.prototype, 'prepare', prepare);
   }
   using db = new DatabaseSync(path);
   const scans = [...prepared]

@@ -24,7 +24,7 @@ const CHAT = '42';
 const REPLY = 'It is as you said, and here is what I found out about it. '.repeat(8);
 
 /** A job that runs all the time, and three that run each hour. */
-export const AGED_JOBS: readonly Job[] = ['minute', 'hourly-1', 'hourly-2', 'hourly-3'].map((id) =>
+const AGED_JOBS: readonly Job[] = ['minute', 'hourly-1', 'hourly-2', 'hourly-3'].map((id) =>
   jobSchema.parse({
     id,
     kind: 'agent',

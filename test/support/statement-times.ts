@@ -36,22 +36,23 @@ export function watchStatements(): StatementTimes {
     if (ms > outlier.ms) outlier = { ms, sql };
     if (ms > inside.ms) inside = { ms, sql };
   };
-  const { exec } = DatabaseSync.prototype;
+  const exec: unknown = Reflect.get(DatabaseSync.prototype, 'exec');
+  if (typeof exec !== 'function') throw new Error('node:sqlite has no exec');
   const originals = new Map(['run', 'get', 'all'].map((name) => [name, Reflect.get(StatementSync.prototype, name)]));
-  DatabaseSync.prototype.exec = function timed(sql) {
+  Reflect.set(DatabaseSync.prototype, 'exec', function timed(this: DatabaseSync, sql: string): void {
     const start = worked();
     if (sql === 'BEGIN IMMEDIATE') {
       began = start;
       inside = NOTHING;
     }
     try {
-      exec.call(this, sql);
+      Reflect.apply(exec, this, [sql]);
     } finally {
       const end = worked();
       note(sql, end - start);
       if (sql === 'COMMIT' && end - began > transaction.ms) transaction = { ms: end - began, sql: inside.sql };
     }
-  };
+  });
   for (const [name, original] of originals) {
     Reflect.set(StatementSync.prototype, name, function timed(this: StatementSync, ...values: unknown[]): unknown {
       const start = worked();
@@ -81,7 +82,7 @@ export function watchStatements(): StatementTimes {
       transaction = NOTHING;
     },
     [Symbol.dispose]: () => {
-      DatabaseSync.prototype.exec = exec;
+      Reflect.set(DatabaseSync.prototype, 'exec', exec);
       for (const [name, original] of originals) Reflect.set(StatementSync.prototype, name, original);
     },
   };
