@@ -12,6 +12,7 @@ import { openPlugins } from './app/plugins.ts';
 import { announceSafeMode, safeConfig, safeModeSentence, whenCalm } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
+import { Sweeper } from './app/sweeper.ts';
 import { MessageBus } from './bus/bus.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
@@ -30,6 +31,7 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
+export { vacuumHome } from './app/vacuum.ts';
 export { definePlugin } from './plugins/plugin.ts';
 
 /** Together below the 10 s in which a stop ends. */
@@ -163,6 +165,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const channels = createChannels(base, { bus, journal });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
+  const sweeper = stack.use(new Sweeper(base, stores));
   const models = createModels(base);
   const { standard } = models;
   const closing = new AbortController();
@@ -192,7 +195,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const model = fullName(standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
-  const local = await serve(base, { bus, channels, questions, registry, requests, model, ...parting }, stack);
+  const local = await serve(base, { bus, journal, channels, questions, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
@@ -213,6 +216,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   );
   stack.defer(async () => await scheduled);
   stack.use(whenCalm(base, { journal, running: () => loop.running, restart: parts.onRestart }));
+  sweeper.start();
   // The first message should not wait for what can be loaded ahead, nor the start for that.
   setImmediate(() => {
     Promise.all([

@@ -309,7 +309,6 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
         bounds.warm(model).then(checkRoom),
         catalog.read(),
         sandbox?.probe(),
-        stores.changes.prune(clock.now()),
         stores.promptParts.prune({ tapes: base.paths.sessions, signal: parts.closing }),
       ]),
   };

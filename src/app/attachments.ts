@@ -2,6 +2,7 @@ import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { Attachments, type AttachmentPorts } from '../channels/attachments.ts';
 import { speechToText } from '../providers/speech.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../tools/files/image-type.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
@@ -27,6 +28,8 @@ export function createAttachments(
   return new Attachments({
     outlets,
     folder: (sessionKey) => media.folder(sessionKey),
+    keepImage: async (bytes) =>
+      bytes.byteLength <= MOST_IMAGE_BYTES && imageType(bytes) !== undefined ? await media.keep(bytes) : null,
     transcribe: speech === null || typeof speech === 'string' ? null : ({ path }, signal) => speech(path, signal),
     tell: async (message, text) => {
       const notice = { id: `${message.id}:files`, kind: 'notice', text } as const;

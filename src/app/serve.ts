@@ -1,6 +1,7 @@
 import type { Questions } from '../agent/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
+import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
@@ -8,12 +9,14 @@ import type { RequestHandlers } from '../gateway/requests.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { runToolOnce } from '../tools/run-once.ts';
 import type { Base } from './base.ts';
+import { storageLine } from './storage-line.ts';
 import type { Channels } from './channels.ts';
 
 type Health = Readonly<Record<string, ChannelHealth>>;
 
 export interface ServeParts {
   readonly bus: MessageBus;
+  readonly journal: Pick<Journal, 'retention'>;
   readonly channels: Channels;
   readonly questions: Questions;
   readonly registry: ToolRegistry;
@@ -47,6 +50,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       model,
       channels: cleanHealth(manager.health(), redact),
       warnings: [...warnings, ...parts.troubles()],
+      storage: storageLine(parts.journal.retention.last(), clock.now()),
       startedAt,
       http,
     }),

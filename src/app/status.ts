@@ -4,6 +4,7 @@ import { subagentLines } from '../agent/subagents/desk.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
+import { storageLine } from './storage-line.ts';
 import { startOfDay } from '../util/day.ts';
 import { sentences } from '../util/text.ts';
 import type { Base } from './base.ts';
@@ -50,6 +51,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     heartbeat: parts.heartbeat(),
     subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
+    storage: storageLine(journal.retention.last(), clock.now()),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
     warnings: [...warnings, ...parts.troubles()],

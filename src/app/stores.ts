@@ -48,7 +48,7 @@ export async function openStores(
   );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
-  const media = new MediaStore(paths.media);
+  const media = new MediaStore(paths.media, clock);
   const sessions = new Sessions({
     directory: paths.sessions,
     quarantine: paths.quarantine,

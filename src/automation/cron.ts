@@ -91,8 +91,7 @@ export class Cron {
   /** Looks for the first time; what came due meanwhile is made up for. */
   async start(): Promise<void> {
     this.#startedAt = this.#ports.clock.monotonic();
-    const { runs, book, log } = this.#ports;
-    await runs.prune().catch(() => {});
+    const { book, log } = this.#ports;
     try {
       this.#watching = await book.watch(() => void this.look());
     } catch (error) {
@@ -200,7 +199,8 @@ export class Cron {
     const graceMs = once && job.kind === 'message' ? Number.POSITIVE_INFINITY : grace;
     const held = this.#held.has(job.id) ? HELD_MS : 0;
     // The clock was put back, at the earliest after the last look: what was taken is never taken again, the rest comes.
-    const after = agreed.settled > now ? now - this.#sinceLook : agreed.settled;
+    const settled = agreed.settled > now ? now - this.#sinceLook : agreed.settled;
+    const after = Math.max(settled, runs.prunedUpTo(job.id));
     if (after < agreed.settled) await runs.settle(job.id, after);
     const { missed, run, more } = dueNow(schedule, {
       after,

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { InboundMessage, Media } from '../bus/messages.ts';
-import { ensureDirectory, replaceDurable } from '../storage/files.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -20,6 +20,8 @@ const TRIES = 3;
 const CHANNEL_WAIT_MS = 120_000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 const LONGEST_NAME = 80;
+/** Behind the name of an attachment: a file that says where its bytes are. */
+const KEPT_AT = '.kept-at';
 
 export interface AttachmentPorts {
   readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
@@ -27,6 +29,8 @@ export interface AttachmentPorts {
   readonly tell: (message: InboundMessage, text: string) => Promise<void>;
   /** Where the files of a session are kept. */
   readonly folder: (sessionKey: string) => string;
+  /** Keeps a picture for all transcripts, once however often it comes; null: it is none that a model can be shown. */
+  readonly keepImage: (bytes: Uint8Array) => Promise<string | null>;
   /** Turns speech into text; null where nothing is set up for that. */
   readonly transcribe: ((file: Media, signal: AbortSignal) => Promise<string>) | null;
   readonly clock: Clock;
@@ -93,16 +97,27 @@ export class Attachments {
   ): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
     const begins = `${message.id}-${n}-`;
-    const earlier = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
-    if (earlier !== undefined) {
-      const path = join(folder, earlier);
-      return { ...item, path, size: (await stat(path)).size };
-    }
+    const earlier = await this.#earlier(folder, begins);
+    if (earlier !== null) return { ...item, ...earlier };
     const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
+    const note = `${path}${KEPT_AT}`;
     await ensureDirectory(folder);
-    await replaceDurable(path, bytes);
-    return { ...item, path, size: bytes.byteLength };
+    const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
+    // A picture lies where all transcripts find it; its note saves another download after a crash.
+    if (image === null) await replaceDurable(path, bytes);
+    else await replaceDurable(note, image);
+    return { ...item, path: image ?? path, size: bytes.byteLength };
+  }
+
+  /** What an earlier try of this file left: its bytes, or the note of where they are. */
+  async #earlier(folder: string, begins: string): Promise<Pick<Media, 'path' | 'size'> | null> {
+    const found = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
+    if (found === undefined) return null;
+    const path = join(folder, found);
+    const at = found.endsWith(KEPT_AT) ? ((await readIfExists(path)) ?? path) : path;
+    const there = await stat(at).catch(() => null);
+    return there === null ? null : { path: at, size: there.size };
   }
 
   async #download(

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Assistant, AssistantSettings } from '../app.ts';
+import type { Assistant, AssistantSettings, vacuumHome } from '../app.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { systemClock, type Clock } from '../util/clock.ts';
@@ -11,6 +11,7 @@ type Terminal = { readonly isTTY?: boolean | undefined };
 /** What the commands need of `app.ts`; loaded only when an assistant is started in this process. */
 export interface AppModule {
   readonly createAssistant: (settings: AssistantSettings) => Promise<Assistant>;
+  readonly vacuumHome: typeof vacuumHome;
 }
 
 /** The world as the commands see it. */

@@ -119,6 +119,13 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--full', 'with the whole text of the system prompt and of every tool')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./prompt.ts')).promptCommand));
+  program
+    .command('store')
+    .description('the databases of the home')
+    .command('vacuum')
+    .description('make them smaller; the assistant must not be running')
+    .option('--json', 'as JSON')
+    .action(action(async () => (await import('./store.ts')).storeVacuumCommand));
   const tools = program.command('tools').description('what it can do');
   tools
     .command('list', { isDefault: true })

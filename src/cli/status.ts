@@ -54,6 +54,7 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
   return [
     `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
     ...rows({ home: info.home, model: info.model, http: info.http ?? 'off' }),
+    ...(typeof info.storage === 'string' ? rows({ storage: info.storage }) : []),
     ...Object.entries(info.channels).map(
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),

@@ -15,6 +15,8 @@ export interface AssistantInfo {
   readonly channels: Readonly<Record<string, ChannelHealth>>;
   /** One sentence each. */
   readonly warnings: readonly string[];
+  /** How large each store is and what went last; null before the first sweep. */
+  readonly storage?: string | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */

@@ -43,8 +43,6 @@ export interface ArchiveChange {
   readonly upTo?: string;
 }
 
-/** What is finished is kept so long, milliseconds. */
-const KEPT_MS = 90 * 86_400_000;
 /** A session has few: what is done and not under an anchor. */
 const MOST_DONE = 32;
 
@@ -61,7 +59,6 @@ export class Archives {
     const { db, clock } = this.#ports;
     const now = clock.now();
     return db.write(() => {
-      db.run("DELETE FROM archives WHERE state IN ('done', 'dropped') AND updated_at < ?", now - KEPT_MS);
       db.run(
         `INSERT INTO archives (id, session, reason, role, direct, up_to, note, state, created_at, updated_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
@@ -87,7 +84,7 @@ export class Archives {
   /** Those that are not finished, of one session or of all, oldest first. */
   open(session?: string): readonly ArchiveRow[] {
     const { db } = this.#ports;
-    const sql = "SELECT * FROM archives WHERE state IN ('pending', 'answered')";
+    const sql = "SELECT * FROM archives INDEXED BY archives_open WHERE state IN ('pending', 'answered')";
     const rows =
       session === undefined ? db.all(`${sql} ORDER BY id`) : db.all(`${sql} AND session = ? ORDER BY id`, session);
     return rows.map(toArchive);

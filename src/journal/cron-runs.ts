@@ -26,8 +26,6 @@ export interface Claim {
 
 type CronPorts = LedgerPorts & { readonly inbox: Inbox; readonly outbox: Outbox };
 
-const KEPT_MS = 90 * 86_400_000;
-
 /** Which jobs may run, and what became of each due time. */
 export class CronRuns {
   readonly #ports: CronPorts;
@@ -105,6 +103,7 @@ export class CronRuns {
   claim({ job, dueAt, lateMs, inbound, outbound, last }: Claim): Promise<boolean> {
     const { db, clock, inbox, outbox } = this.#ports;
     return db.write(() => {
+      if (dueAt <= this.prunedUpTo(job)) return false;
       const taken = db.run(
         `INSERT INTO cron_run (job, due_at, last_due, count, state, inbound_id, outbound_id, late_ms, at)
          VALUES (?1, ?2, ?2, 1, 'claimed', ?3, ?4, ?5, ?6)
@@ -154,6 +153,11 @@ export class CronRuns {
     );
   }
 
+  /** Due times up to here were settled, and their rows are not kept any more; ms since 1970, 0: none were. */
+  prunedUpTo(job: string): number {
+    return this.#ports.db.get('SELECT due_at FROM cron_pruned WHERE job = ?', job)?.number('due_at') ?? 0;
+  }
+
   /** Newest first. */
   runs(job: string, limit: number): readonly CronRun[] {
     return this.#ports.db.all(`${RUNS} WHERE run.job = ? ORDER BY run.due_at DESC LIMIT ?`, job, limit).map(toRun);
@@ -174,7 +178,7 @@ export class CronRuns {
   busy(): readonly string[] {
     return this.#ports.db
       .all(
-        `SELECT DISTINCT run.job AS job FROM cron_run AS run JOIN inbound ON inbound.id = run.inbound_id
+        `SELECT DISTINCT run.job AS job FROM inbound CROSS JOIN cron_run AS run ON run.inbound_id = inbound.id
          WHERE inbound.state IN ('accepted', 'running') AND run.state = 'claimed'`,
       )
       .map((row) => row.text('job'));
@@ -184,7 +188,7 @@ export class CronRuns {
   failures(job: string, since: number): { readonly count: number; readonly newest: number } {
     const ended = this.#ports.db
       .all(
-        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.due_at DESC LIMIT 50`,
+        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.at DESC LIMIT 50`,
         job,
         since,
       )
@@ -214,15 +218,6 @@ export class CronRuns {
       turnId,
     );
     return row?.textOrNull('reason') ?? null;
-  }
-
-  /** What is older than 90 days goes. */
-  prune(): Promise<void> {
-    const { db, clock } = this.#ports;
-    return db.write(() => {
-      db.run('DELETE FROM cron_run WHERE at < ?', clock.now() - KEPT_MS);
-      db.run("DELETE FROM cron_job WHERE state <> 'active' AND updated_at < ?", clock.now() - KEPT_MS);
-    });
   }
 
   /** Misses in a row with one reason share a row. */

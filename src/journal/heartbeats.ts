@@ -19,7 +19,6 @@ export interface Look {
   readonly verdict: string | null;
 }
 
-const KEPT_MS = 90 * 86_400_000;
 const LOOKS = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS outcome
   FROM heartbeat AS look LEFT JOIN inbound ON inbound.id = look.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id`;
 
@@ -41,7 +40,7 @@ export class Heartbeats {
     return this.#ports.db.all(`${LOOKS} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
   }
 
-  /** Written down before a model is asked, so that a crash does not make it ask again at once. What is older than 90 days goes. */
+  /** Written down before a model is asked, so that a crash does not make it ask again at once. */
   begin(at: number): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -49,7 +48,6 @@ export class Heartbeats {
         `INSERT OR IGNORE INTO heartbeat (at, action, reason) VALUES (?, 'failed', 'the process stopped while a model was asked')`,
         at,
       );
-      db.run('DELETE FROM heartbeat WHERE at < ?', at - KEPT_MS);
     });
   }
 

@@ -2,6 +2,7 @@ import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
+import { dedupeKey } from './dedupe.ts';
 import type { Outbox } from './outbox.ts';
 import { INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -199,6 +200,7 @@ export class Inbox implements InboxPort {
 
   #insert(message: InboundMessage, state: string, reason: string | null): boolean {
     const { db, clock } = this.#ports;
+    if (this.#isKnown(message)) return false;
     const seq = db.insert(
       `INSERT OR IGNORE INTO inbound
          (id, channel, account, chat, external_id, session, payload, role, origin, state, reason, received_at, updated_at)
@@ -217,18 +219,35 @@ export class Inbox implements InboxPort {
       message.receivedAt,
       clock.now(),
     );
-    if (seq !== null && state === 'accepted') db.queued(INBOUND, seq);
-    return seq !== null;
+    if (seq === null) return false;
+    if (state === 'accepted') db.queued(INBOUND, seq);
+    if (message.role === 'owner' && message.origin === 'user') this.#rememberOwner(message, seq);
+    return true;
   }
 
-  #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {
-    const found = this.#ports.db.get(
-      'SELECT 1 AS n FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
-      channel,
-      account,
-      chatId,
-      externalId,
+  /** The newest words of an owner in each of their chats: where they are told things, however long ago that was. */
+  #rememberOwner(message: InboundMessage, seq: number): void {
+    this.#ports.db.run(
+      'INSERT OR REPLACE INTO owner_chats (channel, chat, direct, payload, seq) VALUES (?, ?, ?, ?, ?)',
+      message.channel,
+      message.chatId,
+      message.chatType === 'direct' ? 1 : 0,
+      JSON.stringify({ ...message, media: [], context: [] }),
+      seq,
     );
+  }
+
+  /** Also when it is so long ago that nothing but the key is kept. */
+  #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {
+    const { db } = this.#ports;
+    const found =
+      db.get(
+        'SELECT 1 AS n FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
+        channel,
+        account,
+        chatId,
+        externalId,
+      ) ?? db.get('SELECT 1 AS n FROM dedupe WHERE key = ?', dedupeKey(channel, account, chatId, externalId));
     return found !== undefined;
   }
 

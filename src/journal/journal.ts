@@ -17,6 +17,7 @@ import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionLedger } from './questions.ts';
+import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
 import { Starts } from './starts.ts';
 import { SessionSettings } from './session-settings.ts';
@@ -44,6 +45,8 @@ export interface Journal extends Disposable {
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
+  /** What of all this is kept how long. */
+  readonly retention: Retention;
   /** The greatest id of a turn or message; empty when there is none. */
   readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
@@ -98,6 +101,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
+    retention: new Retention(shared),
     newestId: newestId(db),
     mayHaveLost,
     starts,

@@ -144,11 +144,11 @@ export class Outbox implements OutboxPort {
   /** Whether a message of the platform is one that was delivered there, or the preview of one. */
   isSent({ channel, chatId }: Pick<OutboundMessage, 'channel' | 'chatId'>, platformId: string): boolean {
     const found = this.#ports.db.get(
-      `SELECT 1 AS one FROM outbound JOIN parts ON parts.outbound_id = outbound.id
-       WHERE outbound.channel = ? AND outbound.chat = ? AND parts.platform_id = ?`,
+      `SELECT 1 AS one FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
+       WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? LIMIT 1`,
+      platformId,
       channel,
       chatId,
-      platformId,
     );
     return found !== undefined;
   }

@@ -130,34 +130,20 @@ export class QuestionLedger {
   ownersChat(among?: readonly string[]): InboundMessage | undefined {
     const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
     return this.#ports.db
-      .all(
-        `SELECT payload FROM inbound WHERE role = 'owner' AND origin = 'user' AND ${where}
-         AND payload IS NOT NULL ORDER BY seq DESC LIMIT 50`,
-        ...(among ?? []),
-      )
-      .map((row) => parseInbound(row.text('payload')))
-      .find(({ chatType }) => chatType === 'direct');
+      .all(`SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY seq DESC LIMIT 1`, ...(among ?? []))
+      .map((row) => parseInbound(row.text('payload')))[0];
   }
 
   /** What an owner last wrote in a chat. */
   ownersWords(channel: string, chatId: string): InboundMessage | undefined {
     return this.#ports.db
-      .all(
-        `SELECT payload FROM inbound WHERE channel = ? AND chat = ? AND role = 'owner' AND origin = 'user'
-         AND payload IS NOT NULL ORDER BY seq DESC LIMIT 1`,
-        channel,
-        chatId,
-      )
+      .all('SELECT payload FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId)
       .map((row) => parseInbound(row.text('payload')))[0];
   }
 
   /** Whether an owner ever wrote in the chat of a message. */
   hasOwner({ channel, chatId }: InboundMessage): boolean {
-    const found = this.#ports.db.get(
-      "SELECT 1 FROM inbound WHERE channel = ? AND chat = ? AND role = 'owner' AND origin = 'user' LIMIT 1",
-      channel,
-      chatId,
-    );
+    const found = this.#ports.db.get('SELECT 1 FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId);
     return found !== undefined;
   }
 }

@@ -26,3 +26,9 @@ export function parseOutbound(payload: string): OutboundMessage {
 export function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ');
 }
+
+/** What a slice of sweeping did: rows that went, and whether there may be more. */
+export interface Swept {
+  readonly rows: number;
+  readonly more: boolean;
+}

@@ -17,7 +17,7 @@ export interface TaskStanding {
 }
 
 const OPEN = `SELECT payload, state FROM inbound WHERE origin = 'subagent' AND state = 'accepted'
-  UNION ALL SELECT inbound.payload, inbound.state FROM turns JOIN inbound ON inbound.turn_id = turns.id
+  UNION ALL SELECT inbound.payload, inbound.state FROM turns INDEXED BY turns_open CROSS JOIN inbound ON inbound.turn_id = turns.id
     WHERE turns.state IN ('running', 'stopping') AND inbound.origin = 'subagent'`;
 
 /** Tasks that turns gave to subagents. They are messages like any other; this finds them. */

@@ -232,7 +232,9 @@ export class Turns {
 
   /** Turns that were not closed, oldest first. */
   open(): readonly OpenTurn[] {
-    return this.#ports.db.all("SELECT * FROM turns WHERE state IN ('running', 'stopping') ORDER BY id").map((row) => ({
+    const { db } = this.#ports;
+    const sql = "SELECT * FROM turns INDEXED BY turns_open WHERE state IN ('running', 'stopping') ORDER BY id";
+    return db.all(sql).map((row) => ({
       id: row.text('id'),
       session: row.text('session'),
       parent: row.textOrNull('parent'),

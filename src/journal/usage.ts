@@ -31,12 +31,18 @@ export interface UsageDay {
   ofSession(session: string): UsageSum;
 }
 
-const SUMS = `count(*) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
+const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
   coalesce(sum(cache_write), 0) AS cache_write, coalesce(sum(output), 0) AS output,
   coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(cost_usd), 0) AS cost,
-  count(*) - count(cost_usd) AS unpriced`;
+  coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced`;
 
-/** What model calls cost, one row each. */
+/** Name of the total over all sessions. */
+const EVERYWHERE = '';
+
+/**
+ * What model calls cost: one row for each call, which retention folds into sums of an hour and of a day, and running
+ * totals, so that no question has to add up years.
+ */
 export class UsageLedger {
   readonly #ports: LedgerPorts;
   #day: RunningDay | undefined;
@@ -68,12 +74,15 @@ export class UsageLedger {
         row.costUsd,
         at,
       );
+      this.#addToTotal(row.session, row);
+      this.#addToTotal(EVERYWHERE, row);
     }, 'lazy');
   }
 
-  /** Sums since a time, ms since 1970; of one session or of all. */
+  /** Sums since a time of the last 90 days, ms since 1970, or since ever (0); of one session or of all. */
   since(time: number, session?: string): UsageSum {
     const { db } = this.#ports;
+    if (time <= 0) return toSum(db.get('SELECT * FROM usage_total WHERE session = ?', session ?? EVERYWHERE));
     const sql = `SELECT ${SUMS} FROM usage WHERE at >= ?`;
     return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
   }
@@ -82,6 +91,24 @@ export class UsageLedger {
   ofTurn(turnId: string, session: string, began: number): UsageSum {
     const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
     return toSum(this.#ports.db.get(sql, session, began, turnId));
+  }
+
+  #addToTotal(session: string, { usage, costUsd }: UsageRow): void {
+    this.#ports.db.run(
+      `INSERT INTO usage_total VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (session) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
+         cached = cached + excluded.cached, cache_write = cache_write + excluded.cache_write,
+         output = output + excluded.output, reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost,
+         unpriced = unpriced + excluded.unpriced`,
+      session,
+      usage.input,
+      usage.cached,
+      usage.cacheWrite,
+      usage.output,
+      usage.reasoning,
+      costUsd ?? 0,
+      costUsd === null ? 1 : 0,
+    );
   }
 
   /** The sums since a time, read once and then kept up to date. */

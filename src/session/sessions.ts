@@ -1,11 +1,11 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory } from '../storage/files.ts';
+import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { Session } from './session.ts';
 import { readTail } from './tail.ts';
@@ -48,6 +48,7 @@ export class Sessions {
   #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
+  readonly #removing = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(options: SessionsOptions) {
@@ -85,6 +86,28 @@ export class Sessions {
     return found;
   }
 
+  /** Removes the tape of a session for good; false when somebody uses it or there is none. */
+  async remove(key: string): Promise<boolean> {
+    if (this.#closed || this.#find(key) !== undefined || this.#opening.has(key)) return false;
+    const { directory } = this.#options;
+    const removing = unlink(join(directory, tapeName(key)));
+    // Whoever opens it meanwhile gets a new tape, not the one that goes.
+    this.#removing.set(
+      key,
+      removing.catch(() => {}),
+    );
+    try {
+      await removing;
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    } finally {
+      this.#removing.delete(key);
+    }
+    await syncDirectory(directory);
+    return true;
+  }
+
   /** Finishes what was appended; sessions can not be used any more. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -109,6 +132,7 @@ export class Sessions {
 
   async #read(key: string): Promise<Session> {
     const { directory, log } = this.#options;
+    await this.#removing.get(key);
     await ensureDirectory(directory);
     const tape = await Tape.open({ ...this.#options, key, path: join(directory, tapeName(key)) });
     let bytes = 0;

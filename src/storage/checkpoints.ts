@@ -5,6 +5,8 @@ import type { Clock } from '../util/clock.ts';
 
 /** Commits between two checkpoints: the log grows to about 8 MB. */
 const EVERY_COMMITS = 400;
+/** Rows that change between two checkpoints: a sweep changes many in one commit. */
+const EVERY_ROWS = 4_000;
 /** The writer is held up at most this long, milliseconds: a thread that hangs must not stop the journal. */
 const MOST_PAUSE_MS = 2_000;
 /** A thread that has nothing to do ends after this many milliseconds. */
@@ -32,6 +34,7 @@ export class Checkpoints {
   readonly #ports: CheckpointPorts;
   #worker: Worker | undefined;
   #since = 0;
+  #rows = 0;
   #isRunning = false;
   #pause: Disposable | undefined;
   #idle: Disposable | undefined;
@@ -42,11 +45,14 @@ export class Checkpoints {
     this.#ports = ports;
   }
 
-  /** A transaction was committed. */
-  committed(): void {
+  /** A transaction that changed so many rows was committed. */
+  committed(rows: number): void {
     this.#since += 1;
-    if (this.#since < EVERY_COMMITS || this.#isRunning || this.#closed) return;
+    this.#rows += rows;
+    const isDue = this.#since >= EVERY_COMMITS || this.#rows >= EVERY_ROWS;
+    if (!isDue || this.#isRunning || this.#closed) return;
     this.#since = 0;
+    this.#rows = 0;
     this.#isRunning = true;
     this.#idle?.[Symbol.dispose]();
     this.#ask({ restart: false });

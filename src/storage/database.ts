@@ -47,6 +47,8 @@ export class Database {
   readonly #unsynced = new Map<string, readonly { readonly commit: number; readonly seq: number }[]>();
   #pending: PendingWrite[] = [];
   #queuedNow = new Map<string, number>();
+  /** Rows changed since the last commit. */
+  #changed = 0;
   #isScheduled = false;
   #isPaused = false;
   #closed = false;
@@ -70,12 +72,15 @@ export class Database {
 
   /** Runs a statement; inside `write` it is part of that transaction. Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepare(sql).run(...values).changes);
+    const changed = Number(this.#prepare(sql).run(...values).changes);
+    this.#changed += changed;
+    return changed;
   }
 
   /** Runs an INSERT; returns the new row's id, or null when there is no new row. */
   insert(sql: string, ...values: SQLInputValue[]): number | null {
     const { changes, lastInsertRowid } = this.#prepare(sql).run(...values);
+    this.#changed += Number(changes);
     return Number(changes) === 0 ? null : Number(lastInsertRowid);
   }
 
@@ -179,7 +184,8 @@ export class Database {
         },
       );
     }
-    this.#checkpoints.committed();
+    this.#checkpoints.committed(this.#changed);
+    this.#changed = 0;
   }
 
   #tellQueues(commit: number): void {

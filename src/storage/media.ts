@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock, type Clock } from '../util/clock.ts';
 import { ensureDirectory, replaceDurable } from './files.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { sessionFolder } from './session-folder.ts';
@@ -22,12 +23,15 @@ interface StoredImage {
 /** Bytes by content hash, each stored once: a transcript that names a hash always means the same bytes. */
 export class MediaStore {
   readonly #folder: string;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #known = new RecentMap<string, StoredImage>(KNOWN);
   readonly #read = new Map<string, string>();
   #cached = 0;
 
-  constructor(folder: string) {
+  /** `clock`: a picture that is kept again is as young as its newest use. @default the machine's */
+  constructor(folder: string, clock: Pick<Clock, 'now'> = systemClock) {
     this.#folder = folder;
+    this.#clock = clock;
   }
 
   /**
@@ -42,7 +46,8 @@ export class MediaStore {
   async put(bytes: Uint8Array): Promise<string> {
     const hash = createHash('sha256').update(bytes).digest('hex');
     const path = join(this.#folder, hash);
-    const exists = await access(path).then(
+    const now = new Date(this.#clock.now());
+    const exists = await utimes(path, now, now).then(
       () => true,
       () => false,
     );

@@ -39,7 +39,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     // SQLite gives its side files the mode of the file itself.
     if (!existed) closeSync(openSync(options.path, 'a', 0o600));
     db = new DatabaseSync(options.path, { timeout: 250 });
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+    // Only of effect before the first table: an older file is brought over by `vacuumDatabase`.
+    db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};`);
   } catch (error) {
     throw new AppError('database-unusable', `Could not open ${options.path}: ${errorMessage(error)}.`, {

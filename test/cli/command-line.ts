@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
+import { vacuumHome } from '../../src/app/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -71,7 +72,7 @@ export class CommandLine {
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
       connect: (path) => this.connect(path),
-      app: async () => ({ createAssistant: async (settings) => this.#start(settings) }),
+      app: async () => ({ createAssistant: async (settings) => this.#start(settings), vacuumHome }),
     };
   }
 

@@ -30,6 +30,8 @@ export interface WorldOptions {
   /** @default the machine's */
   readonly clock?: Clock;
   readonly server?: FakeTelegramOptions;
+  /** Fills the home before the first start. */
+  readonly furnish?: (home: string) => Promise<void>;
 }
 
 /**
@@ -42,6 +44,8 @@ export interface World extends AsyncDisposable {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
   readonly assistant: Assistant;
+  /** How long the last start took, milliseconds. */
+  readonly startMs: number;
   /** Stops the assistant and starts another on the same home. */
   restart(): Promise<Assistant>;
   /** The entries of a session's tape. */
@@ -70,8 +74,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       channels: { telegram: { token: telegram.token, apiRoot: telegram.apiRoot, allowFrom: [String(OWNER)] } },
     }),
   );
-  const start = (): Promise<Assistant> =>
-    createAssistant({
+  await options.furnish?.(home);
+  let startMs = 0;
+  const start = async (): Promise<Assistant> => {
+    const began = performance.now();
+    const started = await createAssistant({
       home,
       serve: 'gateway',
       port: 0,
@@ -85,6 +92,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       config: options.config ?? {},
       ...(options.clock === undefined ? {} : { clock: options.clock }),
     });
+    startMs = performance.now() - began;
+    return started;
+  };
   stack.defer(() => assertNoCanary({ home, telegram, model }));
   let assistant = await start();
   stack.defer(async () => assistant[Symbol.asyncDispose]());
@@ -96,6 +106,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     model,
     get assistant() {
       return assistant;
+    },
+    get startMs() {
+      return startMs;
     },
     async restart() {
       await assistant[Symbol.asyncDispose]();

@@ -35,6 +35,8 @@ export interface StatusReport {
   readonly subagents: readonly string[];
   /** How the looking after open tasks stands; null: there is none. */
   readonly heartbeat: string | null;
+  /** What is kept on the disk, and what went last, as one line; null: not measured yet. */
+  readonly storage: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

@@ -30,6 +30,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
         `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
         ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
+        ...(status.storage === null ? [] : [`Storage: ${status.storage}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
         ),

@@ -195,22 +195,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
       {
         name: 'ledger-owners-chat',
         holds: "Only a chat in which an owner wrote alone is the owner's.",
-        find: ".find(({ chatType }) => chatType === 'direct')",
-        replace: '.at(0)',
-        tests: ['agent/questions-silence.test.ts'],
-      },
-      {
-        name: 'ledger-owners-role',
-        holds: "Chats of others are not the owner's.",
-        find: "SELECT payload FROM inbound WHERE role = 'owner' AND origin = 'user'",
-        replace: "SELECT payload FROM inbound WHERE origin = 'user'",
-        tests: ['agent/questions-silence.test.ts'],
-      },
-      {
-        name: 'ledger-group-owner',
-        holds: 'A group belongs to an owner only once an owner wrote there.',
-        find: "AND chat = ? AND role = 'owner' AND origin = 'user' LIMIT 1",
-        replace: "AND chat = ? AND origin = 'user' LIMIT 1",
+        find: 'WHERE direct = 1 AND',
+        replace: 'WHERE',
         tests: ['agent/questions-silence.test.ts'],
       },
       {

@@ -141,6 +141,20 @@ export const RECORD_GUARDS: readonly Guard[] = [
     ['journal/journal.test.ts'],
     [
       {
+        name: 'inbox-owner-chats',
+        holds: "Chats of others are not the owner's, nor a group in which no owner wrote.",
+        find: "message.role === 'owner' && message.origin === 'user'",
+        replace: "message.origin === 'user'",
+        tests: ['agent/approvals-silence.test.ts'],
+      },
+      {
+        name: 'inbox-dedupe-pruned',
+        holds: 'A message whose row is gone is not taken again.',
+        find: "?? db.get('SELECT 1 AS n FROM dedupe WHERE key = ?', dedupeKey(channel, account, chatId, externalId))",
+        replace: '',
+        tests: ['e2e/retention.test.ts'],
+      },
+      {
         name: 'inbox-cap',
         holds: 'A chat does not fill the disk with messages that wait.',
         find: 'const full = this.#overCap(message, waiting);',

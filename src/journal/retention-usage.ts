@@ -1,0 +1,35 @@
+import type { LedgerPorts, Swept } from './rows.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What is folded into what, and when: sums of an hour keep the rows of a busy job few. */
+const FOLDS = [
+  { from: 'call', to: 'hour', spanMs: HOUR_MS, afterMs: 90 * DAY_MS },
+  { from: 'hour', to: 'day', spanMs: DAY_MS, afterMs: 365 * DAY_MS },
+] as const;
+
+/** Part of a transaction: puts the oldest span of rows that is old enough into one row for each session, source and model. */
+export function foldUsage({ db }: LedgerPorts, now: number): Swept {
+  for (const { from, to, spanMs, afterMs } of FOLDS) {
+    const at = db.get(`SELECT min(at) AS at FROM usage WHERE span = '${from}'`)?.numberOrNull('at') ?? null;
+    if (at === null) continue;
+    const begins = Math.floor(at / spanMs) * spanMs;
+    const ends = begins + spanMs;
+    if (ends > now - afterMs) continue;
+    db.run(
+      `INSERT INTO usage (turn_id, session, source, provider, model, input, cached, cache_write, output, reasoning,
+         cost_usd, at, span, calls, unpriced)
+       SELECT NULL, session, source, provider, model, sum(input), sum(cached), sum(cache_write), sum(output),
+         sum(reasoning), sum(cost_usd), ?, '${to}', sum(calls),
+         sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END)
+       FROM usage WHERE span = '${from}' AND at >= ? AND at < ? GROUP BY session, source, provider, model`,
+      begins,
+      begins,
+      ends,
+    );
+    const rows = db.run(`DELETE FROM usage WHERE span = '${from}' AND at >= ? AND at < ?`, begins, ends);
+    return { rows, more: true };
+  }
+  return { rows: 0, more: false };
+}

@@ -1,0 +1,220 @@
+import { dedupeKey } from './dedupe.ts';
+import { foldUsage } from './retention-usage.ts';
+import { pruneRuns } from './retention-runs.ts';
+import type { LedgerPorts, Swept } from './rows.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What goes when it is older than that, unless something is still to be done with it. */
+interface Aged {
+  /** As people read it. */
+  readonly store: string;
+  readonly table: string;
+  readonly key: string;
+  /** Column with ms since 1970. */
+  readonly at: string;
+  /** SQL; the words of a partial index by age. */
+  readonly ended?: string;
+  readonly keptMs: number;
+  /** Empties these instead of removing the row. */
+  readonly set?: string;
+}
+
+const INBOUND_ENDED = "state IN ('done', 'refused', 'dead')";
+const OUTBOUND_ENDED = "state IN ('delivered', 'dead', 'expired')";
+const QUESTION_ENDED = "state <> 'waiting'";
+
+/** How long each kind of row is kept. Each has an index by age, so that what is due is found without a search. */
+const AGED: readonly Aged[] = [
+  {
+    store: 'texts of messages',
+    table: 'inbound',
+    key: 'seq',
+    at: 'updated_at',
+    ended: `payload IS NOT NULL AND ${INBOUND_ENDED}`,
+    keptMs: 30 * DAY_MS,
+    set: 'payload = NULL',
+  },
+  {
+    store: 'texts of replies',
+    table: 'outbound',
+    key: 'seq',
+    at: 'updated_at',
+    ended: `payload IS NOT NULL AND ${OUTBOUND_ENDED} AND owed = 0`,
+    keptMs: 30 * DAY_MS,
+    set: 'payload = NULL',
+  },
+  {
+    store: 'replies',
+    table: 'outbound',
+    key: 'seq',
+    at: 'updated_at',
+    ended: `${OUTBOUND_ENDED} AND owed = 0`,
+    keptMs: 90 * DAY_MS,
+  },
+  {
+    store: 'turns',
+    table: 'turns',
+    key: 'id',
+    at: 'updated_at',
+    ended: "state IN ('done', 'dead')",
+    keptMs: 90 * DAY_MS,
+  },
+  {
+    store: 'questions',
+    table: 'approvals',
+    key: 'call_id',
+    at: 'updated_at',
+    ended: QUESTION_ENDED,
+    keptMs: 90 * DAY_MS,
+  },
+  { store: 'questions', table: 'questions', key: 'call_id', at: 'updated_at', ended: QUESTION_ENDED, keptMs: 90 * DAY_MS },
+  { store: 'questions', table: 'asks', key: 'call_id', at: 'updated_at', ended: QUESTION_ENDED, keptMs: 90 * DAY_MS },
+  {
+    store: 'archived conversations',
+    table: 'archives',
+    key: 'id',
+    at: 'updated_at',
+    ended: "state IN ('done', 'dropped')",
+    keptMs: 90 * DAY_MS,
+  },
+  { store: 'heartbeats', table: 'heartbeat', key: 'at', at: 'at', keptMs: 90 * DAY_MS },
+  { store: 'keys of messages', table: 'dedupe', key: 'key', at: 'at', keptMs: 400 * DAY_MS },
+];
+
+const MESSAGES_KEPT_MS = 90 * DAY_MS;
+const ENDED_JOBS_KEPT_MS = 90 * DAY_MS;
+/** Free pages that the file keeps for what is written next, 4 KiB each. */
+const FREE_PAGES = 256;
+
+/** One kind of row, swept in slices. */
+export interface Sweep {
+  /** As people read it; null: nothing of theirs goes. */
+  readonly store: string | null;
+  /** Part of a transaction: deals with at most so many rows; returns how many, and whether there may be more. */
+  readonly slice: (limit: number) => Swept;
+}
+
+/** What a sweep did, as it is remembered for `status`. */
+export interface SweepReport {
+  /** When it ended, milliseconds since 1970. */
+  readonly at: number;
+  /** Rows and files that went, by store. */
+  readonly removed: Readonly<Record<string, number>>;
+  /** Bytes on the disk, by store. */
+  readonly bytes: Readonly<Record<string, number>>;
+}
+
+/** What is kept how long in the journal. Rows of what is not finished never go. */
+export class Retention {
+  readonly #ports: LedgerPorts;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+  }
+
+  /** All that can be swept now, in the order in which it should be. */
+  sweeps(): readonly Sweep[] {
+    const { db, clock } = this.#ports;
+    const now = clock.now();
+    return [
+      ...db
+        .all('SELECT id FROM cron_job')
+        .map((row) => row.text('id'))
+        .map((job): Sweep => ({
+          store: 'runs of jobs',
+          slice: (limit) => pruneRuns(this.#ports, { job, now, limit }),
+        })),
+      { store: 'runs of jobs', slice: (limit) => pruneRuns(this.#ports, { job: null, now, limit }) },
+      ...AGED.map((aged): Sweep => ({ store: aged.store, slice: (limit) => this.#age(aged, now, limit) })),
+      { store: 'messages', slice: (limit) => this.#messages(now - MESSAGES_KEPT_MS, limit) },
+      { store: 'jobs', slice: (limit) => this.#jobs(now - ENDED_JOBS_KEPT_MS, limit) },
+      { store: 'model calls', slice: () => foldUsage(this.#ports, now) },
+      { store: null, slice: (limit) => this.#shrink(limit) },
+    ];
+  }
+
+  /** Runs one slice in a transaction; also returns how long it held up the event loop, ms. */
+  async slice(sweep: Sweep, limit: number): Promise<Swept & { readonly blockedMs: number }> {
+    let began = 0;
+    const swept = await this.#ports.db.write(() => {
+      began = performance.now();
+      return sweep.slice(limit);
+    }, 'lazy');
+    return { ...swept, blockedMs: performance.now() - began };
+  }
+
+  /** What the last sweep did; undefined: there was none. */
+  last(): SweepReport | undefined {
+    const row = this.#ports.db.get('SELECT report FROM swept');
+    return row === undefined ? undefined : (JSON.parse(row.text('report')) as SweepReport);
+  }
+
+  remember(report: SweepReport): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(
+      () => void db.run('INSERT OR REPLACE INTO swept (id, report) VALUES (1, ?)', JSON.stringify(report)),
+      'lazy',
+    );
+  }
+
+  #age({ table, key, at, ended = '1 = 1', keptMs, set }: Aged, now: number, limit: number): Swept {
+    const due = `SELECT ${key} FROM ${table} WHERE ${ended} AND ${at} < ? ORDER BY ${at} LIMIT ?`;
+    const what = set === undefined ? `DELETE FROM ${table}` : `UPDATE ${table} SET ${set}`;
+    const { db } = this.#ports;
+    // The words of a reply are in its parts, too.
+    if (set !== undefined && table === 'outbound') {
+      db.run(
+        `UPDATE parts SET text = '' WHERE outbound_id IN (SELECT id FROM outbound WHERE seq IN (${due}))`,
+        now - keptMs,
+        limit,
+      );
+    }
+    const rows = db.run(`${what} WHERE ${key} IN (${due})`, now - keptMs, limit);
+    return { rows, more: rows === limit };
+  }
+
+  /** A message that goes leaves its key, so that a platform's repetition of it is still known. */
+  #messages(before: number, limit: number): Swept {
+    const { db, clock } = this.#ports;
+    const rows = db.all(
+      `SELECT seq, channel, account, chat, external_id, origin FROM inbound
+       WHERE ${INBOUND_ENDED} AND updated_at < ? ORDER BY updated_at LIMIT ?`,
+      before,
+      limit,
+    );
+    for (const row of rows) {
+      // A job's due times have a watermark instead.
+      if (row.text('origin') !== 'cron') {
+        const key = dedupeKey(row.text('channel'), row.text('account'), row.text('chat'), row.text('external_id'));
+        db.run('INSERT OR IGNORE INTO dedupe (key, at) VALUES (?, ?)', key, clock.now() - MESSAGES_KEPT_MS);
+      }
+      db.run('DELETE FROM inbound WHERE seq = ?', row.number('seq'));
+    }
+    return { rows: rows.length, more: rows.length === limit };
+  }
+
+  /** Of a job that ended its watermark stays for as long as keys of messages do. */
+  #jobs(before: number, limit: number): Swept {
+    const { db, clock } = this.#ports;
+    const rows = db.run(
+      `DELETE FROM cron_job WHERE id IN
+         (SELECT id FROM cron_job WHERE state <> 'active' AND updated_at < ? LIMIT ?)`,
+      before,
+      limit,
+    );
+    db.run('DELETE FROM cron_pruned WHERE at < ? AND job NOT IN (SELECT id FROM cron_job)', clock.now() - 400 * DAY_MS);
+    return { rows, more: rows === limit };
+  }
+
+  /** Gives free pages back to the disk, from the end of the file. Nothing happens in a file that is not made for it. */
+  #shrink(limit: number): Swept {
+    const { db } = this.#ports;
+    const vacuum = db.get('PRAGMA auto_vacuum')?.number('auto_vacuum');
+    const free = db.get('PRAGMA freelist_count')?.number('freelist_count') ?? 0;
+    const pages = Math.min(limit, free - FREE_PAGES);
+    if (vacuum !== 2 || pages <= 0) return { rows: 0, more: false };
+    db.all(`PRAGMA incremental_vacuum(${pages})`);
+    return { rows: pages, more: pages === limit };
+  }
+}

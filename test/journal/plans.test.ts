@@ -1,0 +1,281 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import type { OutboundMessage } from '../../src/bus/messages.ts';
+import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { createIds } from '../../src/util/ids.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { ageHome } from '../support/aged-home.ts';
+import { inboundMessage } from '../support/inbound.ts';
+import { tempFolder } from '../support/temp.ts';
+
+/** Tables that stay small, and why; every other table counts as one that grows with the years. */
+const SMALL: Readonly<Record<string, string>> = {
+  allowances: 'what an owner allowed for good',
+  cron_job: 'at most 200 jobs in the file, and those that ended in the last 90 days',
+  cron_pruned: 'one row for each job',
+  cursors: 'at most 5,000 places of a channel',
+  opened: 'one row',
+  owner_chats: 'the chats in which an owner wrote',
+  pairing: 'at most 10 codes of a channel in an hour',
+  pairing_tries: 'one row',
+  people: 'whom an owner let in',
+  session_models: 'conversations with a model of their own',
+  swept: 'one row',
+};
+
+const ended = (): Promise<unknown> => Promise.resolve();
+
+/** Calls every method of every ledger, so that each prepares what it can. */
+async function useAll(journal: Journal): Promise<void> {
+  const message = inboundMessage({ id: '01ZM1', chatId: '42' });
+  const first = inboundMessage({ id: '01ZM0', chatId: '42' });
+  const edit = inboundMessage({ id: '01ZM2', chatId: '42', edits: { externalId: first.externalId, text: 'better' } });
+  const stop = inboundMessage({ id: '01ZM3', chatId: '42', text: '/stop' });
+  const { channel, account, chatId, sessionKey: session } = message;
+  const reply = (id: string, more: Partial<OutboundMessage> = {}): OutboundMessage => ({
+    id,
+    channel,
+    chatId,
+    kind: 'answer',
+    text: 'hi',
+    media: [],
+    metadata: {},
+    ...more,
+  });
+  const { inbox, turns, outbox, usage, settings, desk, previews, approvals, asks, allowances, archives } = journal;
+  const { cron, heartbeats, cursors, subagents, people, pairing, retention } = journal;
+  inbox.onStop(() => {});
+  inbox.onAnswer(() => {});
+  inbox.onAsked(() => {});
+  inbox.countsBackground(() => 0);
+  inbox.onQueued(() => {})[Symbol.dispose]();
+  outbox.onQueued(() => {})[Symbol.dispose]();
+  await inbox.accept([first, edit, stop], [{ channel, place: 'p', last: '1' }]);
+  await inbox.accept([first, message], [{ channel, place: 'p', last: '2' }]);
+  await inbox.acceptOwn(inboundMessage({ id: '01ZM4', origin: 'system' }));
+  await inbox.withdrawOwn(inboundMessage());
+  inbox.page(0, 5);
+  inbox.waiting(session, 5);
+  inbox.waitingSessions();
+  inbox.byId([message.id]);
+  inbox.heardUntil(channel);
+  inbox.counts();
+
+  await turns.claim({ id: '01ZT1', session, role: 'owner', messages: [message] });
+  await turns.adopt({ id: '01ZT2', session, role: 'owner', sources: ['none'] });
+  await turns.absorb('01ZT1', ['none']);
+  await turns.interrupt(message, { drop: true });
+  turns.isStopping('01ZT1');
+  turns.isBusy([session]);
+  turns.last(session);
+  turns.open();
+  turns.messages('01ZT1');
+  await turns.resume('01ZT1');
+  await turns.suspend('01ZT1');
+  await previews.begin('01ZT1', { channel, chatId });
+  await previews.sent('01ZT1:preview', '77');
+  previews.platformId('01ZT1');
+  previews.isOvertaken('01ZT1');
+  await previews.seal('01ZT1', 'so far');
+  await previews.failed('01ZT1:preview', 'gone');
+  await turns.close('01ZT1', 'answered', [{ message: reply('01ZT1:0', { turnId: '01ZT1' }), parts: ['hi'] }]);
+  await turns.closeStopped('01ZT1');
+  await turns.dead('01ZT1', []);
+  await turns.again({ id: '01ZT3', session, role: 'owner', of: '01ZT1', command: '01ZT1' });
+
+  await outbox.enqueue([reply('01ZO1'), reply('01ZO2')]);
+  outbox.page(0, 5);
+  outbox.open('01ZO1');
+  outbox.lastSent('01ZO1');
+  outbox.isSent(reply('01ZO1'), '77');
+  await outbox.render('01ZO1', ['hi']);
+  outbox.waitingInDoubt();
+  await outbox.settled();
+  await outbox.sending('01ZO1', 0, { resend: false });
+  await outbox.postpone('01ZO1', 0, 'pending', 0, 'later');
+  await outbox.forgetPlace('01ZO1', 0);
+  await outbox.delivered('01ZO1', 0, '78');
+  await outbox.retryNow(channel, chatId);
+  await outbox.finish('01ZO2', 'dead', 'why');
+  await outbox.endChat(channel, 'none', 'gone');
+  outbox.counts();
+
+  const call = { turnId: '01ZT1', session, source: 'user', provider: 'p', model: 'm', costUsd: null };
+  await usage.record({ ...call, usage: { input: 1, cached: 0, cacheWrite: 0, output: 1, reasoning: 0 } });
+  const now = systemClock.now();
+  usage.since(0);
+  usage.since(now - 60_000, session);
+  usage.since(now - 60_000);
+  usage.ofTurn('01ZT1', session, now - 60_000);
+  usage.day(now - 60_000);
+  settings.model(session);
+  await settings.setModel(session, 'p/m');
+  await settings.setModel(session, null);
+
+  desk.outbox();
+  await desk.retry('01ZO2');
+  await desk.drop('01ZO2');
+  desk.inbox();
+  await desk.readmit('none');
+  await desk.refuse('none');
+
+  const question = { session, deadline: now + 60_000, question: reply('01ZQ1') };
+  const request = { title: 't', detail: 'd', reason: 'r' };
+  await approvals.ask({ ...question, callId: '01ZT3.1', code: 'c1', turn: '01ZT3', hash: 'h', request });
+  approvals.get('01ZT3.1');
+  approvals.waiting();
+  approvals.ownersChat();
+  approvals.ownersChat([channel]);
+  approvals.ownersWords(channel, chatId);
+  approvals.hasOwner(message);
+  await inbox.accept([inboundMessage({ chatId: '42', text: '/approve c1' })]);
+  await approvals.end('01ZT3.1', 'expired');
+  await asks.ask({ ...question, callId: '01ZT3.2', code: 'c2', turn: '01ZT3', person: '1', choices: [] });
+  asks.get('01ZT3.2');
+  await inbox.accept([inboundMessage({ chatId: '42', text: 'this' })]);
+  await asks.expire('01ZT3.2');
+  const allowed = { program: ['/bin/true'], folder: '/', createdBy: 'me', hash: 'h' };
+  await allowances.remember(allowed);
+  allowances.has('h');
+  await allowances.forget(allowances.list()[0]?.id ?? '');
+
+  const archive = { id: '01ZA1', session, reason: 'mem', role: 'owner', direct: true, upTo: null, note: null } as const;
+  await archives.begin(archive);
+  archives.get('01ZA1');
+  archives.open();
+  archives.open(session);
+  archives.done(session);
+  await archives.save('01ZA1', { state: 'done' });
+  archives.lastMessage(session);
+
+  const job = cron.jobs()[0];
+  if (job === undefined) throw new Error('the aged home has jobs');
+  cron.job(job.id);
+  cron.isOver(job.id, job.hash);
+  await cron.agree(job);
+  await cron.enable(job.id, true, now);
+  await cron.forget(['none']);
+  const due = { job: job.id, lateMs: 0, last: false };
+  await cron.claim({ ...due, dueAt: now + 1, inbound: inboundMessage({ origin: 'cron' }), outbound: reply('01ZO3') });
+  const missed = { state: 'missed', first: now + 2, last: now + 2, count: 1, reason: 'late' } as const;
+  await cron.miss(job.id, [missed, { ...missed, first: now + 3, last: now + 3 }], { last: false });
+  await cron.settle(job.id, now);
+  cron.prunedUpTo(job.id);
+  cron.takenAfter(job.id, now - 60_000);
+  cron.runs(job.id, 10);
+  cron.newest(10);
+  cron.busy();
+  cron.failures(job.id, 0);
+  await cron.silence('01ZT1', 'nothing');
+  cron.silenced('01ZT1');
+
+  heartbeats.newest(10);
+  heartbeats.ofMessage('none');
+  await heartbeats.begin(now);
+  await heartbeats.end(now, { action: 'skip', reason: 'r' }, inboundMessage({ origin: 'heartbeat' }));
+  await heartbeats.judge(now, true, 'v');
+  heartbeats.refused();
+  heartbeats.failedTurns();
+  cursors.of(channel);
+  const task = inboundMessage({ origin: 'subagent', metadata: { subagent: {} } });
+  await subagents.accept(task, 3);
+  subagents.open();
+  subagents.standing(task);
+  subagents.ofTurn('01ZT1');
+  await subagents.end(task);
+  await pairing.knock({ channel, senderId: '9', chatId: '9' });
+  people.isPaired(channel, '9');
+  await pairing.approve(pairing.pending()[0]?.code ?? '', 'me');
+  await pairing.approve('wrong', 'me').catch(ended);
+  pairing.lockedUntil();
+  people.list();
+  await people.remove(channel, '9');
+
+  for (const sweep of retention.sweeps()) {
+    for (let rounds = 0; rounds < 3; rounds += 1) await retention.slice(sweep, 4);
+  }
+  await retention.remember({ at: now, removed: {}, bytes: {} });
+  retention.last();
+  expect(account).toBe('bot');
+}
+
+/** Counts which methods of the ledgers are called; `rest` are those that nobody called. */
+function watched(journal: Journal): { readonly journal: Journal; readonly rest: () => readonly string[] } {
+  const uncalled = new Set<string>();
+  const spied = Object.fromEntries(
+    Object.entries(journal).map(([name, ledger]: [string, unknown]) => {
+      if (typeof ledger !== 'object' || ledger === null) return [name, ledger];
+      for (const method of Object.getOwnPropertyNames(Object.getPrototypeOf(ledger))) {
+        if (method !== 'constructor') uncalled.add(`${name}.${method}`);
+      }
+      const spy = new Proxy(ledger, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          uncalled.delete(`${name}.${String(key)}`);
+          return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+        },
+      });
+      return [name, spy];
+    }),
+  );
+  // Parts of transactions of others, which those call.
+  const inner = new Set(['inbox.insertOwn', 'outbox.insert', 'outbox.cancelUnsent', 'people.insert']);
+  return { journal: { ...journal, ...spied }, rest: () => [...uncalled].filter((name) => !inner.has(name)) };
+}
+
+/** Why a step of a plan reads all of a table that grows; undefined: it does not. */
+function scanOf(db: DatabaseSync, sql: string, detail: string): string | undefined {
+  const [, name = '', index] = /^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/u.exec(detail) ?? [];
+  if (name === '') return undefined;
+  const table = new RegExp(`\\b(\\w+) AS ${name}\\b`, 'u').exec(sql)?.[1] ?? name;
+  const schema = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);
+  if (schema === undefined || table in SMALL) return undefined;
+  // The open set: an index that holds only what is still to be done.
+  const of = index === undefined ? undefined : db.prepare('SELECT sql FROM sqlite_master WHERE name = ?').get(index);
+  const set = /WHERE\s+([\s\S]+)$/u.exec(String(of?.['sql'] ?? ''))?.[1] ?? '';
+  if (/^state (?:= '(?:accepted|waiting)'|IN \('(?:accepted|running|pending)'[^)]*\))/u.test(set.trim()))
+    return undefined;
+  // In the order of an index, until a few are found.
+  const inOrder = new RegExp(`FROM ${table}(?: AS ${name})? ORDER BY [\\w. ]+ LIMIT`, 'u').test(sql);
+  if (inOrder || (/\bLIMIT\b/u.test(sql) && (!/\bWHERE\b/u.test(sql) || set !== ''))) return undefined;
+  return `${detail}\n${sql}`;
+}
+
+test('no statement that the journal prepares reads all of a table that grows', async () => {
+  await using folder = await tempFolder();
+  await ageHome(folder.path, { messages: 300, runs: 3_000, now: systemClock.now() });
+  const prepared = new Set<string>();
+  const prepare: unknown = Reflect.get(DatabaseSync.prototype, 'prepare');
+  if (typeof prepare !== 'function') throw new Error('node:sqlite has no prepare');
+  Reflect.set(DatabaseSync.prototype, 'prepare', function record(this: DatabaseSync, sql: string, ...rest: unknown[]) {
+    prepared.add(sql);
+    const statement: unknown = Reflect.apply(prepare, this, [sql, ...rest]);
+    return statement;
+  });
+  const path = join(folder.path, 'state.db');
+  try {
+    using journal = await openJournal({
+      path,
+      backupPath: null,
+      clock: systemClock,
+      newId: createIds(systemClock, systemRandom),
+    });
+    const seen = watched(journal);
+    await useAll(seen.journal);
+    expect(seen.rest()).toEqual([]);
+  } finally {
+    Reflect.set(DatabaseSync.prototype, 'prepare', prepare);
+  }
+  using db = new DatabaseSync(path);
+  const scans = [...prepared]
+    .filter((sql) => !sql.startsWith('PRAGMA'))
+    .flatMap((sql) => {
+      const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+      return steps.flatMap(({ detail }) => scanOf(db, sql, String(detail)) ?? []);
+    });
+  expect(scans).toEqual([]);
+  expect(prepared.size).toBeGreaterThan(120);
+});
