@@ -11,6 +11,7 @@ import { openPlugins } from './app/plugins.ts';
 import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
 import { MessageBus } from './bus/bus.ts';
+import { bootId } from './journal/power-loss.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
@@ -67,6 +68,8 @@ export interface AssistantSettings {
   readonly environment?: Environment;
   /** @default the machine's */
   readonly clock?: Clock;
+  /** Names the run of the machine that this is, so that a power loss is told from a process that died. @default what the kernel says */
+  readonly boot?: string | null;
 }
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
@@ -117,6 +120,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt,
     storage,
     serving: parts.serve === 'gateway',
+    boot: parts.boot === undefined ? bootId() : parts.boot,
     plugins,
     warnings: [...standingWarnings(loaded, process.getuid?.()), ...plugins.troubles],
   };

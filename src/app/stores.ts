@@ -37,9 +37,9 @@ export async function openStores(
   stack: AsyncDisposableStack,
   onSyncFailure: (error: AppError) => void,
 ): Promise<Stores> {
-  const { paths, clock, newId, log, config, startedAt, redact } = base;
+  const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
-  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
+  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, boot, onSyncFailure }));
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
   const media = new MediaStore(paths.media);

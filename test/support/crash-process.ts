@@ -44,15 +44,27 @@ export function slowSends(telegram: FakeTelegram, random: () => number): void {
   });
 }
 
-export async function startChild(home: string): Promise<ChildProcess> {
+export interface ChildOptions {
+  /** What a library between it and its disk is told. */
+  readonly disk?: Readonly<Record<string, string>>;
+  /** Names the machine's run. @default the real one */
+  readonly boot?: string;
+}
+
+/** Starts the assistant without waiting for anything. */
+export async function spawnChild(home: string, { disk = {}, boot }: ChildOptions = {}): Promise<ChildProcess> {
   const { file, compiled } = await bundledChild('crash-child');
-  const child = spawn(process.execPath, [file, home, '12'], {
+  return spawn(process.execPath, [file, home, '12', ...(boot === undefined ? [] : [boot])], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnvironment({ NODE_COMPILE_CACHE: compiled }),
+    env: childEnvironment({ NODE_COMPILE_CACHE: compiled, ...disk }),
   });
+}
+
+export async function startChild(home: string, options: ChildOptions = {}): Promise<ChildProcess> {
+  const child = await spawnChild(home, options);
   let output = '';
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr?.on('data', (data: Buffer) => (output += data.toString()));
   await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 30_000, what: 'ready' });
   if (child.exitCode !== null) throw new Error(`the assistant did not start:\n${output}`);
   return child;
