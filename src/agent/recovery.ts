@@ -38,6 +38,7 @@ async function adoptLostTurns({ journal, sessions, log }: LoopPorts): Promise<vo
     if (adopted)
       log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
   }
+  await journal.lossRecovered();
 }
 
 async function recover(turn: OpenTurn, loop: AgentLoop, ports: LoopPorts): Promise<void> {

@@ -23,7 +23,7 @@ interface Lane {
   /** Failed attempts in a row. */
   failures: number;
   /** A power loss could undo the mark of the part that left last. */
-  hasUnsyncedMark: boolean;
+  readonly hasUnsyncedMark: boolean;
   marked(durability: Durability): void;
   /** Nothing leaves before: the platform said so. */
   pausedUntil: number;
@@ -36,8 +36,6 @@ export interface DeliveryPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
   readonly storage: PartPorts['storage'];
-  /** An earlier process may have lost marks with the power. @default false */
-  readonly mayHaveLost?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -53,16 +51,17 @@ export class Delivery {
   readonly #bus: DeliveryPorts['bus'];
   readonly #lanes = new Map<string, Lane>();
   readonly #queued = new Set<string>();
+  /** Chats whose newest mark a power loss could undo, by the key of their lane, which may have ended since. */
+  readonly #unsynced = new Map<string, object>();
   readonly #workers = new Set<Promise<void>>();
   readonly #unknown = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #aborted = new AbortController();
   readonly #reachable: Disposable;
 
-  constructor({ bus, mayHaveLost = false, ...ports }: DeliveryPorts) {
+  constructor({ bus, ...ports }: DeliveryPorts) {
     this.#bus = bus;
-    const inDoubt = new Map(mayHaveLost ? ports.outbox.waitingInDoubt() : []);
-    this.#ports = { ...ports, inDoubt, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    this.#ports = { ...ports, stopping: this.#stopping.signal, aborted: this.#aborted.signal };
     this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
@@ -107,6 +106,7 @@ export class Delivery {
     if (this.#queued.has(id) || this.#isUnknown(channel)) return;
     this.#queued.add(id);
     const key = JSON.stringify([channel, chatId, threadId]);
+    const unsynced = this.#unsynced;
     let lane = this.#lanes.get(key);
     const isNew = lane === undefined;
     lane ??= {
@@ -117,7 +117,9 @@ export class Delivery {
       ordinary: [],
       wake: new Wake(),
       failures: 0,
-      hasUnsyncedMark: false,
+      get hasUnsyncedMark() {
+        return unsynced.has(key);
+      },
       marked: (durability) => this.#marked(key, durability),
       pausedUntil: 0,
       changed: false,
@@ -186,14 +188,16 @@ export class Delivery {
   }
 
   #marked(key: string, durability: Durability): void {
-    const lane = this.#lanes.get(key);
-    if (lane === undefined) return;
-    lane.hasUnsyncedMark = durability === 'lazy';
-    if (lane.hasUnsyncedMark)
-      this.#ports.outbox.settled().then(
-        () => (lane.hasUnsyncedMark = false),
-        () => {},
-      );
+    if (durability === 'durable') {
+      this.#unsynced.delete(key);
+      return;
+    }
+    const mark = {};
+    this.#unsynced.set(key, mark);
+    this.#ports.outbox.settled().then(
+      () => void (this.#unsynced.get(key) === mark && this.#unsynced.delete(key)),
+      () => {},
+    );
   }
 
   #onReachable(channel: string, chatId: string | undefined): void {

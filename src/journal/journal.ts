@@ -16,7 +16,7 @@ import { Outbox } from './outbox.ts';
 import { PreviewLedger } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
-import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
+import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { journalMigrations } from './schema.ts';
 import { SessionSettings } from './session-settings.ts';
 import { Subagents } from './subagents.ts';
@@ -48,6 +48,8 @@ export interface Journal extends Disposable {
   readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
   readonly mayHaveLost: boolean;
+  /** Everything that was lost and is on session files is taken up; the next process need not look again. */
+  lossRecovered(): Promise<void>;
 }
 
 export interface JournalOptions {
@@ -69,9 +71,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const db = new Database(opened, {
     path,
     clock: options.clock,
-    ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
+    onSyncFailure: (error) => {
+      noteUnconfirmed(path);
+      onSyncFailure?.(error);
+    },
   });
-  const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);
+  const boot = options.boot === undefined ? bootId() : options.boot;
+  const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
@@ -96,6 +102,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     newestId: newestId(db),
     mayHaveLost,
+    lossRecovered: () => lossRecovered(db),
     [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
   };
 }

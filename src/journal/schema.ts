@@ -272,4 +272,9 @@ export const journalMigrations: readonly Migration[] = [
         boot TEXT
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      ALTER TABLE opened ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE outbound ADD COLUMN doubt TEXT CHECK (doubt IN ('oldest', 'later'));
+    `),
 ];
