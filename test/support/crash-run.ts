@@ -2,7 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Machine } from './crash-machine.ts';
-import { CHATS, killHard, prepareHome, seeded, slowSends, spawnChild, startChild, stopSoftly } from './crash-process.ts';
+import {
+  CHATS,
+  killHard,
+  prepareHome,
+  seeded,
+  slowSends,
+  spawnChild,
+  startChild,
+  stopSoftly,
+} from './crash-process.ts';
 import { inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
@@ -48,6 +57,16 @@ export interface CrashReport {
   readonly unannounced: readonly string[];
   readonly deadLetters: number;
 }
+
+/** What a report says when nothing was lost, doubled or marked without reason. */
+export const UNHARMED = {
+  lost: [],
+  doubled: [],
+  wrongMarks: [],
+  repeatedEffects: [],
+  missingEffects: [],
+  unannounced: [],
+};
 
 const OUTSTANDING = 8;
 /** A start and what it takes up take about so long. */
