@@ -66,7 +66,7 @@ export class Machine implements AsyncDisposable {
         "SELECT json_extract(payload, '$.text') AS text FROM outbound WHERE state IN ('pending', 'sending', 'uncertain')",
       )
       .all()
-      .map((row) => String(row['text']));
+      .map((row) => String(row['text']).replaceAll('`', ''));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

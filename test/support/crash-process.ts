@@ -15,6 +15,7 @@ export async function prepareHome(
   telegram: FakeTelegram,
   modelUrl: string,
   dialect: string,
+  level = 'error',
 ): Promise<void> {
   await mkdir(join(home, 'workspace'), { recursive: true });
   const config = {
@@ -29,7 +30,7 @@ export async function prepareHome(
       },
     },
     tools: { exec: { mode: 'full' } },
-    log: { level: 'error', format: 'json' },
+    log: { level, format: 'json' },
   };
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
 }

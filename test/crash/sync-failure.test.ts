@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
+import { CHATS, prepareHome, stopSoftly } from '../support/crash-process.ts';
+import { diskEnvironment } from '../support/disk-library.ts';
+import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const diskTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
+
+interface World extends AsyncDisposable {
+  readonly telegram: FakeTelegram;
+  readonly gateway: ChildProcess;
+  readonly log: () => string;
+  /** The next sync of a file whose name ends so fails. */
+  readonly failNext: () => Promise<void>;
+}
+
+async function gatewayOnFailingDisk(on: string): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder());
+  const telegram = stack.use(await startFakeTelegram());
+  const model = stack.use(await startFakeOpenAi({ handler: ({ view }) => `answer to ${view.lastUserText.split('\n').at(-1)}` }));
+  const home = join(folder.path, 'home');
+  await prepareHome(home, telegram, model.url, 'openai', 'info');
+  const trigger = join(folder.path, 'fail');
+  const disk = await diskEnvironment({ home, fail: { trigger, on } });
+  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk });
+  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  stack.defer(() => stopSoftly(gateway));
+  let log = '';
+  gateway.stderr.on('data', (chunk) => (log += String(chunk)));
+  await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 30_000, what: 'the start' });
+  const owned = stack.move();
+  return {
+    telegram,
+    gateway,
+    log: () => log,
+    failNext: () => writeFile(trigger, ''),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+diskTest(
+  'a sync that fails confirms nothing: no acknowledgement leaves, the process begins anew, and nothing is lost or doubled',
+  { timeout: 60_000 },
+  async () => {
+    await using world = await gatewayOnFailingDisk('state.db-wal');
+    const { telegram, gateway, log } = world;
+    const chat = CHATS[0] ?? 0;
+    const answers = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
+    telegram.userSays(chat, 'one');
+    await waitFor(() => answers().includes('answer to one'), { timeoutMs: 20_000, what: 'the first answer' });
+    // Whatever is still to be synced of the first turn.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await world.failNext();
+    const { updateId } = telegram.userSays(chat, 'two');
+    await waitFor(() => answers().some((text) => text.includes('answer to two')), {
+      timeoutMs: 30_000,
+      what: 'the answer of the process after it',
+    });
+    const confirmed = telegram.calls.findIndex(
+      ({ method, payload }) => method === 'getUpdates' && Number(payload['offset'] ?? 0) > updateId,
+    );
+    const starts = telegram.calls.flatMap(({ method }, n) => (method === 'getMe' ? [n] : []));
+    expect(starts).toHaveLength(2);
+    expect(confirmed).toBeGreaterThan(starts[1] ?? Infinity);
+    expect(gateway.exitCode).toBeNull();
+    expect(log()).toContain('The disk did not confirm a write');
+    expect(answers().filter((text) => text.includes('answer to'))).toEqual(['answer to one', 'answer to two']);
+  },
+);
