@@ -39,7 +39,10 @@ export async function openStores(
 ): Promise<Stores> {
   const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
-  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, boot, onSyncFailure }));
+  const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
+  const journal = stack.use(
+    await openJournal({ path: paths.state, backupPath, clock, newId, boot, onSyncFailure, onCheckpointFailure }),
+  );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
   const media = new MediaStore(paths.media);

@@ -59,6 +59,8 @@ export interface JournalOptions {
   readonly newId: () => string;
   /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
   readonly onSyncFailure?: (error: AppError) => void;
+  /** Told why the log of the journal could not be moved into its file. */
+  readonly onCheckpointFailure?: (reason: string) => void;
   /** The machine's run, null: not known. @default what the system says */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
@@ -66,7 +68,7 @@ export interface JournalOptions {
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure } = options;
+  const { path, backupPath, onSyncFailure, onCheckpointFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
   const db = new Database(opened, {
     path,
@@ -75,6 +77,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       noteUnconfirmed(path);
       onSyncFailure?.(error);
     },
+    ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const boot = options.boot === undefined ? bootId() : options.boot;
   const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });

@@ -11,6 +11,8 @@ export interface DiskSettings {
   readonly home?: string;
   /** Each sync takes so much longer. @default 0 */
   readonly delayMs?: number;
+  /** Only paths that end so are delayed. @default all */
+  readonly delayOn?: string;
   /** The delay is a random part of that. @default false */
   readonly random?: boolean;
   /** File of lines about syncs; see `readSyncs`. */
@@ -38,11 +40,12 @@ export async function diskEnvironment(settings: DiskSettings): Promise<Readonly<
   building ??= build();
   const library = await building;
   if (library === undefined) return undefined;
-  const { home, delayMs, random, log, shadow, fail } = settings;
+  const { home, delayMs, delayOn, random, log, shadow, fail } = settings;
   return {
     LD_PRELOAD: library,
     ...(home === undefined ? {} : { DISK_HOME: home }),
     ...(delayMs === undefined ? {} : { DISK_DELAY_MS: String(delayMs) }),
+    ...(delayOn === undefined ? {} : { DISK_DELAY_ON: delayOn }),
     ...(random === true ? { DISK_RANDOM: '1' } : {}),
     ...(log === undefined ? {} : { DISK_LOG: log }),
     ...(shadow === undefined ? {} : { DISK_SHADOW: shadow }),

@@ -15,14 +15,14 @@
  * Stands between a program and its syncs; what it does is in the environment:
  *
  * DISK_HOME      only files below this folder are looked at; without it all are
- * DISK_DELAY_MS  each sync takes so much longer
+ * DISK_DELAY_MS  each sync takes so much longer, or only those of a path that ends in DISK_DELAY_ON
  * DISK_RANDOM    the delay is a random part of that
  * DISK_LOG       each sync is a line of this file: `main` or `thread`, microseconds (monotonic) of its start and end, path
  * DISK_SHADOW    folder for what is durable: of each file its bytes as its last sync began, of each folder its names. The
  *                disk itself is not asked, since nothing takes its power away
  * DISK_FAIL      while this file exists, the next sync of a file whose path ends in DISK_FAIL_ON fails with EIO, once
  */
-static const char *home, *log_path, *shadow, *fail, *fail_on;
+static const char *home, *log_path, *shadow, *fail, *fail_on, *delay_on;
 static int delay_ms, is_random;
 static __thread unsigned seed;
 
@@ -32,6 +32,7 @@ __attribute__((constructor)) static void read_environment(void) {
   shadow = getenv("DISK_SHADOW");
   fail = getenv("DISK_FAIL");
   fail_on = getenv("DISK_FAIL_ON");
+  delay_on = getenv("DISK_DELAY_ON");
   const char *ms = getenv("DISK_DELAY_MS");
   delay_ms = ms ? atoi(ms) : 0;
   is_random = getenv("DISK_RANDOM") != NULL;
@@ -92,6 +93,11 @@ static void keep_bytes(int fd, int to) {
   if (from != fd) close(from);
 }
 
+static int ends_in(const char *path, const char *end) {
+  size_t length = strlen(path), tail = end == NULL ? 0 : strlen(end);
+  return length >= tail && strcmp(path + length - tail, end == NULL ? "" : end) == 0;
+}
+
 static int through(int fd, int (*real)(int)) {
   char own[64], path[4096];
   snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
@@ -110,15 +116,14 @@ static int through(int fd, int (*real)(int)) {
     else keep_bytes(fd, to);
     close(to);
   }
-  if (delay_ms > 0) {
+  if (delay_ms > 0 && ends_in(path, delay_on)) {
     if (seed == 0) seed = (unsigned)began ^ (unsigned)syscall(SYS_gettid);
     long us = is_random ? rand_r(&seed) % (delay_ms * 1000L) : delay_ms * 1000L;
     struct timespec wait = {us / 1000000, us % 1000000 * 1000};
     nanosleep(&wait, NULL);
   }
   int result = 0;
-  size_t end = fail_on == NULL ? 0 : strlen(fail_on);
-  if (fail != NULL && (size_t)length >= end && strcmp(path + length - end, fail_on) == 0 && unlink(fail) == 0) {
+  if (fail != NULL && ends_in(path, fail_on) && unlink(fail) == 0) {
     errno = EIO;
     result = -1;
   } else if (shadow == NULL) {
