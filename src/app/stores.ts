@@ -52,6 +52,7 @@ export async function openStores(
     clock,
     newId,
     log,
+    mayHaveLost: journal.mayHaveLost,
     image: (hash) => media.base64(hash),
   });
   stack.defer(() => sessions.close());

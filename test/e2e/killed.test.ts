@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { tapeName } from '../../src/session/tape-name.ts';
 import { bundledChild } from '../support/bundled.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
@@ -21,6 +23,8 @@ async function startHome(): Promise<
     readonly reply: (step: Step) => void;
     readonly start: (stage: 'model' | 'reset' | 'never') => ChildProcess;
     readonly accepted: () => boolean;
+    /** The machine lost its power, and with it the line of the session's tape that has these words. */
+    readonly losePower: (words: string) => Promise<void>;
   }
 > {
   await using stack = new AsyncDisposableStack();
@@ -54,6 +58,14 @@ async function startHome(): Promise<
       return child;
     },
     accepted: () => telegram.unconfirmed.length === 0,
+    losePower: async (words) => {
+      const path = join(folder.path, 'sessions', tapeName(`telegram:${PERSON}`));
+      const lines = (await readFile(path, 'utf8')).split('\n');
+      expect(lines.filter((line) => line.includes(words))).toHaveLength(1);
+      await writeFile(path, lines.map((line) => (line.includes(words) ? '\0'.repeat(line.length) : line)).join('\n'));
+      using db = new DatabaseSync(join(folder.path, 'state.db'));
+      db.exec("UPDATE opened SET boot = 'an earlier run'");
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -62,6 +74,24 @@ const gone = (child: ChildProcess): boolean => child.exitCode !== null || child.
 const slow = { timeoutMs: 30_000 };
 
 describe.concurrent('a process that is killed', () => {
+  test(
+    'with the power, which takes one of two messages out of the session file: the turn goes on with both',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startHome();
+      home.say('the first of two');
+      home.say('the second of two');
+      const dying = home.start('model');
+      await waitFor(() => gone(dying), slow);
+      await home.losePower('the second of two');
+      home.reply('both heard');
+      home.start('never');
+      await waitFor(() => home.chat().includes('both heard'), slow);
+      expect(home.bodies()).toContain('the first of two');
+      expect(home.bodies()).toContain('the second of two');
+    },
+  );
+
   test(
     'three times by the same message gives it up with a notice; /retry runs it again and the chat goes on',
     { timeout: 60_000 },
