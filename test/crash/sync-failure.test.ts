@@ -26,13 +26,18 @@ async function gatewayOnFailingDisk(on: string): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram());
-  const model = stack.use(await startFakeOpenAi({ handler: ({ view }) => `answer to ${view.lastUserText.split('\n').at(-1)}` }));
+  const model = stack.use(
+    await startFakeOpenAi({ handler: ({ view }) => `answer to ${view.lastUserText.split('\n').at(-1)}` }),
+  );
   const home = join(folder.path, 'home');
   await prepareHome(home, telegram, model.url, 'openai', 'info');
   const trigger = join(folder.path, 'fail');
   const disk = await diskEnvironment({ home, fail: { trigger, on } });
   const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk });
-  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   stack.defer(() => stopSoftly(gateway));
   let log = '';
   gateway.stderr.on('data', (chunk) => (log += String(chunk)));

@@ -50,12 +50,17 @@ export interface ChildOptions {
   readonly disk?: Readonly<Record<string, string>>;
   /** Names the machine's run. @default the real one */
   readonly boot?: string;
+  /** The longest pause at each stage of a turn, milliseconds. @default 12 */
+  readonly pauseMs?: number;
 }
 
 /** Starts the assistant without waiting for anything. */
-export async function spawnChild(home: string, { disk = {}, boot }: ChildOptions = {}): Promise<ChildProcess> {
+export async function spawnChild(
+  home: string,
+  { disk = {}, boot, pauseMs = 12 }: ChildOptions = {},
+): Promise<ChildProcess> {
   const { file, compiled } = await bundledChild('crash-child');
-  return spawn(process.execPath, [file, home, '12', ...(boot === undefined ? [] : [boot])], {
+  return spawn(process.execPath, [file, home, String(pauseMs), ...(boot === undefined ? [] : [boot])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: childEnvironment({ NODE_COMPILE_CACHE: compiled, ...disk }),
   });
