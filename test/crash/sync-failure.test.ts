@@ -22,12 +22,21 @@ interface World extends AsyncDisposable {
   readonly failNext: () => Promise<void>;
 }
 
-async function gatewayOnFailingDisk(on: string): Promise<World> {
+/** `modelMs`: how long the model thinks. */
+async function gatewayOnFailingDisk({
+  on,
+  modelMs = 0,
+}: {
+  readonly on: string;
+  readonly modelMs?: number;
+}): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram());
   const model = stack.use(
-    await startFakeOpenAi({ handler: ({ view }) => `answer to ${view.lastUserText.split('\n').at(-1)}` }),
+    await startFakeOpenAi({
+      handler: ({ view }) => ({ delayMs: modelMs, text: `answer to ${view.lastUserText.split('\n').at(-1)}` }),
+    }),
   );
   const home = join(folder.path, 'home');
   await prepareHome(home, telegram, model.url, 'openai', 'info');
@@ -56,7 +65,7 @@ diskTest(
   'a sync that fails confirms nothing: no acknowledgement leaves, the process begins anew, and nothing is lost or doubled',
   { timeout: 60_000 },
   async () => {
-    await using world = await gatewayOnFailingDisk('state.db-wal');
+    await using world = await gatewayOnFailingDisk({ on: 'state.db-wal' });
     const { telegram, gateway, log } = world;
     const chat = CHATS[0] ?? 0;
     const answers = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
@@ -79,5 +88,25 @@ diskTest(
     expect(gateway.exitCode).toBeNull();
     expect(log()).toContain('The disk did not confirm a write');
     expect(answers().filter((text) => text.includes('answer to'))).toEqual(['answer to one', 'answer to two']);
+  },
+);
+
+diskTest(
+  'a sync that fails as a turn closes lets no answer out: the process begins anew and the answer comes once',
+  { timeout: 90_000 },
+  async () => {
+    await using world = await gatewayOnFailingDisk({ on: 'state.db-wal', modelMs: 1_500 });
+    const { telegram, gateway, log } = world;
+    telegram.userSays(CHATS[0] ?? 0, 'one');
+    // The claim is synced by its timer long before the model answers.
+    await waitFor(() => telegram.unconfirmed.length === 0, { timeoutMs: 20_000, what: 'the acknowledgement' });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await world.failNext();
+    await waitFor(() => telegram.sentMessages.length > 0, { timeoutMs: 60_000, what: 'the answer' });
+    expect(log()).toContain('The disk did not confirm a write');
+    expect(log().split('"msg":"ready"')).toHaveLength(3);
+    expect(gateway.exitCode).toBeNull();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(telegram.sentMessages.map(({ visibleText }) => visibleText.replace('↻ ', ''))).toEqual(['answer to one']);
   },
 );

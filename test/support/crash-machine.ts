@@ -58,7 +58,7 @@ export class Machine implements AsyncDisposable {
     // What commands do is done in another process, which syncs it itself.
     const durable = [join('workspace', 'effects.txt')];
     await cutPower({ home, shadow, into: this.home, random: this.#random, durable });
-    if (process.env['CRASH_KEEP'] === undefined) await rm(home, { recursive: true });
+    if (process.env['CRASH_KEEP'] === undefined) await rm(home, { recursive: true, maxRetries: 10, retryDelay: 50 });
     await rm(shadow, { recursive: true });
     using db = new DatabaseSync(join(this.home, 'state.db'), { readOnly: true });
     this.#inDoubt = db
