@@ -24,7 +24,7 @@ import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { sleep, systemClock, type Clock } from './util/clock.ts';
-import { errorMessage } from './util/errors.ts';
+import { errorMessage, type AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
@@ -64,6 +64,8 @@ export interface AssistantSettings {
   readonly log?: Logger;
   /** Ends this assistant and starts another, for /restart; without it the command says that it can not. */
   readonly onRestart?: () => void;
+  /** The disk did not confirm a write: nothing is written any more, so this process has to end. Without it `onRestart` is called. */
+  readonly onUnusable?: (error: AppError) => void;
   /** What stands for the environment of the process. */
   readonly environment?: Environment;
   /** @default the machine's */
@@ -130,7 +132,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: base.startedAt }));
   const stores = await openStores(base, stack, (error) => {
     storage.failed(error);
-    parts.onRestart?.();
+    if (parts.onUnusable === undefined) parts.onRestart?.();
+    else parts.onUnusable(error);
   });
   const { journal } = stores;
   const hooks = new HookRunner(log);

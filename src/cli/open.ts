@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
+import type { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 
@@ -19,6 +20,7 @@ export async function startAssistant(
     readonly config: Readonly<Record<string, unknown>>;
     readonly serve: 'gateway' | 'local';
     readonly onRestart?: () => void;
+    readonly onUnusable?: (error: AppError) => void;
   },
 ): Promise<Assistant> {
   const { paths, ...settings } = options;
@@ -37,8 +39,14 @@ export interface OpenedAssistant extends AsyncDisposable {
 export async function openAssistant(context: CliContext, home: string | undefined): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
+  // What is not confirmed by the disk is found out by the next command; waiting for it would never end.
+  const onUnusable = (error: AppError): void => {
+    context.stderr.write(`✗ ${error.message}\n`);
+    context.exitNow(1);
+  };
   const port =
-    running ?? (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local' }));
+    running ??
+    (await startAssistant(context, { paths, config: { log: { level: 'warn' } }, serve: 'local', onUnusable }));
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${warning}\n`);
   }

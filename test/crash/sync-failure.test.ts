@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { childEnvironment } from '../support/child-environment.ts';
 import { CHATS, prepareHome, stopSoftly } from '../support/crash-process.ts';
@@ -108,5 +109,33 @@ diskTest(
     expect(gateway.exitCode).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(telegram.sentMessages.map(({ visibleText }) => visibleText.replace('↻ ', ''))).toEqual(['answer to one']);
+  },
+);
+
+diskTest(
+  'a sync that fails in a process that nothing starts anew ends it with a sentence and an exit code',
+  { timeout: 60_000 },
+  async () => {
+    await using folder = await tempFolder();
+    await using model = await startFakeOpenAi({ handler: () => 'hello' });
+    const home = join(folder.path, 'home');
+    await mkdir(home, { mode: 0o700 });
+    const provider = { openai: { apiKey: 'test-key-0001', baseUrl: model.url } };
+    await writeFile(join(home, 'config.json'), JSON.stringify({ agent: { model: 'openai/x' }, providers: provider }));
+    const trigger = join(folder.path, 'fail');
+    const disk = await diskEnvironment({ home, fail: { trigger, on: 'state.db-wal' } });
+    const chat = (): Promise<{ stdout: string }> =>
+      promisify(execFile)(process.execPath, [LAUNCHER, 'chat', '-m', 'hi'], {
+        env: childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk }),
+        timeout: 40_000,
+      });
+    expect((await chat()).stdout).toContain('hello');
+    model.setHandler(async () => {
+      await writeFile(trigger, '');
+      return 'hello again';
+    });
+    await expect(chat()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('did not confirm a write') });
+    model.setHandler(() => 'hello at last');
+    expect((await chat()).stdout).toContain('hello at last');
   },
 );
