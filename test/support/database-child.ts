@@ -20,10 +20,10 @@ process.stdout.write('open\n');
 let next = 0;
 let longestMs = 0;
 let largestLog = 0;
-let isOver = false;
+const closing = new AbortController();
 const durable: number[] = [];
 const write = async (): Promise<void> => {
-  while (next < Number(count) && !isOver) {
+  while (next < Number(count) && !closing.signal.aborted) {
     next += 1;
     const n = next;
     const began = performance.now();
@@ -36,7 +36,7 @@ const write = async (): Promise<void> => {
   }
 };
 await Promise.race(Array.from({ length: WRITERS }, write));
-isOver = true;
+closing.abort();
 const asked = next;
 db.close();
 process.stdout.write(JSON.stringify({ durable: durable.length, asked, longestMs, largestLog, failures }));
