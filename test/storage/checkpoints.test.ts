@@ -48,8 +48,8 @@ async function load(rows: number, disk: DiskSettings): Promise<Load> {
 
 /** Of the time between the first durable row and the close. */
 function whileRunning({ syncs, closedMs }: Load): readonly Sync[] {
-  const own = syncs.filter(({ path, onMainThread }) => path.endsWith('-wal') && !onMainThread);
-  const first = own[0]?.endedMs ?? Infinity;
+  const own = syncs.find(({ path, onMainThread }) => path.endsWith('-wal') && !onMainThread);
+  const first = own?.endedMs ?? Infinity;
   return syncs.filter(({ beganMs }) => beganMs >= first && beganMs < closedMs);
 }
 
