@@ -14,6 +14,7 @@ import { serve } from './app/serve.ts';
 import { openStores } from './app/stores.ts';
 import { Sweeper } from './app/sweeper.ts';
 import { MessageBus } from './bus/bus.ts';
+import { bootId } from './journal/power-loss.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
@@ -26,7 +27,7 @@ import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { sleep, systemClock, type Clock } from './util/clock.ts';
-import { errorMessage } from './util/errors.ts';
+import { errorMessage, type AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
@@ -67,10 +68,14 @@ export interface AssistantSettings {
   readonly log?: Logger;
   /** Ends this assistant and starts another, for /restart; without it the command says that it can not. */
   readonly onRestart?: () => void;
+  /** The disk did not confirm a write: nothing is written any more, so this process has to end. Without it `onRestart` is called. */
+  readonly onUnusable?: (error: AppError) => void;
   /** What stands for the environment of the process. */
   readonly environment?: Environment;
   /** @default the machine's */
   readonly clock?: Clock;
+  /** Names the run of the machine that this is, so that a power loss is told from a process that died. @default what the kernel says */
+  readonly boot?: string | null;
 }
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
@@ -125,6 +130,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
       const next = await parts.load();
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
     },
+    boot: parts.boot === undefined ? bootId() : parts.boot,
   };
   await using stack = new AsyncDisposableStack();
   stack.use(storage);
@@ -132,7 +138,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
   const stores = await openStores(ground, stack, (error) => {
     storage.failed(error);
-    parts.onRestart?.();
+    if (parts.onUnusable === undefined) parts.onRestart?.();
+    else parts.onUnusable(error);
   });
   const { journal } = stores;
   // Before a plugin is loaded: one that kills the process at once counts too.

@@ -54,6 +54,7 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
   const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
   const turns: TurnLeft[] = [];
   const commands: Promise<void>[] = [];
+  let isWhole = true;
   for (const key of new Set([...open.map(({ session }) => session), ...lost])) {
     try {
       for (const left of await recoverSession(key, ports)) {
@@ -61,10 +62,13 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
         else commands.push(repeat(left, loop, ports));
       }
     } catch (error) {
+      isWhole = false;
       await reportUnreadable(key, error, ports);
       loop.hold(key, (signal) => recoverLater(key, { loop, ports, signal }));
     }
   }
+  // A session that could not be read may hold a turn that was lost: the next start looks again.
+  if (journal.mayHaveLost && isWhole) await journal.lossRecovered();
   const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
   const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
   if (alone)

@@ -98,6 +98,12 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   await shortRound();
   await absorbSteered(turn, ports);
   const entries = session.turn(facts.turnId);
+  const unheard = iterationsOf(entries) === 0 ? notOnTape(facts.messages, entries) : [];
+  if (unheard.length > 0) {
+    // A power loss left the turn's beginning without them.
+    await session.append(await userEntries(turn, unheard, ports), 'lazy');
+    return;
+  }
   const last = iterationsOf(entries) >= ports.settings.maxIterations - 1;
   const note = last ? lastCallNote(facts.turnId, entries) : null;
   if (note !== null) await session.append([note]);
@@ -223,6 +229,13 @@ function requestOf(
     turnModels: modelsOf(entries),
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
   };
+}
+
+function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEntry[]): readonly InboundMessage[] {
+  const known = new Set(
+    entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? entry.sources : [])),
+  );
+  return messages.filter(({ id }) => !known.has(id));
 }
 
 /** Messages that came meanwhile: on the tape first, then taken in the journal, so that a crash between loses none. */

@@ -28,6 +28,8 @@ export interface Base {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** Names the run of the machine; null where nothing tells. */
+  readonly boot: string | null;
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
   readonly plugins: Plugins;

@@ -50,7 +50,6 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
     bus,
     outbox: journal.outbox,
     outlets: manager,
-    mayHaveLost: journal.mayHaveLost,
     storage: base.storage,
     clock,
     random,

@@ -41,10 +41,12 @@ export async function openStores(
   stack: AsyncDisposableStack,
   onSyncFailure: (error: AppError) => void,
 ): Promise<Stores> {
-  const { paths, clock, newId, log, config, startedAt, redact } = base;
+  const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
+  const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
+  const told = { onSyncFailure, onCheckpointFailure };
   const journal = stack.use(
-    await openJournal({ path: paths.state, backupPath, clock, newId, interpret: readAnswer, onSyncFailure }),
+    await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...told }),
   );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
@@ -55,6 +57,7 @@ export async function openStores(
     clock,
     newId,
     log,
+    mayHaveLost: journal.mayHaveLost,
     image: (hash) => media.image(hash),
   });
   stack.defer(() => sessions.close());

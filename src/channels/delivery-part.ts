@@ -58,8 +58,6 @@ export interface PartPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Rows that an earlier process may have sent although their marks do not say so; see `Outbox.waitingInDoubt`. */
-  readonly inDoubt: Map<string, { readonly first: boolean }>;
   /** Aborted when nothing new may start. */
   readonly stopping: AbortSignal;
   /** Aborted when what is in flight has to end too. */
@@ -146,7 +144,7 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
   const { outbox, log } = ports;
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
-  const mayBeThere = part.state === 'sending' || part.state === 'uncertain' || isInDoubt(id, channel, ports);
+  const mayBeThere = part.state === 'sending' || part.state === 'uncertain' || isInDoubt(row, channel);
   const resend = place === null && mayBeThere;
   if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
     return giveUp(row, 'nobody can tell whether it arrived, although it was sent twice', ports);
@@ -154,7 +152,6 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
   const durability = channel.settlesResends === true || !lane.hasUnsyncedMark ? 'lazy' : 'durable';
   const open = await persist(() => outbox.sending(id, part.n, { resend, durability }), ports);
   if (!open) return finished;
-  ports.inDoubt.delete(id);
   lane.marked(durability);
   let platformId: string;
   try {
@@ -180,9 +177,8 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
 }
 
 /** After a power loss: the marks of this message may be the ones that are gone. */
-function isInDoubt(id: string, channel: Channel, { inDoubt }: PartPorts): boolean {
-  const doubt = inDoubt.get(id);
-  return doubt !== undefined && (doubt.first || channel.settlesResends === true);
+function isInDoubt({ doubt }: OutboundState, channel: Channel): boolean {
+  return doubt === 'oldest' || (doubt === 'later' && channel.settlesResends === true);
 }
 
 async function recordFailure(

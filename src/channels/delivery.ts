@@ -24,7 +24,7 @@ interface Lane extends LaneState {
   readonly ordinary: string[];
   readonly wake: Wake;
   failures: number;
-  hasUnsyncedMark: boolean;
+  readonly hasUnsyncedMark: boolean;
   thrown: LaneState['thrown'];
   /** Monotonic. Nothing leaves before: the platform said so. */
   pausedUntil: number;
@@ -37,8 +37,6 @@ export interface DeliveryPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
   readonly storage: PartPorts['storage'];
-  /** An earlier process may have lost marks with the power. @default false */
-  readonly mayHaveLost?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -54,6 +52,8 @@ export class Delivery {
   readonly #bus: DeliveryPorts['bus'];
   readonly #lanes = new Map<string, Lane>();
   readonly #queued = new Set<string>();
+  /** Chats whose newest mark a power loss could undo, by the key of their lane, which may have ended since. */
+  readonly #unsynced = new Map<string, object>();
   readonly #workers = new Set<Promise<void>>();
   readonly #unknown = new Set<string>();
   readonly #stopping = new AbortController();
@@ -61,12 +61,11 @@ export class Delivery {
   readonly #reachable: Disposable;
   readonly #notices: OwnerNotices;
 
-  constructor({ bus, mayHaveLost = false, ...ports }: DeliveryPorts) {
+  constructor({ bus, ...ports }: DeliveryPorts) {
     this.#bus = bus;
-    const inDoubt = new Map(mayHaveLost ? ports.outbox.waitingInDoubt() : []);
     const signals = { stopping: this.#stopping.signal, aborted: this.#aborted.signal };
     this.#notices = new OwnerNotices(ports);
-    this.#ports = { ...ports, ...signals, inDoubt, ended: () => this.#notices.tell() };
+    this.#ports = { ...ports, ...signals, ended: () => this.#notices.tell() };
     this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
@@ -115,6 +114,7 @@ export class Delivery {
     this.#warnIfUnknown(channel);
     this.#queued.add(id);
     const key = JSON.stringify([channel, chatId, threadId]);
+    const unsynced = this.#unsynced;
     let lane = this.#lanes.get(key);
     const isNew = lane === undefined;
     lane ??= {
@@ -125,7 +125,9 @@ export class Delivery {
       ordinary: [],
       wake: new Wake(),
       failures: 0,
-      hasUnsyncedMark: false,
+      get hasUnsyncedMark() {
+        return unsynced.has(key);
+      },
       retryAt: new Map(),
       thrown: NEVER_THREW,
       marked: (durability) => this.#marked(key, durability),
@@ -204,14 +206,16 @@ export class Delivery {
   }
 
   #marked(key: string, durability: Durability): void {
-    const lane = this.#lanes.get(key);
-    if (lane === undefined) return;
-    lane.hasUnsyncedMark = durability === 'lazy';
-    if (lane.hasUnsyncedMark)
-      this.#ports.outbox.settled().then(
-        () => (lane.hasUnsyncedMark = false),
-        () => {},
-      );
+    if (durability === 'durable') {
+      this.#unsynced.delete(key);
+      return;
+    }
+    const mark = {};
+    this.#unsynced.set(key, mark);
+    this.#ports.outbox.settled().then(
+      () => void (this.#unsynced.get(key) === mark && this.#unsynced.delete(key)),
+      () => {},
+    );
   }
 
   #onReachable(channel: string, chatId: string | undefined): void {

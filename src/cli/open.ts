@@ -3,6 +3,7 @@ import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
+import type { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { printable } from './printable.ts';
@@ -21,6 +22,7 @@ export async function startAssistant(
     readonly config: Readonly<Record<string, unknown>>;
     readonly serve: 'gateway' | 'local';
     readonly onRestart?: () => void;
+    readonly onUnusable?: (error: AppError) => void;
   },
 ): Promise<Assistant> {
   const { paths, ...settings } = options;
@@ -53,7 +55,13 @@ export async function openAssistant(
     if (log !== 'configured') return { log: { level: log } };
     return (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel ? {} : QUIET_LOG;
   };
-  const port = running ?? (await startAssistant(context, { paths, config: await logSettings(), serve: 'local' }));
+  // What is not confirmed by the disk is found out by the next command; waiting for it would never end.
+  const onUnusable = (error: AppError): void => {
+    context.stderr.write(`✗ ${printable(error.message)}\n`);
+    context.exitNow(1);
+  };
+  const port =
+    running ?? (await startAssistant(context, { paths, config: await logSettings(), serve: 'local', onUnusable }));
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
   }

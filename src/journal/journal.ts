@@ -15,7 +15,7 @@ import { Outbox } from './outbox.ts';
 import { PreviewLedger } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
-import { bootId, closedInOrder, openedAfterPowerLoss } from './power-loss.ts';
+import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionLedger } from './questions.ts';
 import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
@@ -53,6 +53,8 @@ export interface Journal extends Disposable {
   readonly mayHaveLost: boolean;
   /** This start and those before it that ended badly. */
   readonly starts: Starts;
+  /** Everything that was lost and is on session files is taken up; the next process need not look again. */
+  lossRecovered(): Promise<void>;
 }
 
 export interface JournalOptions {
@@ -64,6 +66,8 @@ export interface JournalOptions {
   readonly interpret?: Interpreter;
   /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
   readonly onSyncFailure?: (error: AppError) => void;
+  /** Told why the log of the journal could not be moved into its file. */
+  readonly onCheckpointFailure?: (reason: string) => void;
   /** The machine's run, null: not known. @default what the system says */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
@@ -71,15 +75,20 @@ export interface JournalOptions {
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure } = options;
+  const { path, backupPath, onSyncFailure, onCheckpointFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
   const db = new Database(opened, {
     path,
     clock: options.clock,
-    ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
+    onSyncFailure: (error) => {
+      noteUnconfirmed(path);
+      onSyncFailure?.(error);
+    },
+    ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const starts = await Starts.open(db, options.clock);
-  const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);
+  const boot = options.boot === undefined ? bootId() : options.boot;
+  const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
   const shared = { db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
@@ -105,6 +114,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     newestId: newestId(db),
     mayHaveLost,
     starts,
+    lossRecovered: () => lossRecovered(db),
     [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
   };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboxPort, Queued } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
-import type { Row } from '../storage/database.ts';
+import type { Database, Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
 import { SET_OWED, Undelivered } from './undelivered.ts';
@@ -29,6 +29,11 @@ export interface OutboundState {
   readonly createdAt: number;
   /** Not before this time, ms since 1970. */
   readonly nextAt: number;
+  /**
+   * It waits, and a power loss may have undone the mark that it left. `oldest`: of what waited in its chat and urgency, the
+   * only one that can have left where each mark is durable before the next. `later`: it can have where marks are lazy.
+   */
+  readonly doubt: 'oldest' | 'later' | null;
   /** Empty until the message was rendered. */
   readonly parts: readonly Part[];
 }
@@ -110,7 +115,7 @@ export class Outbox implements OutboxPort {
   open(id: string): OutboundState | undefined {
     const { db } = this.#ports;
     const row = db.get(
-      `SELECT payload, state, attempts, next_at, created_at FROM outbound WHERE id = ? AND ${OPEN}`,
+      `SELECT payload, state, attempts, next_at, created_at, doubt FROM outbound WHERE id = ? AND ${OPEN}`,
       id,
     );
     if (row === undefined) return undefined;
@@ -121,6 +126,7 @@ export class Outbox implements OutboxPort {
       attempts: row.number('attempts'),
       createdAt: row.number('created_at'),
       nextAt: row.number('next_at'),
+      doubt: toDoubt(row.textOrNull('doubt')),
       parts,
     };
   }
@@ -158,20 +164,6 @@ export class Outbox implements OutboxPort {
     return this.#ports.db.write(() => this.#insertParts(id, texts), 'lazy');
   }
 
-  /**
-   * What waits and may have been sent all the same, when the machine lost power while an earlier process had the journal
-   * open: marks that were not durable yet are gone. `first`: the oldest of its chat and urgency, the only one that can
-   * have left where each mark is durable before the next (see `Delivery`).
-   */
-  waitingInDoubt(): ReadonlyMap<string, { readonly first: boolean }> {
-    const rows = this.#ports.db.all(
-      `SELECT id, row_number() OVER (
-         PARTITION BY channel, chat, json_extract(payload, '$.threadId'), kind IN ('notice', 'approval') ORDER BY seq
-       ) AS place FROM outbound WHERE ${OPEN} AND state = 'pending'`,
-    );
-    return new Map(rows.map((row) => [row.text('id'), { first: row.number('place') === 1 }]));
-  }
-
   /** Resolves when all marks so far survive a power loss. */
   settled(): Promise<void> {
     return this.#ports.db.settled();
@@ -181,7 +173,7 @@ export class Outbox implements OutboxPort {
   sending(id: string, n: number, options: { resend: boolean; durability?: Durability }): Promise<boolean> {
     const { db } = this.#ports;
     return db.write(() => {
-      const open = this.#touch(id, "state = 'sending', attempts = attempts + 1", OPEN);
+      const open = this.#touch(id, "state = 'sending', attempts = attempts + 1, doubt = NULL", OPEN);
       if (!open) return false;
       db.run(
         "UPDATE parts SET state = 'sending', resends = resends + ? WHERE outbound_id = ? AND n = ?",
@@ -308,6 +300,26 @@ export class Outbox implements OutboxPort {
       db.run(`UPDATE outbound SET ${set}, updated_at = ? WHERE id = ? AND ${where}`, ...values, clock.now(), id) > 0
     );
   }
+}
+
+/**
+ * Part of a transaction: the machine lost power while an earlier process had the journal open, so what waits may have been
+ * sent all the same. It stays in doubt until it is sent, however many processes that takes.
+ */
+export function doubtWhatWaits(db: Database): void {
+  db.run(
+    `UPDATE outbound SET doubt = CASE WHEN doubt = 'oldest' OR id IN (
+       SELECT id FROM (
+         SELECT id, row_number() OVER (
+           PARTITION BY channel, chat, json_extract(payload, '$.threadId'), kind IN ('notice', 'approval') ORDER BY seq
+         ) AS place FROM outbound WHERE state = 'pending'
+       ) WHERE place = 1
+     ) THEN 'oldest' ELSE 'later' END WHERE state = 'pending'`,
+  );
+}
+
+function toDoubt(value: string | null): OutboundState['doubt'] {
+  return value === 'oldest' || value === 'later' ? value : null;
 }
 
 function toPart(row: Row): Part {

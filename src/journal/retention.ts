@@ -68,7 +68,14 @@ const AGED: readonly Aged[] = [
     ended: QUESTION_ENDED,
     keptMs: 90 * DAY_MS,
   },
-  { store: 'questions', table: 'questions', key: 'call_id', at: 'updated_at', ended: QUESTION_ENDED, keptMs: 90 * DAY_MS },
+  {
+    store: 'questions',
+    table: 'questions',
+    key: 'call_id',
+    at: 'updated_at',
+    ended: QUESTION_ENDED,
+    keptMs: 90 * DAY_MS,
+  },
   { store: 'questions', table: 'asks', key: 'call_id', at: 'updated_at', ended: QUESTION_ENDED, keptMs: 90 * DAY_MS },
   {
     store: 'archived conversations',

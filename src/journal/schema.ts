@@ -362,4 +362,8 @@ export const journalMigrations: readonly Migration[] = [
         report TEXT NOT NULL
       ) STRICT;
   `),
+  added(`
+      ALTER TABLE opened ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE outbound ADD COLUMN doubt TEXT CHECK (doubt IN ('oldest', 'later'));
+  `),
 ];

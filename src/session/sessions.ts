@@ -22,6 +22,8 @@ export interface SessionsOptions extends FoldOptions {
   readonly log: Logger;
   /** How many sessions nobody uses stay open and in memory. @default 128 */
   readonly maxOpen?: number;
+  /** The machine may have lost power as an earlier process wrote. @default false */
+  readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
 }

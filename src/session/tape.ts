@@ -18,9 +18,14 @@ export interface TapeOptions {
   readonly clock: Clock;
   readonly newId: IdFactory;
   readonly log: Logger;
+  /** The machine may have lost power as somebody wrote: of what was not durable, parts may be missing. @default false */
+  readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
 }
+
+/** What is appended without being durable, see `runTurn`; the first line comes with the first append. */
+const LAZY_KINDS: ReadonlySet<TapeEntry['kind']> = new Set(['session', 'turn-start', 'message']);
 
 /** The append-only file of one session. Made by its first append; what is on it is never rewritten. */
 export class Tape {
@@ -35,10 +40,14 @@ export class Tape {
     });
   }
 
-  /** Opens a tape, there or not. A torn last line, which was never acknowledged, is moved to the quarantine. */
+  /**
+   * Opens a tape, there or not. A torn last line, which was never acknowledged, is moved to the quarantine; after a power
+   * loss so is everything behind the first damaged line that was not durable yet.
+   */
   static async open(options: TapeOptions): Promise<Tape> {
     const tape = new Tape(options);
     await tape.#cutTornLine();
+    if (options.mayHaveLost === true) await tape.#cutDamagedEnd();
     return tape;
   }
 
@@ -96,15 +105,46 @@ export class Tape {
 
   async #cutTornLine(): Promise<void> {
     for await (const line of this.#linesBackwards()) {
-      if (!line.torn) return;
-      if (!(await this.#setAside(line, 'A torn last line of a tape is cut'))) return;
-      try {
-        await truncateDurable(this.#options.path, line.offset);
-      } catch (error) {
-        // The next append starts on a new line.
-        this.#options.log.warn('Could not cut a torn line', { ...this.#place(line), error: errorMessage(error) });
-      }
+      if (line.torn) await this.#cut(line, 'A torn last line of a tape is cut');
       return;
+    }
+  }
+
+  /**
+   * A disk that lost power may have later parts of what was not durable and miss earlier ones. Only what comes before the
+   * first gap is a state that the tape ever had; nothing was done on the strength of the rest, because effects wait for
+   * their intent to be durable, and all before it. An entry that is not written lazily shows that all before it was
+   * durable as soon as another append follows it.
+   */
+  async #cutDamagedEnd(): Promise<void> {
+    const read: Buffer[] = [];
+    let damaged: LineOfFile | undefined;
+    let lost = 0;
+    let sawLazy = false;
+    for await (const line of this.#linesBackwards()) {
+      const entry = parseEntry(line.bytes);
+      if (entry !== undefined && !LAZY_KINDS.has(entry.kind) && sawLazy) break;
+      read.push(Buffer.concat([line.bytes, Buffer.from('\n')]));
+      if (line.bytes.length === 0) continue;
+      if (entry === undefined) {
+        damaged = line;
+        lost = read.length;
+      } else if (LAZY_KINDS.has(entry.kind)) {
+        sawLazy = true;
+      }
+    }
+    if (damaged === undefined) return;
+    const bytes = Buffer.concat(read.slice(0, lost).reverse());
+    await this.#cut({ ...damaged, bytes }, 'The end of a tape is cut: a power loss left gaps in it');
+  }
+
+  async #cut(end: LineOfFile, what: string): Promise<void> {
+    if (!(await this.#setAside(end, what))) return;
+    try {
+      await truncateDurable(this.#options.path, end.offset);
+    } catch (error) {
+      // The next append starts on a new line.
+      this.#options.log.warn('Could not cut the end of a tape', { ...this.#place(end), error: errorMessage(error) });
     }
   }
 

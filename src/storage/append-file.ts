@@ -55,12 +55,15 @@ interface PendingAppend {
 }
 
 const NEWLINE = 0x0a;
+/** Lazy appends of more bytes than this are synced: until then they are kept in memory too. */
+const MOST_LAZY_BYTES = 1024 * 1024;
 
 /**
  * A file of lines that only grows. Appends keep their order; those issued while one is under way share one write, and one
- * fdatasync if one of them wants to be durable, which covers all lazy appends before it. A failed append leaves no trace where the disk allows it (the file is cut back to its last good
- * length), else its remains end up on a line of their own; appends after it work again as soon as the disk does.
- * The file is opened by the first append.
+ * fdatasync if one of them wants to be durable, which covers all lazy appends before it. A failed append leaves no trace
+ * where the disk allows it (the file is cut back to its last good length), else its remains end up on a line of their own;
+ * appends after it work again as soon as the disk does. After a failed sync the kernel may have dropped what was appended
+ * lazily before, and a second sync would not bring it back: it is written anew. The file is opened by the first append.
  */
 export class AppendFile {
   readonly #path: string;
@@ -69,6 +72,11 @@ export class AppendFile {
   #handle: AppendHandle | undefined;
   #size: number | undefined;
   #endsInLine = false;
+  /** Bytes that the last sync covered, and what was appended since. */
+  #synced = 0;
+  #lazy: Uint8Array = new Uint8Array();
+  /** A sync failed and `#lazy` is not in the file again yet. */
+  #owesLazy = false;
   #queue: PendingAppend[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
@@ -124,24 +132,55 @@ export class AppendFile {
 
   async #write(batch: readonly PendingAppend[]): Promise<void> {
     const handle = this.#handle ?? (await this.#reopen());
+    if (this.#owesLazy) await this.#writeLazyAnew(handle);
     const before = this.#size ?? 0;
     const head: Uint8Array[] = [];
     if (this.#endsInLine) head.push(Uint8Array.of(NEWLINE));
     if (before === 0 && this.#header !== undefined) head.push(this.#header());
     const data = Buffer.concat([...head, ...batch.map((item) => item.bytes)]);
     try {
-      for (let done = 0; done < data.length;) {
-        const written = await handle.write(data.subarray(done));
-        if (written === 0) throw new AppError('write-stuck', `${this.#path} takes no more bytes.`);
-        done += written;
-      }
-      if (batch.some(({ durability }) => durability === 'durable')) await handle.datasync();
+      await this.#writeAll(handle, data);
     } catch (error) {
       await this.#takeBack(handle, before);
       throw error;
     }
+    const lazy = Buffer.concat([this.#lazy, data]);
+    if (lazy.length > MOST_LAZY_BYTES || batch.some(({ durability }) => durability === 'durable')) {
+      await this.#sync(handle);
+      this.#synced = before + data.length;
+      this.#lazy = new Uint8Array();
+    } else {
+      this.#lazy = lazy;
+    }
     this.#size = before + data.length;
     this.#endsInLine = false;
+  }
+
+  async #writeAll(handle: AppendHandle, data: Uint8Array): Promise<void> {
+    for (let done = 0; done < data.length;) {
+      const written = await handle.write(data.subarray(done));
+      if (written === 0) throw new AppError('write-stuck', `${this.#path} takes no more bytes.`);
+      done += written;
+    }
+  }
+
+  async #sync(handle: AppendHandle): Promise<void> {
+    try {
+      await handle.datasync();
+    } catch (error) {
+      this.#owesLazy = true;
+      await this.#writeLazyAnew(handle).catch(() => this.#drop().catch(() => {}));
+      throw error;
+    }
+  }
+
+  async #writeLazyAnew(handle: AppendHandle): Promise<void> {
+    await handle.truncate(this.#synced);
+    this.#size = this.#synced;
+    await this.#writeAll(handle, this.#lazy);
+    this.#size = this.#synced + this.#lazy.length;
+    this.#endsInLine = false;
+    this.#owesLazy = false;
   }
 
   async #reopen(): Promise<AppendHandle> {
@@ -150,6 +189,7 @@ export class AppendFile {
       const size = await handle.size();
       this.#endsInLine = size > 0 && (await handle.byteAt(size - 1)) !== NEWLINE;
       this.#size = size;
+      if (this.#lazy.length === 0 && !this.#owesLazy) this.#synced = size;
     } catch (error) {
       await handle.close();
       throw error;

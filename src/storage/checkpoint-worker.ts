@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CheckpointTask } from './checkpoints.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { CheckpointDone, CheckpointTask } from './checkpoints.ts';
 
 /** A reader in another process may be in the way; the next checkpoint tries again. */
 const BUSY_MS = 50;
@@ -11,6 +12,8 @@ function databasePath(data: unknown): string {
 }
 
 const db = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS });
+/** Reads between the two tasks: while somebody reads the log, no commit on the event loop begins it anew. */
+const reader = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS, readOnly: true });
 db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;');
 
 /** Copies what the log holds into the file, beside writers; returns whether nothing is left in the log. */
@@ -25,12 +28,26 @@ function beginLog(): void {
   db.exec(`PRAGMA user_version = ${version}`);
 }
 
+function readLog(): void {
+  if (!reader.isTransaction) reader.exec('BEGIN');
+  reader.prepare('PRAGMA user_version').get();
+}
+
+function checkpoint({ restart }: CheckpointTask): void {
+  if (!restart) readLog();
+  else if (reader.isTransaction) reader.exec('COMMIT');
+  if (moveLog() && restart) beginLog();
+}
+
 parentPort?.on('message', (task: CheckpointTask) => {
+  let done: CheckpointDone = task;
   try {
-    if (moveLog() && task.restart) beginLog();
-  } catch {
-    // The writer or a reader is in the way, or the disk is full: the log stays as it is, and the next one tries again.
+    checkpoint(task);
+  } catch (error) {
+    // The disk is full or fails, or somebody holds the log: it stays as it is, and the next one tries again.
+    if (reader.isTransaction) reader.exec('ROLLBACK');
+    done = { ...task, failure: errorMessage(error) };
   }
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(task);
+  parentPort?.postMessage(done);
 });

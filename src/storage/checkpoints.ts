@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
 
-/** Commits between two checkpoints: the log grows to about 8 MB. */
-const EVERY_COMMITS = 400;
-/** Rows that change between two checkpoints: a sweep changes many in one commit. */
-const EVERY_ROWS = 4_000;
+/** What a commit adds to the log at least, and each row that it changes, in pages, roughly. */
+const PAGES_OF_COMMIT = 4;
+const PAGES_OF_ROW = 0.5;
+/** Pages between two checkpoints: the log grows to about 8 MB. */
+const EVERY_PAGES = 2_000;
 /** The writer is held up at most this long, milliseconds: a thread that hangs must not stop the journal. */
 const MOST_PAUSE_MS = 2_000;
+/** A thread that has not answered by then, milliseconds, is given up; the next checkpoint begins with a new one. */
+const TASK_MS = 60_000;
 /** A thread that has nothing to do ends after this many milliseconds. */
 const IDLE_MS = 10_000;
 
@@ -17,11 +21,19 @@ export interface CheckpointTask {
   readonly restart: boolean;
 }
 
+/** What the thread says when it is done. */
+export interface CheckpointDone extends CheckpointTask {
+  /** Why nothing came of it. */
+  readonly failure?: string;
+}
+
 export interface CheckpointPorts {
   readonly clock: Clock;
   /** From here on no transaction may begin. */
   readonly pause: () => void;
   readonly resume: () => void;
+  /** A checkpoint failed: the log grows until one works, and nothing is lost. */
+  readonly failed: (reason: string) => void;
 }
 
 /**
@@ -33,11 +45,11 @@ export class Checkpoints {
   readonly #path: string;
   readonly #ports: CheckpointPorts;
   #worker: Worker | undefined;
-  #since = 0;
-  #rows = 0;
+  #pagesSince = 0;
   #isRunning = false;
   #pause: Disposable | undefined;
   #idle: Disposable | undefined;
+  #limit: Disposable | undefined;
   #closed = false;
 
   constructor(path: string, ports: CheckpointPorts) {
@@ -45,14 +57,11 @@ export class Checkpoints {
     this.#ports = ports;
   }
 
-  /** A transaction that changed so many rows was committed. */
+  /** A transaction was committed that changed so many rows. */
   committed(rows: number): void {
-    this.#since += 1;
-    this.#rows += rows;
-    const isDue = this.#since >= EVERY_COMMITS || this.#rows >= EVERY_ROWS;
-    if (!isDue || this.#isRunning || this.#closed) return;
-    this.#since = 0;
-    this.#rows = 0;
+    this.#pagesSince += PAGES_OF_COMMIT + rows * PAGES_OF_ROW;
+    if (this.#pagesSince < EVERY_PAGES || this.#isRunning || this.#closed) return;
+    this.#pagesSince = 0;
     this.#isRunning = true;
     this.#idle?.[Symbol.dispose]();
     this.#ask({ restart: false });
@@ -62,12 +71,23 @@ export class Checkpoints {
     this.#closed = true;
     this.#resume();
     this.#idle?.[Symbol.dispose]();
+    this.#limit?.[Symbol.dispose]();
+    this.#dismiss();
+  }
+
+  #dismiss(): void {
     void this.#worker?.terminate();
     this.#worker = undefined;
   }
 
   #ask(task: CheckpointTask): void {
     this.#worker ??= this.#start();
+    this.#limit?.[Symbol.dispose]();
+    this.#limit = this.#ports.clock.timer(TASK_MS, () => {
+      this.#dismiss();
+      this.#ports.failed(`its thread did not answer within ${TASK_MS / 1_000} s`);
+      this.#finish();
+    });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage(task);
   }
@@ -75,20 +95,25 @@ export class Checkpoints {
   #start(): Worker {
     const worker = new Worker(workerFile(), { workerData: { path: this.#path } });
     worker.unref();
-    worker.on('message', (task: CheckpointTask) => this.#done(task));
-    // The next checkpoint begins with a new thread; until then the log grows, and nothing is lost.
-    const lost = (): void => {
-      if (this.#worker === worker) this.#worker = undefined;
+    // One that was given up has no say any more.
+    worker.on('message', (done: CheckpointDone) => {
+      if (this.#worker === worker) this.#done(done);
+    });
+    // The next checkpoint begins with a new thread.
+    const lost = (reason: string): void => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      this.#ports.failed(reason);
       this.#finish();
     };
-    worker.on('error', lost);
-    worker.on('exit', lost);
+    worker.on('error', (error) => lost(errorMessage(error)));
+    worker.on('exit', (code) => lost(`its thread ended with ${code}`));
     return worker;
   }
 
-  #done({ restart }: CheckpointTask): void {
-    if (this.#closed) return;
-    if (restart) {
+  #done({ restart, failure }: CheckpointDone): void {
+    if (failure !== undefined) this.#ports.failed(failure);
+    if (restart || failure !== undefined) {
       this.#finish();
       return;
     }
@@ -99,12 +124,10 @@ export class Checkpoints {
 
   #finish(): void {
     this.#resume();
+    this.#limit?.[Symbol.dispose]();
     this.#isRunning = false;
     if (this.#closed || this.#worker === undefined) return;
-    this.#idle = this.#ports.clock.timer(IDLE_MS, () => {
-      void this.#worker?.terminate();
-      this.#worker = undefined;
-    });
+    this.#idle = this.#ports.clock.timer(IDLE_MS, () => this.#dismiss());
   }
 
   #resume(): void {

@@ -21,6 +21,8 @@ interface DoneWrite {
 
 /** Work of one transaction, milliseconds; more would hold up everything else, so it shares the next one. */
 const MOST_MS = 3;
+/** Closing waits this long, milliseconds, for whoever holds the journal. */
+const CLOSING_BUSY_MS = 3_000;
 /** How many waiting callers are told in one round of the event loop. */
 const MOST_TOLD = 16;
 
@@ -30,6 +32,8 @@ export interface DatabaseOptions {
   readonly path: string;
   /** Called once when a sync failed: nothing that waits resolves any more, and the process has to start anew. */
   readonly onSyncFailure?: (error: AppError) => void;
+  /** Told why the log could not be moved into the file. @default nobody is told */
+  readonly onCheckpointFailure?: (reason: string) => void;
 }
 
 /**
@@ -53,7 +57,7 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, clock, onSyncFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure }: DatabaseOptions) {
     this.#db = db;
     this.#sync = new CommitSync(`${path}-wal`, {
       clock,
@@ -67,14 +71,15 @@ export class Database {
         this.#isPaused = false;
         if (this.#pending.length > 0) this.#schedule();
       },
+      failed: (reason) => onCheckpointFailure?.(reason),
     });
   }
 
   /** Runs a statement; inside `write` it is part of that transaction. Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    const changed = Number(this.#prepare(sql).run(...values).changes);
-    this.#changed += changed;
-    return changed;
+    const changes = Number(this.#prepare(sql).run(...values).changes);
+    this.#changed += changes;
+    return changes;
   }
 
   /** Runs an INSERT; returns the new row's id, or null when there is no new row. */
@@ -222,6 +227,8 @@ export class Database {
   close(last?: () => void): void {
     if (this.#closed) return;
     if (last !== undefined) this.write(last).catch(() => {});
+    // A checkpoint may hold the journal for as long as a sync takes.
+    this.#db.exec(`PRAGMA busy_timeout = ${CLOSING_BUSY_MS}`);
     while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
     this.#closed = true;
     this.#checkpoints.close();

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { diskEnvironment, readSyncs } from '../support/disk-library.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startChild, type Child } from './child.ts';
-import { slowFsyncLibrary } from './slow-fsync.ts';
 import { BENCH_TOKEN, startPeers } from './servers.ts';
 import { writeLongTape } from './long-tape.ts';
 
@@ -104,6 +104,7 @@ async function measure(): Promise<void> {
   }
   await measureCrowd(limits.rate, limits.slow, floor.rate);
   await measureSlowDisk();
+  await measureMemoryCard(floor.turn, scale);
   await measureLongTape(limits.tape);
 }
 
@@ -153,13 +154,13 @@ async function crowd(each: number): Promise<readonly [number, number]> {
 }
 
 async function measureSlowDisk(): Promise<void> {
-  const library = await slowFsyncLibrary(folder);
+  const disk = await diskEnvironment({ delayMs: 3 });
   const what = '50 sessions, 0 ms model, each fsync + 3 ms';
-  if (library === undefined) {
+  if (disk === undefined) {
     rows.push({ what, value: 'no C compiler', floor: '', limit: DIST ? '150 turns/s' : 'report', ok: !DIST });
     return;
   }
-  await using _child = await startAssistant('slow-disk', { LD_PRELOAD: library });
+  await using _child = await startAssistant('slow-disk', disk);
   await crowd(1);
   const [turns, seconds] = await crowd(6);
   rows.push({
@@ -169,6 +170,26 @@ async function measureSlowDisk(): Promise<void> {
     limit: DIST ? '≥ 150 turns/s' : 'report',
     ok: !DIST || turns / seconds >= 150,
   });
+}
+
+/** A memory card: what a plain turn takes, and how long its syncs hold up the event loop, which is not at all. */
+async function measureMemoryCard(floorMs: number, scale: number): Promise<void> {
+  const log = join(folder, 'syncs');
+  const disk = await diskEnvironment({ delayMs: 20, log });
+  if (disk === undefined) return;
+  await using _child = await startAssistant('memory-card', disk);
+  await timeTurns(5, 'hello');
+  await pause(1000);
+  const before = readSyncs(log).length;
+  const turns = await timeTurns(30, 'hello');
+  const syncs = readSyncs(log).slice(before);
+  const blocked = syncs
+    .filter(({ onMainThread }) => onMainThread)
+    .reduce((sum, one) => sum + one.endedMs - one.beganMs, 0);
+  const shortest = Math.min(...syncs.map(({ beganMs, endedMs }) => endedMs - beganMs));
+  const floor = `${ms(floorMs)} + 3 × ${ms(shortest)}`;
+  add('warm plain turn, each fsync + 20 ms, p50', median(turns), 60 + 15 * scale, ms, floor);
+  add('its syncs on the event loop', blocked / turns.length, 3, ms, '0.0 ms');
 }
 
 async function measureLongTape(limit: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { crashWithStops } from '../support/crash-stops.ts';
-import { crashRun } from '../support/crash-run.ts';
+import { crashRun, UNHARMED } from '../support/crash-run.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
@@ -9,14 +9,7 @@ test.each(['openai', 'anthropic'] as const)(
   async (dialect) => {
     const report = await crashRun({ kills: 150, seed, dialect });
     console.log(`seed ${seed}, ${dialect}: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject({
-      lost: [],
-      doubled: [],
-      wrongMarks: [],
-      repeatedEffects: [],
-      missingEffects: [],
-      unannounced: [],
-    });
+    expect(report).toMatchObject(UNHARMED);
     expect(report.inside / report.kills).toBeGreaterThanOrEqual(0.8);
     expect(Object.entries(report.histogram).filter(([, count]) => count === 0)).toEqual([]);
   },

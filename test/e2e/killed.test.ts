@@ -9,6 +9,24 @@ const slow = { timeoutMs: 30_000 };
 
 describe.concurrent('a process that is killed', () => {
   test(
+    'with the power, which takes one of two messages out of the session file: the turn goes on with both',
+    { timeout: 60_000 },
+    async () => {
+      await using home = await startDyingHome();
+      home.say('the first of two');
+      home.say('the second of two');
+      const dying = home.start('model');
+      await waitFor(() => gone(dying), slow);
+      await home.losePower('the second of two');
+      home.reply('both heard');
+      home.start('never');
+      await waitFor(() => home.chat().includes('both heard'), slow);
+      expect(home.bodies()).toContain('the first of two');
+      expect(home.bodies()).toContain('the second of two');
+    },
+  );
+
+  test(
     'three times by the same message gives it up with a notice; /retry runs it again and the chat goes on',
     { timeout: 60_000 },
     async () => {

@@ -72,6 +72,39 @@ describe('a tape', () => {
     expect(await kept()).toEqual(['{"v":1,"id":"torn","at":1,"ki']);
   });
 
+  test('after a power loss begins behind the last entry before a gap, and keeps the rest', async () => {
+    const gap = '\0'.repeat(40);
+    const tape = await Tape.open(options);
+    await tape.append([...plainTurn('t1', 'hello', 'hi')]);
+    await tape.append([{ kind: 'turn-start', turn: 't2', sources: ['m2'], role: 'owner', origin: 'user' }], 'lazy');
+    await tape.close();
+    const whole = await readFile(options.path, 'utf8');
+    const behind = `${JSON.stringify({ v: 1, id: 'late', at: 1, ...user('t2', 'words') })}\n`;
+    await appendFile(options.path, `${gap}\n${behind}`);
+    const careless = await Tape.open(options);
+    expect((await entries(careless)).map(({ id }) => id)).toContain('late');
+    await careless.close();
+    const careful = await Tape.open({ ...options, mayHaveLost: true });
+    expect((await entries(careful)).map(({ id }) => id)).not.toContain('late');
+    await careful.close();
+    expect(await readFile(options.path, 'utf8')).toBe(whole);
+    expect(await kept()).toContain(`${gap}\n${behind}`);
+  });
+
+  test('after a power loss keeps what was durable behind a line that was damaged long ago', async () => {
+    const tape = await Tape.open(options);
+    await tape.append([...plainTurn('t1', 'hello', 'hi')]);
+    await tape.close();
+    await appendFile(options.path, 'damaged long ago\n');
+    const later = await Tape.open(options);
+    await later.append([...plainTurn('t2', 'again', 'hi')]);
+    await later.append([{ kind: 'turn-start', turn: 't3', sources: ['m3'], role: 'owner', origin: 'user' }], 'lazy');
+    await later.close();
+    const whole = await readFile(options.path, 'utf8');
+    await (await Tape.open({ ...options, mayHaveLost: true })).close();
+    expect(await readFile(options.path, 'utf8')).toBe(whole);
+  });
+
   test('starts a new line after a torn one that could not be kept', async () => {
     await writeFile(options.path, 'torn');
     await writeFile(options.quarantine, 'a file where the folder should be');

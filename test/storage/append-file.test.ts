@@ -77,6 +77,35 @@ describe('an append file', () => {
     await file.close();
   });
 
+  test('writes anew what was appended lazily when the sync that was to cover it fails, since the disk may have dropped it', async () => {
+    const disk = new FakeDisk();
+    const file = new AppendFile(path, { open: disk.open });
+    await file.append(line('old'));
+    await file.append(line('lazy one'), 'lazy');
+    await file.append(line('lazy two'), 'lazy');
+    disk.failing.add('datasync');
+    await expect(file.append(line('lost'))).rejects.toThrow('EIO');
+    expect(await content()).toBe('old\nlazy one\nlazy two\n');
+    disk.failing.clear();
+    await file.append(line('new'));
+    expect(await content()).toBe('old\nlazy one\nlazy two\nnew\n');
+    expect(disk.platter.toString()).toBe('old\nlazy one\nlazy two\nnew\n');
+    await file.close();
+  });
+
+  test('writes lazy appends anew as soon as the disk lets it, when it could not at once', async () => {
+    const disk = new FakeDisk();
+    const file = new AppendFile(path, { open: disk.open });
+    await file.append(line('old'));
+    await file.append(line('lazy'), 'lazy');
+    disk.failing.add('datasync').add('truncate');
+    await expect(file.append(line('lost'))).rejects.toThrow('EIO');
+    disk.failing.clear();
+    await file.append(line('new'));
+    expect(disk.platter.toString()).toBe('old\nlazy\nnew\n');
+    await file.close();
+  });
+
   test('starts on a new line when the remains of a failed append could not be taken back', async () => {
     const disk = new FakeDisk();
     const file = new AppendFile(path, { open: disk.open });

@@ -14,6 +14,9 @@ export class FakeDisk {
   syncs = 0;
   opened = 0;
   closed = 0;
+  /** What a power loss leaves of the file: a failed sync forgets what it should have brought there. */
+  platter = Buffer.alloc(0);
+  #dirty: Buffer[] = [];
 
   readonly open: OpenAppend = async (path) => {
     const real = await openAppend(path);
@@ -31,15 +34,28 @@ export class FakeDisk {
         const fits = Math.min(bytes.length, this.room, this.longestWrite);
         if (fits === 0) throw diskError('ENOSPC');
         this.room -= fits;
+        this.#dirty.push(Buffer.from(bytes.subarray(0, fits)));
         return real.write(bytes.subarray(0, fits));
       },
       datasync: async () => {
         this.syncs += 1;
-        this.#check('datasync');
+        const dirty = this.#dirty;
+        this.#dirty = [];
+        try {
+          this.#check('datasync');
+        } catch (error) {
+          this.platter = Buffer.concat([this.platter, ...dirty.map(({ length }) => Buffer.alloc(length))]);
+          throw error;
+        }
+        this.platter = Buffer.concat([this.platter, ...dirty]);
         await real.datasync();
       },
       truncate: async (size) => {
         this.#check('truncate');
+        const all = Buffer.concat([this.platter, ...this.#dirty]).subarray(0, size);
+        const kept = Math.min(size, this.platter.length);
+        this.platter = all.subarray(0, kept);
+        this.#dirty = [all.subarray(kept)];
         await real.truncate(size);
       },
       close: async () => {

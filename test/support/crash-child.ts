@@ -5,9 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * The real assistant in a process of its own, with hooks that linger at each stage of a turn, so that a kill at a
- * random instant falls into every step. Arguments: the home, the longest pause in milliseconds.
+ * random instant falls into every step. Arguments: the home, the longest pause in milliseconds, and the name of the
+ * machine's run if it is not the real one.
  */
-const [home, pauseMs] = process.argv.slice(2);
+const [home, pauseMs, boot] = process.argv.slice(2);
 const linger = async (): Promise<undefined> => {
   await delay(Math.random() * Number(pauseMs ?? 0));
   return undefined;
@@ -31,6 +32,7 @@ const assistant = await createAssistant({
   serve: 'gateway',
   port: 0,
   hooks: [{ owner: 'slow', hooks: slow }],
+  ...(boot === undefined ? {} : { boot }),
 });
 process.stdout.write('ready\n');
 // Nothing is kept of it otherwise, because it will be killed.

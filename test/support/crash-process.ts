@@ -15,6 +15,7 @@ export async function prepareHome(
   telegram: FakeTelegram,
   modelUrl: string,
   dialect: string,
+  level = 'error',
 ): Promise<void> {
   await mkdir(join(home, 'workspace'), { recursive: true });
   const config = {
@@ -29,7 +30,7 @@ export async function prepareHome(
       },
     },
     tools: { exec: { mode: 'full' } },
-    log: { level: 'error', format: 'json' },
+    log: { level, format: 'json' },
   };
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
 }
@@ -44,15 +45,32 @@ export function slowSends(telegram: FakeTelegram, random: () => number): void {
   });
 }
 
-export async function startChild(home: string): Promise<ChildProcess> {
+export interface ChildOptions {
+  /** What a library between it and its disk is told. */
+  readonly disk?: Readonly<Record<string, string>>;
+  /** Names the machine's run. @default the real one */
+  readonly boot?: string;
+  /** The longest pause at each stage of a turn, milliseconds. @default 12 */
+  readonly pauseMs?: number;
+}
+
+/** Starts the assistant without waiting for anything. */
+export async function spawnChild(
+  home: string,
+  { disk = {}, boot, pauseMs = 12 }: ChildOptions = {},
+): Promise<ChildProcess> {
   const { file, compiled } = await bundledChild('crash-child');
-  const child = spawn(process.execPath, [file, home, '12'], {
+  return spawn(process.execPath, [file, home, String(pauseMs), ...(boot === undefined ? [] : [boot])], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnvironment({ NODE_COMPILE_CACHE: compiled }),
+    env: childEnvironment({ NODE_COMPILE_CACHE: compiled, ...disk }),
   });
+}
+
+export async function startChild(home: string, options: ChildOptions = {}): Promise<ChildProcess> {
+  const child = await spawnChild(home, options);
   let output = '';
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr?.on('data', (data: Buffer) => (output += data.toString()));
   await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 30_000, what: 'ready' });
   if (child.exitCode !== null) throw new Error(`the assistant did not start:\n${output}`);
   return child;

@@ -1,7 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHATS, killHard, prepareHome, seeded, slowSends, startChild, stopSoftly } from './crash-process.ts';
+import { Machine } from './crash-machine.ts';
+import {
+  CHATS,
+  killHard,
+  prepareHome,
+  seeded,
+  slowSends,
+  spawnChild,
+  startChild,
+  stopSoftly,
+} from './crash-process.ts';
 import { inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
@@ -14,6 +24,10 @@ export interface CrashPlan {
   readonly kills: number;
   readonly seed: number;
   readonly dialect: 'openai' | 'anthropic';
+  /** The machine loses its power with the process. @default false */
+  readonly power?: boolean;
+  /** How often the next start is killed too before it is left alone. @default 0 */
+  readonly during?: number;
 }
 
 export interface CrashReport {
@@ -44,7 +58,19 @@ export interface CrashReport {
   readonly deadLetters: number;
 }
 
+/** What a report says when nothing was lost, doubled or marked without reason. */
+export const UNHARMED = {
+  lost: [],
+  doubled: [],
+  wrongMarks: [],
+  repeatedEffects: [],
+  missingEffects: [],
+  unannounced: [],
+};
+
 const OUTSTANDING = 8;
+/** A start and what it takes up take about so long. */
+const RECOVERY_MS = 900;
 
 /** Kills the assistant at random instants while numbered messages stream in, then lets it finish and counts. */
 export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
@@ -54,8 +80,9 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   await using model = await (plan.dialect === 'openai' ? startFakeOpenAi : startFakeAnthropic)({
     handler: answerNumbers,
   });
-  const effectsFile = join(folder.path, 'workspace', 'effects.txt');
-  await prepareHome(folder.path, telegram, model.url, plan.dialect);
+  await using machine = await Machine.with(join(folder.path, 'home'), { isCut: plan.power === true, random });
+  await prepareHome(machine.home, telegram, model.url, plan.dialect);
+  const effectsFile = (): string => join(machine.home, 'workspace', 'effects.txt');
   slowSends(telegram, random);
 
   let sent = 0;
@@ -68,11 +95,21 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   const histogram = Object.fromEntries(STEPS.map((step) => [step, 0])) as Record<CrashStep, number>;
   const uncertain: string[] = [];
   let inside = 0;
+  /** What was in flight when a process ended; notes which parts may have been sent. */
+  const examine = (modelBusy: boolean): readonly CrashStep[] => {
+    const effects = effectLines(effectsFile());
+    const wreck = inspectWreck(machine.home, {
+      modelBusy,
+      happened: (command) => numbersIn(command, /echo (?<n>\d+)/gu).some((n) => effects.includes(n)),
+    });
+    uncertain.push(...wreck.sending);
+    return wreck.steps;
+  };
 
   for (let kill = 0; kill < plan.kills; kill += 1) {
     sendMore();
     const before = progress(telegram, model.requests.length);
-    const child = await startChild(folder.path);
+    const child = await startChild(machine.home, await machine.options());
     await waitFor(() => progress(telegram, model.requests.length) > before, { timeoutMs: 30_000, what: 'progress' });
     const end = performance.now() + random() * 700;
     while (performance.now() < end) {
@@ -81,26 +118,29 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     }
     const modelBusy = model.inFlight > 0;
     await killHard(child);
-    const effects = effectLines(effectsFile);
-    const wreck = inspectWreck(folder.path, {
-      modelBusy,
-      happened: (command) => numbersIn(command, /echo (?<n>\d+)/gu).some((n) => effects.includes(n)),
-    });
-    for (const step of wreck.steps) histogram[step] += 1;
-    uncertain.push(...wreck.sending);
-    if (wreck.steps.length > 0) inside += 1;
+    const steps = examine(modelBusy);
+    for (const step of steps) histogram[step] += 1;
+    if (steps.length > 0) inside += 1;
+    await machine.lost();
+    uncertain.push(...machine.inDoubt);
+    for (let again = 0; again < (plan.during ?? 0); again += 1) {
+      const recovering = await spawnChild(machine.home, await machine.options());
+      await delay(random() * RECOVERY_MS);
+      await killHard(recovering);
+      examine(false);
+    }
   }
 
-  const child = await startChild(folder.path);
+  const child = await startChild(machine.home, await machine.options());
   const settled = (): boolean => distinctAnswered(telegram).size >= sent;
   await waitFor(settled, { timeoutMs: 60_000, what: 'every message is answered' }).catch(() => {});
   await stopSoftly(child);
-  const ledger = readLedger(folder.path);
+  const ledger = readLedger(machine.home);
   const report = judge({
     telegram,
     interrupted: ledger.interruptedWork.flatMap((command) => numbersIn(command, /echo (?<n>\d+)/gu)),
     sent,
-    effects: effectLines(effectsFile),
+    effects: effectLines(effectsFile()),
     uncertain,
     histogram,
     inside,
@@ -108,7 +148,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   });
   return {
     ...report,
-    traces: report.lost.map((n) => traceOf(folder.path, n)),
+    traces: report.lost.map((n) => traceOf(machine.home, n)),
     interruptedCalls: ledger.interruptedCalls.length,
     unannounced: ledger.interruptedCalls.filter((id) => !ledger.notices.includes(id)),
   };

@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect } from 'vitest';
+import { tapeName } from '../../src/session/tape-name.ts';
 import { bundledChild } from './bundled.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { FakeModel } from './fake-model.ts';
@@ -29,6 +32,8 @@ export interface DyingHome extends AsyncDisposable {
   readonly reply: (step: Step) => void;
   readonly start: (stage: DyingStage) => ChildProcess;
   readonly accepted: () => boolean;
+  /** The machine lost its power, and with it the line of the session's tape that has these words. */
+  readonly losePower: (words: string) => Promise<void>;
   /** It asks the platform for messages. */
   readonly polls: () => boolean;
 }
@@ -75,6 +80,14 @@ export async function startDyingHome(): Promise<DyingHome> {
     },
     polls: () => telegram.polling,
     accepted: () => telegram.unconfirmed.length === 0,
+    losePower: async (words) => {
+      const path = join(folder.path, 'sessions', tapeName(`telegram:${PERSON}`));
+      const lines = (await readFile(path, 'utf8')).split('\n');
+      expect(lines.filter((line) => line.includes(words))).toHaveLength(1);
+      await writeFile(path, lines.map((line) => (line.includes(words) ? '\0'.repeat(line.length) : line)).join('\n'));
+      using db = new DatabaseSync(join(folder.path, 'state.db'));
+      db.exec("UPDATE opened SET boot = 'an earlier run'");
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { crashRun, UNHARMED } from '../support/crash-run.ts';
+import { diskEnvironment } from '../support/disk-library.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+const hasDisk = (await diskEnvironment({})) !== undefined;
+const runs = Array.from(
+  { length: 30 },
+  (_, n) => ({ seed: seed + n, dialect: n % 2 === 0 ? 'openai' : 'anthropic' }) as const,
+);
+
+test.skipIf(!hasDisk).each(runs)(
+  '10 power losses at random instants lose nothing and double nothing (seed $seed, $dialect)',
+  async (run) => {
+    const report = await crashRun({ ...run, kills: 10, power: true });
+    console.log(`seed ${run.seed}, power: ${JSON.stringify(report)}`);
+    expect(report).toMatchObject(UNHARMED);
+  },
+);
+
+test.skipIf(!hasDisk).each(runs.slice(0, 4))(
+  '10 power losses, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
+  async (run) => {
+    const report = await crashRun({ ...run, kills: 10, power: true, during: 3 });
+    console.log(`seed ${run.seed}, power and recovery: ${JSON.stringify(report)}`);
+    expect(report).toMatchObject(UNHARMED);
+  },
+);
+
+test.each(runs.slice(0, 3))(
+  '10 kills, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
+  async (run) => {
+    const report = await crashRun({ ...run, kills: 10, during: 3 });
+    console.log(`seed ${run.seed}, recovery: ${JSON.stringify(report)}`);
+    expect(report).toMatchObject(UNHARMED);
+  },
+);
