@@ -80,7 +80,7 @@ describe('the lock of a home', () => {
 
   test('says what to do about a file that is no lock', async () => {
     await writeFile(path, 'something else entirely, and long enough to be looked at as a database header'.repeat(20));
-    expect(() => acquireHomeLock(path, self)).toThrow(/Could not use the lock file .* may be removed/u);
+    expect(() => acquireHomeLock(path, self)).toThrow(/Could not use the lock file .* move it away/u);
     expect(() => acquireHomeLock(join(folder, 'missing', 'lock'), self)).toThrow(/Could not use the lock file/u);
   });
 });
