@@ -10,7 +10,9 @@ import { dropOldAllowances } from './app/old-allowances.ts';
 import { createModels, fullName } from './app/models.ts';
 import { openPlugins } from './app/plugins.ts';
 import { serve } from './app/serve.ts';
+import { tellOfStorage } from './app/storage-notices.ts';
 import { openStores } from './app/stores.ts';
+import { startWhenWritable } from './app/waiting-start.ts';
 import { MessageBus } from './bus/bus.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
@@ -68,6 +70,8 @@ export interface AssistantSettings {
   readonly environment?: Environment;
   /** @default the machine's */
   readonly clock?: Clock;
+  /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
@@ -105,7 +109,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const log = scrubbed(parts.log ?? (await openLog(config.log)), redact);
   const plugins = await openPlugins(paths.plugins, config, clock);
   const startedAt = clock.now();
-  const storage = new StorageHealth({ clock, log, startedAt, probe: () => probeDisk(paths.probe) });
+  const storage = new StorageHealth({ clock, log, startedAt, probe: (room) => probeDisk(paths.probe, room) });
   const base: Base = {
     paths,
     loaded,
@@ -129,8 +133,29 @@ async function assemble(parts: Parts): Promise<Assistant> {
   };
   await using stack = new AsyncDisposableStack();
   stack.use(storage);
-  await ensureHome(paths);
-  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: base.startedAt }));
+  let hasLock = false;
+  const attempt = async (waitedSince: number | null): Promise<Assistant> => {
+    await ensureHome(paths);
+    if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+    hasLock = true;
+    return await startOnce(parts, base, waitedSince);
+  };
+  const assistant = stack.use(
+    await startWhenWritable(base, {
+      attempt,
+      hasLock: () => hasLock,
+      port: parts.port,
+      signal: parts.signal ?? new AbortController().signal,
+    }),
+  );
+  const owned = stack.move();
+  return Object.assign(assistant, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+}
+
+/** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */
+async function startOnce(parts: Parts, base: Base, waitedSince: number | null): Promise<Assistant> {
+  const { paths, config, clock, log, redact, storage, plugins } = base;
+  await using stack = new AsyncDisposableStack();
   const stores = await openStores(base, stack, (error) => {
     storage.failed(error);
     parts.onRestart?.();
@@ -151,6 +176,18 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const channels = createChannels(base, { bus, journal });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
+  stack.use(
+    tellOfStorage({
+      storage,
+      home: paths.home,
+      bus,
+      outlets: channels.manager,
+      ownersChat: () => journal.approvals.ownersChat(),
+      waitedSince,
+      clock,
+      log,
+    }),
+  );
   const models = createModels(base);
   const { standard } = models;
   const closing = new AbortController();

@@ -68,7 +68,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
 }
 
 async function serveHttp(
-  { config, paths, random, version, clock, log, redact }: Base,
+  { config, paths, random, version, clock, log, redact, storage }: Base,
   { port, channels: { manager } }: ServeParts,
   stack: AsyncDisposableStack,
 ): Promise<string> {
@@ -82,6 +82,7 @@ async function serveHttp(
     token,
     version,
     channels: () => cleanHealth(manager.health(), redact),
+    storage: () => storage.state,
     clock,
     log,
   });

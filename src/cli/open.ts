@@ -21,6 +21,7 @@ export async function startAssistant(
     readonly config: Readonly<Record<string, unknown>>;
     readonly serve: 'gateway' | 'local';
     readonly onRestart?: () => void;
+    readonly signal?: AbortSignal;
   },
 ): Promise<Assistant> {
   const { paths, ...settings } = options;

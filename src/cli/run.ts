@@ -34,6 +34,11 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+    const disk = error instanceof AppError ? null : await diskSentence(error, context, argv);
+    if (disk !== null) {
+      context.stderr.write(`${printable(disk)}\n`);
+      return 1;
+    }
     const isKnown = error instanceof AppError;
     context.stderr.write(`${isKnown ? '' : 'Something unexpected went wrong: '}${printable(errorMessage(error))}\n`);
     if (isKnown) return error.exitCode;
@@ -43,6 +48,23 @@ export async function run(argv: readonly string[], context: CliContext): Promise
   }
 }
 
+/** What a disk that cannot be written did to this command; null: it failed for another reason. */
+async function diskSentence(error: unknown, context: CliContext, argv: readonly string[]): Promise<string | null> {
+  const [{ classifyFailure, isStorageTrouble }, { storageSentence }, { resolveHome }] = await Promise.all([
+    import('../storage/storage-failure.ts'),
+    import('../storage/storage-health.ts'),
+    import('../config/environment.ts'),
+  ]);
+  const kind = classifyFailure(error);
+  if (!isStorageTrouble(kind)) return null;
+  const home = resolveHome({ flag: homeFlag(argv), env: context.env });
+  return storageSentence({ state: kind, since: 0, reason: errorMessage(error) }, home);
+}
+
+function homeFlag(argv: readonly string[]): string | undefined {
+  return argv[argv.indexOf('--home') + 1 || argv.length];
+}
+
 /** Whether the home of this command line has log level `debug`; looked up only after a failure. */
 async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
   try {
@@ -50,7 +72,7 @@ async function isDebugging(context: CliContext, argv: readonly string[]): Promis
       import('../config/load.ts'),
       import('../config/environment.ts'),
     ]);
-    const home = resolveHome({ flag: argv[argv.indexOf('--home') + 1 || argv.length], env: context.env });
+    const home = resolveHome({ flag: homeFlag(argv), env: context.env });
     return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
   } catch {
     return false;
