@@ -138,6 +138,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     await ensureHome(paths);
     if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
     hasLock = true;
+    if (base.serving) await probeDisk(paths.probe);
     return await startOnce(parts, base, waitedSince);
   };
   const assistant = stack.use(

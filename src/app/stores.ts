@@ -39,7 +39,11 @@ export async function openStores(
 ): Promise<Stores> {
   const { paths, clock, newId, log, config, startedAt, redact } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
-  const journal = stack.use(await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure }));
+  // Whoever wrote: the state of the disk is known from the first write that it refuses.
+  const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
+  const journal = stack.use(
+    await openJournal({ path: paths.state, backupPath, clock, newId, onSyncFailure, onWriteFailure }),
+  );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
   const media = new MediaStore(paths.media);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { ChannelManager } from '../channels/manager.ts';
 import { channelSource } from '../channels/registry.ts';
 import { enabledChannels } from '../config/channels.ts';
@@ -42,7 +41,6 @@ export async function startWhenWritable<T>(base: Base, waiting: WaitingStart<T>)
   let since: number | null = null;
   for (let tries = 1; ; tries += 1) {
     try {
-      if (serving && existsSync(paths.home)) await probeDisk(paths.probe);
       return await waiting.attempt(since);
     } catch (error) {
       waiting.signal.throwIfAborted();

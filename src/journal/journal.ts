@@ -57,6 +57,8 @@ export interface JournalOptions {
   readonly newId: () => string;
   /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
   readonly onSyncFailure?: (error: AppError) => void;
+  /** Called with each failure of a write, so that the state of the disk is known at the first that it refuses. */
+  readonly onWriteFailure?: (error: unknown) => void;
   /** The machine's run, null: not known. @default what the system says */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
@@ -64,11 +66,12 @@ export interface JournalOptions {
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure } = options;
+  const { path, backupPath, onSyncFailure, onWriteFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
   const db = new Database(opened, {
     path,
     clock: options.clock,
+    onWriteFailure,
     ...(onSyncFailure === undefined ? {} : { onSyncFailure }),
   });
   const mayHaveLost = await openedAfterPowerLoss(db, options.boot === undefined ? bootId() : options.boot);

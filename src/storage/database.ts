@@ -30,6 +30,8 @@ export interface DatabaseOptions {
   readonly path: string;
   /** Called once when a sync failed: nothing that waits resolves any more, and the process has to start anew. */
   readonly onSyncFailure?: (error: AppError) => void;
+  /** Called with each failure of a write, whoever wrote it. */
+  readonly onWriteFailure?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -39,6 +41,7 @@ export interface DatabaseOptions {
  */
 export class Database {
   readonly #db: DatabaseSync;
+  readonly #onWriteFailure: DatabaseOptions['onWriteFailure'];
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   readonly #sync: CommitSync;
   readonly #checkpoints: Checkpoints;
@@ -51,8 +54,9 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, clock, onSyncFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onWriteFailure }: DatabaseOptions) {
     this.#db = db;
+    this.#onWriteFailure = onWriteFailure;
     this.#sync = new CommitSync(`${path}-wal`, {
       clock,
       onFailure: (error) => onSyncFailure?.(error),
@@ -155,6 +159,7 @@ export class Database {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       for (const { reject } of queue) reject(error);
+      this.#onWriteFailure?.(error);
       return;
     }
     if (done.length < queue.length) this.#pending = [...queue.slice(done.length), ...this.#pending];
@@ -206,7 +211,9 @@ export class Database {
       this.#db.exec('RELEASE work');
       return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
-      // A full disk may have rolled back the whole transaction; then this throws and rejects the batch.
+      this.#onWriteFailure?.(error);
+      // A full disk may have rolled back the whole transaction, which rejects all that shared it for that reason.
+      if (!this.#db.isTransaction) throw error;
       this.#db.exec('ROLLBACK TO work; RELEASE work');
       return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,6 +76,16 @@ describe('the lock of a home', () => {
     const winners = others.filter((other) => other.said === 'held');
     expect(winners).toHaveLength(1);
     expect(readHolder(path)?.pid).toBe(winners[0]?.child.pid);
+  });
+
+  test('is held on a disk that takes no byte, under no name rather than a wrong one', async () => {
+    acquireHomeLock(path, self)[Symbol.dispose]();
+    await mkdir(`${path}.holder.partial`);
+    using _lock = acquireHomeLock(path, self);
+    expect((await stat(path)).size).toBe(0);
+    expect(readHolder(path)).toBeUndefined();
+    const { said } = await otherProcess();
+    expect(said).toMatch(/^home-locked .*in use by another process/u);
   });
 
   test('says what to do about a file that is no lock', async () => {
