@@ -17,9 +17,9 @@ import { sendDirectly } from './storage-notices.ts';
 
 const RETRY = { firstMs: 250, maxMs: 30_000 };
 /** Files of another user do not pass by waiting, and these errors say it better than the disk's state does. */
-const PERMISSION = ['EACCES', 'EPERM'];
+const PERMISSION = new Set(['EACCES', 'EPERM']);
 /** Platforms on which a person's id is the address of the chat with them. */
-const ID_IS_CHAT = ['telegram', 'slack'];
+const ID_IS_CHAT = new Set(['telegram', 'slack']);
 
 export interface WaitingStart<T> {
   /** One try; leaves nothing behind when it rejects. `waitedSince`: the disk was waited for, milliseconds since 1970. */
@@ -60,7 +60,7 @@ export async function startWhenWritable<T>(base: Base, waiting: WaitingStart<T>)
 
 /** The disk's part in a failed start, also where SQLite only says that it failed; undefined: it has none. */
 async function diskTroubleOf(error: unknown, { paths }: Base): Promise<unknown> {
-  if (PERMISSION.includes(errorCode(error) ?? '')) return undefined;
+  if (PERMISSION.has(errorCode(error) ?? '')) return undefined;
   const kind = classifyFailure(error);
   if (kind === 'full' || kind === 'read-only') return error;
   if (!isStorageTrouble(kind)) return undefined;
@@ -68,7 +68,7 @@ async function diskTroubleOf(error: unknown, { paths }: Base): Promise<unknown> 
     await probeDisk(paths.probe);
     return undefined;
   } catch (found) {
-    return PERMISSION.includes(errorCode(found) ?? '') ? undefined : found;
+    return PERMISSION.has(errorCode(found) ?? '') ? undefined : found;
   }
 }
 
@@ -200,7 +200,7 @@ function ownersAddress({ config, paths }: Base): ChatAddress | undefined {
   const channels = enabledChannels(config);
   if (known !== undefined && channels[known.channel] !== undefined) return known;
   for (const [name, settings] of Object.entries(channels)) {
-    const [owner] = ID_IS_CHAT.includes(settings.kind ?? name) ? configuredOwners(settings) : [];
+    const [owner] = ID_IS_CHAT.has(settings.kind ?? name) ? configuredOwners(settings) : [];
     if (owner !== undefined) return { channel: name, chatId: owner };
   }
   return undefined;

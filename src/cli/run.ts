@@ -49,16 +49,16 @@ export async function run(argv: readonly string[], context: CliContext): Promise
 }
 
 /** What a disk that cannot be written did to this command; null: it failed for another reason. */
-async function diskSentence(error: unknown, context: CliContext, argv: readonly string[]): Promise<string | null> {
+async function diskSentence(thrown: unknown, context: CliContext, argv: readonly string[]): Promise<string | null> {
   const [{ classifyFailure, isStorageTrouble }, { storageSentence }, { resolveHome }] = await Promise.all([
     import('../storage/storage-failure.ts'),
     import('../storage/storage-health.ts'),
     import('../config/environment.ts'),
   ]);
-  const kind = classifyFailure(error);
+  const kind = classifyFailure(thrown);
   if (!isStorageTrouble(kind)) return null;
   const home = resolveHome({ flag: homeFlag(argv), env: context.env });
-  return storageSentence({ state: kind, since: 0, reason: errorMessage(error) }, home);
+  return storageSentence({ state: kind, since: 0, reason: errorMessage(thrown) }, home);
 }
 
 function homeFlag(argv: readonly string[]): string | undefined {
