@@ -34,31 +34,19 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    const disk = error instanceof AppError ? null : await diskSentence(error, context, argv);
-    if (disk !== null) {
-      context.stderr.write(`${printable(disk)}\n`);
-      return 1;
-    }
-    const isKnown = error instanceof AppError;
-    context.stderr.write(`${isKnown ? '' : 'Something unexpected went wrong: '}${printable(errorMessage(error))}\n`);
-    if (isKnown) return error.exitCode;
+    const disk =
+      error instanceof AppError
+        ? null
+        : (await import('../app/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
+    const isKnown = disk !== null || error instanceof AppError;
+    context.stderr.write(
+      `${isKnown ? '' : 'Something unexpected went wrong: '}${printable(disk ?? errorMessage(error))}\n`,
+    );
+    if (isKnown) return error instanceof AppError ? error.exitCode : 1;
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
     if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
     return 1;
   }
-}
-
-/** What a disk that cannot be written did to this command; null: it failed for another reason. */
-async function diskSentence(thrown: unknown, context: CliContext, argv: readonly string[]): Promise<string | null> {
-  const [{ classifyFailure, isStorageTrouble }, { storageSentence }, { resolveHome }] = await Promise.all([
-    import('../storage/storage-failure.ts'),
-    import('../storage/storage-health.ts'),
-    import('../config/environment.ts'),
-  ]);
-  const kind = classifyFailure(thrown);
-  if (!isStorageTrouble(kind)) return null;
-  const home = resolveHome({ flag: homeFlag(argv), env: context.env });
-  return storageSentence({ state: kind, since: 0, reason: errorMessage(thrown) }, home);
 }
 
 function homeFlag(argv: readonly string[]): string | undefined {
