@@ -3,6 +3,7 @@ import { readVersion } from '../config/version.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
+import { homeFlag, isDebugging } from './home-flag.ts';
 import { printable } from './printable.ts';
 import { pointToOwnHelp, requireKnownCommands, withoutHelpWord } from './usage.ts';
 
@@ -46,24 +47,6 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
     if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
     return 1;
-  }
-}
-
-function homeFlag(argv: readonly string[]): string | undefined {
-  return argv[argv.indexOf('--home') + 1 || argv.length];
-}
-
-/** Whether the home of this command line has log level `debug`; looked up only after a failure. */
-async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
-  try {
-    const [{ loadConfig }, { resolveHome }] = await Promise.all([
-      import('../config/load.ts'),
-      import('../config/environment.ts'),
-    ]);
-    const home = resolveHome({ flag: homeFlag(argv), env: context.env });
-    return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
-  } catch {
-    return false;
   }
 }
 
