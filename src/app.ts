@@ -11,8 +11,10 @@ import { createModels, fullName } from './app/models.ts';
 import { openPlugins } from './app/plugins.ts';
 import { announceSafeMode, safeConfig, safeModeSentence, whenCalm } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
+import { tellOfStorage } from './app/storage-notices.ts';
 import { openStores } from './app/stores.ts';
 import { Sweeper } from './app/sweeper.ts';
+import { startWhenWritable } from './app/waiting-start.ts';
 import { MessageBus } from './bus/bus.ts';
 import { bootId } from './journal/power-loss.ts';
 import type { MenuCommand } from './channels/channel.ts';
@@ -76,6 +78,8 @@ export interface AssistantSettings {
   readonly clock?: Clock;
   /** Names the run of the machine that this is, so that a power loss is told from a process that died. @default what the kernel says */
   readonly boot?: string | null;
+  /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
@@ -111,7 +115,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(loaded.config.log)), redact);
   const startedAt = clock.now();
-  const storage = new StorageHealth({ clock, log, startedAt, probe: () => probeDisk(paths.probe) });
+  const storage = new StorageHealth({ clock, log, startedAt, probe: (room) => probeDisk(paths.probe, room) });
   const ground: Ground = {
     paths,
     loaded,
@@ -134,8 +138,30 @@ async function assemble(parts: Parts): Promise<Assistant> {
   };
   await using stack = new AsyncDisposableStack();
   stack.use(storage);
-  await ensureHome(paths);
-  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+  let hasLock = false;
+  const attempt = async (waitedSince: number | null): Promise<Assistant> => {
+    await ensureHome(paths);
+    if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+    hasLock = true;
+    if (ground.serving) await probeDisk(paths.probe);
+    return await startOnce(parts, ground, waitedSince);
+  };
+  const assistant = stack.use(
+    await startWhenWritable(ground, {
+      attempt,
+      hasLock: () => hasLock,
+      port: parts.port,
+      signal: parts.signal ?? new AbortController().signal,
+    }),
+  );
+  const owned = stack.move();
+  return Object.assign(assistant, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+}
+
+/** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */
+async function startOnce(parts: Parts, ground: Ground, waitedSince: number | null): Promise<Assistant> {
+  const { paths, loaded, clock, log, redact, storage } = ground;
+  await using stack = new AsyncDisposableStack();
   const stores = await openStores(ground, stack, (error) => {
     storage.failed(error);
     if (parts.onUnusable === undefined) parts.onRestart?.();
@@ -173,6 +199,18 @@ async function assemble(parts: Parts): Promise<Assistant> {
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
   const sweeper = stack.use(new Sweeper(base, stores));
+  stack.use(
+    tellOfStorage({
+      storage,
+      home: paths.home,
+      bus,
+      outlets: channels.manager,
+      ownersChat: () => journal.questions.ownersChat(),
+      waitedSince,
+      clock,
+      log,
+    }),
+  );
   const models = createModels(base);
   const { standard } = models;
   const closing = new AbortController();

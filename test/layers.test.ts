@@ -27,6 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'config',
     'app.ts',
     'app/home-at-rest.ts',
+    'app/disk-sentence.ts',
     'app/skill-shop.ts',
     'gateway/control.ts',
     'gateway/assistant-port.ts',

@@ -22,6 +22,7 @@ import { skillTool } from '../tools/skill.ts';
 import { staySilentTool } from '../tools/stay-silent.ts';
 import { memorySearchTool } from '../tools/memory-search.ts';
 import { tapeTool, type TapeActions } from '../tools/tape.ts';
+import { storageSentence } from '../storage/storage-health.ts';
 import { Slots } from '../util/slots.ts';
 import { createAttachments } from './attachments.ts';
 import { createAutomation, roleNow, type Automation } from './automation.ts';
@@ -191,6 +192,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   let squeezed: string | null = null;
   const troubles = (): readonly string[] => [
+    ...[storageSentence(base.storage.state, paths.home)].filter((trouble) => trouble !== null),
     ...peopleTroubles(config, journal.people.list(), base.loaded.path),
     ...parts.hooks.troubles(),
     ...mcp.troubles(),

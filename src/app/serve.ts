@@ -72,7 +72,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
 }
 
 async function serveHttp(
-  { config, paths, random, version, clock, log, redact }: Base,
+  { config, paths, random, version, clock, log, redact, storage }: Base,
   { port, channels: { manager } }: ServeParts,
   stack: AsyncDisposableStack,
 ): Promise<string> {
@@ -86,6 +86,7 @@ async function serveHttp(
     token,
     version,
     channels: () => cleanHealth(manager.health(), redact),
+    storage: () => storage.state,
     clock,
     log,
   });

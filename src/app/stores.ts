@@ -44,7 +44,9 @@ export async function openStores(
   const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
-  const told = { onSyncFailure, onCheckpointFailure };
+  // Whoever wrote: the state of the disk is known from the first write that it refuses.
+  const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
+  const told = { onSyncFailure, onCheckpointFailure, onWriteFailure };
   const journal = stack.use(
     await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...told }),
   );

@@ -26,15 +26,23 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   const talks = isTerminal && Object.keys(enabledChannels(config)).length === 0;
   const quiet = talks && context.stderr.isTTY === true && !setsLogLevel;
-  const assistant = await startAssistant(context, {
-    paths,
-    config: { ...overrides(flags), ...(quiet ? QUIET_LOG : {}) },
-    serve: 'gateway',
-    onRestart: () => {
-      restarts = true;
-      ended.abort();
-    },
-  });
+  let assistant: Assistant;
+  try {
+    assistant = await startAssistant(context, {
+      paths,
+      config: { ...overrides(flags), ...(quiet ? QUIET_LOG : {}) },
+      serve: 'gateway',
+      onRestart: () => {
+        restarts = true;
+        ended.abort();
+      },
+      signal: ended.signal,
+    });
+  } catch (error) {
+    // Stopped while it waited for its disk.
+    if (error === ended.signal.reason && ended.signal.aborted) return 0;
+    throw error;
+  }
   const { log } = assistant;
   let code = 0;
   using _strays = context.onStray((error, fatal) => {

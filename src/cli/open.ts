@@ -23,6 +23,7 @@ export async function startAssistant(
     readonly serve: 'gateway' | 'local';
     readonly onRestart?: () => void;
     readonly onUnusable?: (error: AppError) => void;
+    readonly signal?: AbortSignal;
   },
 ): Promise<Assistant> {
   const { paths, ...settings } = options;

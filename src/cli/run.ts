@@ -3,6 +3,7 @@ import { readVersion } from '../config/version.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
+import { homeFlag, isDebugging } from './home-flag.ts';
 import { printable } from './printable.ts';
 import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
@@ -31,26 +32,18 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    const isKnown = error instanceof AppError;
-    context.stderr.write(`${isKnown ? '' : 'Something unexpected went wrong: '}${printable(errorMessage(error))}\n`);
-    if (isKnown) return error.exitCode;
+    const disk =
+      error instanceof AppError
+        ? null
+        : (await import('../app/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
+    const isKnown = disk !== null || error instanceof AppError;
+    context.stderr.write(
+      `${isKnown ? '' : 'Something unexpected went wrong: '}${printable(disk ?? errorMessage(error))}\n`,
+    );
+    if (isKnown) return error instanceof AppError ? error.exitCode : 1;
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
     if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
     return 1;
-  }
-}
-
-/** Whether the home of this command line has log level `debug`; looked up only after a failure. */
-async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
-  try {
-    const [{ loadConfig }, { resolveHome }] = await Promise.all([
-      import('../config/load.ts'),
-      import('../config/environment.ts'),
-    ]);
-    const home = resolveHome({ flag: argv[argv.indexOf('--home') + 1 || argv.length], env: context.env });
-    return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
-  } catch {
-    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
 import type { ChannelHealth } from '../channels/channel.ts';
+import type { StorageState } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import { http } from '../util/http.ts';
@@ -15,6 +16,7 @@ export interface HttpOptions {
   readonly token: string | null;
   readonly version: string;
   readonly channels: () => Readonly<Record<string, ChannelHealth>>;
+  readonly storage: () => StorageState;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -64,13 +66,17 @@ async function loadPages(options: HttpOptions, startedAt: number): Promise<Reque
   });
   app.get('/health', (context) => {
     const channels = options.channels();
-    const degraded = Object.values(channels).some(({ state }) => state === 'failed');
-    return context.json({
-      status: degraded ? 'degraded' : 'ok',
+    const { state: storage } = options.storage();
+    const isDegraded = storage !== 'ok' || Object.values(channels).some(({ state }) => state === 'failed');
+    const health = {
+      status: isDegraded ? 'degraded' : 'ok',
       version: options.version,
       uptimeSeconds: Math.floor((clock.monotonic() - startedAt) / 1000),
+      storage,
       channels,
-    });
+    };
+    // Without its disk it serves nobody.
+    return context.json(health, storage === 'ok' ? 200 : 503);
   });
   app.notFound((context) => context.json({ error: 'There is nothing here.' }, 404));
   app.onError((error, context) => {

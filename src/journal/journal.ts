@@ -68,6 +68,8 @@ export interface JournalOptions {
   readonly onSyncFailure?: (error: AppError) => void;
   /** Told why the log of the journal could not be moved into its file. */
   readonly onCheckpointFailure?: (reason: string) => void;
+  /** Called with each failure of a write, so that the state of the disk is known at the first that it refuses. */
+  readonly onWriteFailure?: (error: unknown) => void;
   /** The machine's run, null: not known. @default what the system says */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
@@ -75,7 +77,7 @@ export interface JournalOptions {
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure, onCheckpointFailure } = options;
+  const { path, backupPath, onSyncFailure, onCheckpointFailure, onWriteFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
   const db = new Database(opened, {
     path,
@@ -84,6 +86,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       noteUnconfirmed(path);
       onSyncFailure?.(error);
     },
+    onWriteFailure,
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const starts = await Starts.open(db, options.clock);

@@ -88,18 +88,30 @@ function asPairedRole(role: string): PairedRole {
 
 /** Who was let in, read from the file of a journal that no process has open; nobody where it cannot be read. */
 export function peopleOnDisk(path: string): readonly Pick<Person, 'channel' | 'id' | 'role'>[] {
+  const rows = rowsOnDisk(path, 'SELECT channel, user_id, role FROM people');
+  return rows.map((row) => ({
+    channel: String(row['channel']),
+    id: String(row['user_id']),
+    role: asPairedRole(String(row['role'])),
+  }));
+}
+
+/** The chat in which an owner last wrote alone, read the same way; undefined where it cannot be read. */
+export function ownersChatOnDisk(path: string): { readonly channel: string; readonly chatId: string } | undefined {
+  const [row] = rowsOnDisk(
+    path,
+    `SELECT channel, chat FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel <> 'terminal'
+     AND json_extract(payload, '$.chatType') = 'direct' ORDER BY seq DESC LIMIT 1`,
+  );
+  return row === undefined ? undefined : { channel: String(row['channel']), chatId: String(row['chat']) };
+}
+
+function rowsOnDisk(path: string, sql: string): readonly Readonly<Record<string, unknown>>[] {
   if (!existsSync(path)) return [];
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
-      return db
-        .prepare('SELECT channel, user_id, role FROM people')
-        .all()
-        .map((row) => ({
-          channel: String(row['channel']),
-          id: String(row['user_id']),
-          role: asPairedRole(String(row['role'])),
-        }));
+      return db.prepare(sql).all();
     } finally {
       db.close();
     }

@@ -104,8 +104,8 @@ export class Undelivered {
     if (channel === TERMINAL) return undefined;
     for (const name of running) {
       const found = this.#ports.db.get(
-        `SELECT chat FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel = ? AND payload IS NOT NULL
-         AND NOT (channel = ? AND chat = ?) AND json_extract(payload, '$.chatType') = 'direct' ORDER BY seq DESC LIMIT 1`,
+        `SELECT chat FROM owner_chats WHERE channel = ? AND direct = 1 AND NOT (channel = ? AND chat = ?)
+         ORDER BY seq DESC LIMIT 1`,
         name,
         channel,
         chatId,

@@ -34,6 +34,8 @@ export interface DatabaseOptions {
   readonly onSyncFailure?: (error: AppError) => void;
   /** Told why the log could not be moved into the file. @default nobody is told */
   readonly onCheckpointFailure?: (reason: string) => void;
+  /** Called with each failure of a write, whoever wrote it. */
+  readonly onWriteFailure?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -43,6 +45,7 @@ export interface DatabaseOptions {
  */
 export class Database {
   readonly #db: DatabaseSync;
+  readonly #onWriteFailure: DatabaseOptions['onWriteFailure'];
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   readonly #sync: CommitSync;
   readonly #checkpoints: Checkpoints;
@@ -57,8 +60,9 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure, onWriteFailure }: DatabaseOptions) {
     this.#db = db;
+    this.#onWriteFailure = onWriteFailure;
     this.#sync = new CommitSync(`${path}-wal`, {
       clock,
       onFailure: (error) => onSyncFailure?.(error),
@@ -165,6 +169,7 @@ export class Database {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       for (const { reject } of queue) reject(error);
+      this.#onWriteFailure?.(error);
       return;
     }
     if (done.length < queue.length) this.#pending = [...queue.slice(done.length), ...this.#pending];
@@ -217,7 +222,9 @@ export class Database {
       this.#db.exec('RELEASE work');
       return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
-      // A full disk may have rolled back the whole transaction; then this throws and rejects the batch.
+      this.#onWriteFailure?.(error);
+      // A full disk may have rolled back the whole transaction, which rejects all that shared it for that reason.
+      if (!this.#db.isTransaction) throw error;
       this.#db.exec('ROLLBACK TO work; RELEASE work');
       return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }

@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename, rm, truncate } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../util/errors.ts';
+import { AppError, errorCode } from '../util/errors.ts';
 
 /**
  * What a write waits for. `durable`: it survives a power loss. `lazy`: it survives the end of the process, and the next
@@ -65,13 +65,28 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
   }
 }
 
-/** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that. */
-export async function probeDisk(path: string): Promise<void> {
+/** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that, or has less room. */
+export async function probeDisk(path: string, roomBytes = 0): Promise<void> {
+  await requireRoom(dirname(path), roomBytes);
   try {
     await replaceDurable(path, new Uint8Array(64 * 1024));
   } finally {
     await rm(path, { force: true });
   }
+}
+
+/** Rejects with `no-room` when the disk of a folder has less room than this for who is not root. */
+export async function requireRoom(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (free >= bytes) return;
+  throw new AppError('no-room', `${folder} has room for ${megabytes(free)}, and ${megabytes(bytes)} are needed`, {
+    facts: { folder, needsBytes: bytes },
+  });
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** Cuts a file to `size` bytes; durable when it resolves. */

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
@@ -12,16 +22,17 @@ export interface LockHolder {
   readonly since: number;
 }
 
-const ATTEMPTS = 10;
 const SQLITE_BUSY = 5;
+const SQLITE_NOTADB = 26;
 const sqliteErrorSchema = z.object({ errcode: z.number() });
 const holderSchema = z.object({ pid: z.number(), hostname: z.string(), since: z.number() });
 
 /**
  * Makes this process the only owner of a home until it is disposed of or the process ends, however it ends.
  *
- * The file is a small SQLite database with one row that names the holder; the lock itself is an open write
- * transaction, which the kernel drops with the process, so neither `kill -9` nor a reused process id leave it behind.
+ * The file is opened as an SQLite database, and the lock is an open write transaction, which the kernel drops with the
+ * process, so neither `kill -9` nor a reused process id leave it behind. Nothing is written for it: a full disk does not
+ * keep a home from being locked. Who holds it stands in a file beside it, if the disk takes that.
  * While it is held the file must not be opened and closed by other means in this process: that would drop the lock.
  * Throws `home-locked` naming the holder, or `lock-unusable`.
  */
@@ -29,55 +40,35 @@ export function acquireHomeLock(
   path: string,
   owner: { readonly pid: number; /** Milliseconds since 1970. */ readonly startedAt: number },
 ): Disposable {
-  const self: LockHolder = { pid: owner.pid, hostname: hostname(), since: owner.startedAt };
   const db = openLock(path);
   try {
-    let state = tryHold(db, self);
-    for (let attempt = 1; state === 'contended' && attempt < ATTEMPTS; attempt += 1) state = tryHold(db, self);
-    if (state === 'held') return { [Symbol.dispose]: () => db.close() };
-    throw lockedError(path, readRow(db));
+    if (!begin(db)) throw lockedError(path, readName(path));
   } catch (error) {
     db.close();
     if (error instanceof AppError) throw error;
     throw unusableError(path, error);
   }
+  writeName(path, { pid: owner.pid, hostname: hostname(), since: owner.startedAt });
+  return {
+    [Symbol.dispose]: () => {
+      if (!db.isOpen) return;
+      removeName(path);
+      db.close();
+    },
+  };
 }
 
-/** Who holds the lock now; undefined when nobody does. */
+/** Who holds the lock now; undefined when no one does, or when its name could not be written. */
 export function readHolder(path: string): LockHolder | undefined {
   if (!existsSync(path)) return undefined;
   const db = openLock(path);
   try {
-    if (!begin(db)) return readRow(db);
-    db.exec('ROLLBACK');
-    return undefined;
+    return begin(db) ? undefined : readName(path);
   } catch (error) {
     throw unusableError(path, error);
   } finally {
     db.close();
   }
-}
-
-/**
- * Names itself and commits, so that others can read it, then takes the lock for good. Between the two another
- * process may do the same: whoever holds the lock under somebody else's name lets go and starts over.
- */
-function tryHold(db: DatabaseSync, self: LockHolder): 'held' | 'busy' | 'contended' {
-  if (!begin(db)) return 'busy';
-  db.exec(
-    'CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER, hostname TEXT, since INTEGER)',
-  );
-  db.prepare('INSERT OR REPLACE INTO holder (id, pid, hostname, since) VALUES (1, ?, ?, ?)').run(
-    self.pid,
-    self.hostname,
-    self.since,
-  );
-  db.exec('COMMIT');
-  if (!begin(db)) return 'busy';
-  const named = readRow(db);
-  if (named?.pid === self.pid && named.hostname === self.hostname && named.since === self.since) return 'held';
-  db.exec('ROLLBACK');
-  return 'contended';
 }
 
 function begin(db: DatabaseSync): boolean {
@@ -91,10 +82,41 @@ function begin(db: DatabaseSync): boolean {
   }
 }
 
-function readRow(db: DatabaseSync): LockHolder | undefined {
-  const known = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'holder'").get();
-  if (known === undefined) return undefined;
-  return holderSchema.safeParse(db.prepare('SELECT pid, hostname, since FROM holder WHERE id = 1').get()).data;
+/** Who took the lock last, as far as it could say so. */
+function readName(path: string): LockHolder | undefined {
+  try {
+    return holderSchema.safeParse(JSON.parse(readFileSync(nameFile(path), 'utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name of an earlier holder goes first: no name is better than a wrong one. */
+function writeName(path: string, self: LockHolder): void {
+  removeName(path);
+  const partial = `${nameFile(path)}.partial`;
+  try {
+    writeFileSync(partial, `${JSON.stringify(self)}\n`, { mode: 0o600 });
+    renameSync(partial, nameFile(path));
+  } catch {
+    removeFile(partial);
+  }
+}
+
+function removeName(path: string): void {
+  removeFile(nameFile(path));
+}
+
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // A disk that became read-only keeps it, and nobody can take the lock there either.
+  }
+}
+
+function nameFile(path: string): string {
+  return `${path}.holder`;
 }
 
 function openLock(path: string): DatabaseSync {
@@ -105,7 +127,12 @@ function openLock(path: string): DatabaseSync {
     if (!existsSync(path)) throw unusableError(path, error);
   }
   try {
-    return new DatabaseSync(path, { timeout: 100 });
+    // SQLite would open what cannot be written for reading alone, and lock nothing.
+    accessSync(path, constants.W_OK);
+    const db = new DatabaseSync(path, { timeout: 100 });
+    // In memory: the transaction begins without a journal on the disk.
+    db.exec('PRAGMA journal_mode = MEMORY');
+    return db;
   } catch (error) {
     throw unusableError(path, error);
   }
@@ -125,9 +152,13 @@ function describe({ pid, hostname: host, since }: LockHolder): string {
 }
 
 function unusableError(path: string, cause: unknown): AppError {
-  return new AppError(
-    'lock-unusable',
-    `Could not use the lock file ${path}: ${errorMessage(cause)}. Check the folder's permissions; if no assistant is running, the file may be removed.`,
-    { cause, facts: { path } },
-  );
+  const code = sqliteErrorSchema.safeParse(cause).data?.errcode ?? 0;
+  const next =
+    (code & 0xff) === SQLITE_NOTADB
+      ? 'Something else wrote that file: move it away and start again.'
+      : 'Check that the disk is writable and has room, and that the folder belongs to you.';
+  return new AppError('lock-unusable', `Could not use the lock file ${path}: ${errorMessage(cause)}. ${next}`, {
+    cause,
+    facts: { path },
+  });
 }

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { syncDirectory } from './files.ts';
+import { ensureDirectory, requireRoom, syncDirectory } from './files.ts';
 
 /** One step of a schema: its position in the list is the version it leads to. */
 export interface Migration {
@@ -77,6 +77,10 @@ const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 /** Copies an open database by SQLite's own means: reading the file by another descriptor would drop SQLite's locks. */
 async function backUp(db: DatabaseSync, path: string): Promise<void> {
   const partial = `${path}.partial`;
+  await ensureDirectory(dirname(path));
+  const { size } = await stat(db.location() ?? path);
+  // With as much again for the migration itself. Said before, so that a full disk is not made fuller by the try.
+  await requireRoom(dirname(path), 2 * size);
   try {
     await backup(db, partial);
     const file = await open(partial, 'r+');

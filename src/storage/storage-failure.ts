@@ -30,6 +30,7 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   // Ours: see `CommitSync`, `AppendFile` and `Tape`.
   'sync-failed': 'failing',
   'write-stuck': 'full',
+  'no-room': 'full',
   'tape-entry-invalid': 'item',
 };
 

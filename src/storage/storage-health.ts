@@ -1,6 +1,6 @@
 import { backoffMs } from '../util/backoff.ts';
 import { sleep, type Clock } from '../util/clock.ts';
-import { errorMessage } from '../util/errors.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { classifyFailure, isStorageTrouble, type StorageTrouble } from './storage-failure.ts';
 
@@ -18,8 +18,8 @@ export interface StorageHealthOptions {
   readonly log: Logger;
   /** When the process began, milliseconds since 1970. */
   readonly startedAt: number;
-  /** Writes and syncs something small in the home; rejects while the disk does not take it. */
-  readonly probe: () => Promise<void>;
+  /** Writes and syncs something small in the home; rejects while the disk does not take it or has less room than this. */
+  readonly probe: (roomBytes: number) => Promise<void>;
 }
 
 export interface UntilWrittenOptions {
@@ -38,6 +38,10 @@ const PROBE = { firstMs: 1_000, maxMs: 15_000 };
 /** A failure that is not the disk's is tried this often before it is thrown. */
 const TRIES = 5;
 const RETRY = { firstMs: 500, maxMs: 8_000 };
+/** Trouble this soon after the disk took writes again is the same trouble: the probe saw too little of it. */
+const RELAPSE_MS = 60_000;
+/** Room that the probe asks for. A disk that is full again at once is asked for more, up to this. */
+const ROOM = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
 
 /**
  * The one place that knows whether the home can be written. Whoever fails to write reports it here; trouble of the disk
@@ -49,6 +53,9 @@ export class StorageHealth implements Disposable {
   readonly #closed = new AbortController();
   #state: StorageState;
   #healed = Promise.withResolvers<void>();
+  /** The newest time of trouble: when it began, when it was over (monotonic), and how often it was looked at. */
+  #episode = { since: 0, over: -Infinity, probes: 0 };
+  #roomBytes = ROOM.firstBytes;
 
   constructor(options: StorageHealthOptions) {
     this.#options = options;
@@ -70,11 +77,18 @@ export class StorageHealth implements Disposable {
   failed(thrown: unknown): boolean {
     const kind = classifyFailure(thrown);
     if (!isStorageTrouble(kind)) return false;
+    const needed = needsBytes(thrown);
     if (this.#state.state === 'ok') {
+      const isRelapse = this.#isRelapse();
+      if (!isRelapse) this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
+      if (isRelapse && kind === 'full') this.#roomBytes = Math.min(2 * this.#roomBytes, ROOM.mostBytes);
+      if (!isRelapse) this.#roomBytes = ROOM.firstBytes;
       this.#healed = Promise.withResolvers<void>();
       this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(thrown) });
-      void this.#probe();
+      // A sync that failed proves nothing when it is repeated: only a new process can tell what is on the disk.
+      if (errorCode(thrown) !== 'sync-failed') void this.#probe();
     }
+    this.#roomBytes = Math.max(this.#roomBytes, needed);
     if (this.#state.state !== kind) this.#become(kind, errorMessage(thrown));
     return true;
   }
@@ -94,7 +108,8 @@ export class StorageHealth implements Disposable {
 
   /**
    * Writes until it is written. While the disk is in trouble it waits as long as that takes. A failure that is not the
-   * disk's is tried again a few times (a busy database, a passing fault) and then thrown: it would never end.
+   * disk's is tried again a few times (a busy database, a passing fault) and then thrown: it would never end. So is one
+   * that stays while the disk takes everything else, such as one unreadable file; only room is always waited for.
    */
   async untilWritten<T>(
     write: () => Promise<T>,
@@ -107,6 +122,8 @@ export class StorageHealth implements Disposable {
         if (signal.aborted || mayWait?.() === false) throw error;
         if (this.failed(error)) {
           await this.healed(signal);
+          if (tries === TRIES && classifyFailure(error) !== 'full') throw error;
+          if (classifyFailure(error) !== 'full') tries += 1;
           continue;
         }
         this.#options.log.error(`${what}: write failed`, { tries, reason: errorMessage(error) });
@@ -122,28 +139,66 @@ export class StorageHealth implements Disposable {
     this.#listeners.clear();
   }
 
+  #isRelapse(): boolean {
+    return this.#options.clock.monotonic() - this.#episode.over < RELAPSE_MS;
+  }
+
   async #probe(): Promise<void> {
     const { clock, log, probe } = this.#options;
     const { signal } = this.#closed;
-    for (let tries = 1; !signal.aborted; tries += 1) {
-      await sleep(clock, backoffMs(tries, PROBE), signal).catch(() => {});
+    const episode = this.#episode;
+    for (;;) {
+      episode.probes += 1;
+      await sleep(clock, backoffMs(episode.probes, PROBE), signal).catch(() => {});
       if (signal.aborted) return;
       try {
-        await probe();
+        await probe(this.#roomBytes);
         break;
       } catch (error) {
         const kind = classifyFailure(error);
         if (isStorageTrouble(kind) && kind !== this.#state.state) this.#become(kind, errorMessage(error));
       }
     }
-    const seconds = Math.round((clock.now() - this.#state.since) / 1000);
-    log.info('storage: can be written again', { seconds });
+    if (signal.aborted) return;
+    episode.over = clock.monotonic();
+    log.info('storage: can be written again', { seconds: Math.round((clock.now() - episode.since) / 1000) });
     this.#become('ok', null);
     this.#healed.resolve();
   }
 
   #become(state: StorageState['state'], reason: string | null): void {
-    this.#state = { state, since: this.#options.clock.now(), reason };
+    const since = state === 'ok' ? this.#options.clock.now() : this.#episode.since;
+    this.#state = { state, since, reason };
     for (const listener of this.#listeners) listener(this.#state);
   }
 }
+
+/** How much room a failed write would have needed, when it knew. */
+function needsBytes(thrown: unknown): number {
+  const needed = thrown instanceof AppError ? thrown.facts['needsBytes'] : undefined;
+  return typeof needed === 'number' ? needed : 0;
+}
+
+/** What is wrong with the disk, for a person: what happened, what it means, and the next step. Null while all is well. */
+export function storageSentence({ state, reason }: StorageState, home: string): string | null {
+  if (state === 'ok') return null;
+  return `${STORAGE_WORDS[state].what(home)}${reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`}. ${STORAGE_WORDS[state].next(home)}`;
+}
+
+const STORAGE_WORDS: Readonly<
+  Record<StorageTrouble, { readonly what: (home: string) => string; readonly next: (home: string) => string }>
+> = {
+  full: {
+    what: (home) => `The disk under ${home} is full`,
+    next: (home) => `Free some room there: df -h ${home} shows how much is left.`,
+  },
+  'read-only': {
+    what: (home) => `The disk under ${home} cannot be written`,
+    next: (home) =>
+      `Make ${home} writable for the assistant: findmnt -T ${home} shows whether its disk is mounted read-only.`,
+  },
+  failing: {
+    what: (home) => `The disk under ${home} fails`,
+    next: () => 'Look at what the system says about the disk: dmesg | tail.',
+  },
+};

@@ -16,6 +16,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
     token: null,
     version: '1.2.3',
     channels: () => ({}),
+    storage: () => ({ state: 'ok', since: 0, reason: null }),
     clock: new VirtualClock(),
     log: silentLog,
     ...options,

@@ -17,6 +17,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
     token: null,
     version: '1.2.3',
     channels: () => ({}),
+    storage: () => ({ state: 'ok', since: 0, reason: null }),
     clock: new VirtualClock(),
     log: silentLog,
     ...options,
@@ -48,8 +49,16 @@ describe('/health', () => {
       status: 'ok',
       version: '1.2.3',
       uptimeSeconds: 90,
+      storage: 'ok',
       channels: { telegram: { state: 'running', lastInboundAt: 5 } },
     });
+  });
+
+  test('is 503 and says how the disk is while that cannot be written', async () => {
+    const server = await start({ storage: () => ({ state: 'full', since: 5, reason: 'ENOSPC' }) });
+    const response = await fetch(`${server.address}/health`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ status: 'degraded', storage: 'full' });
   });
 
   test('is degraded, and still 200, when a channel failed', async () => {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { questionId } from '../../src/journal/questions.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom } from '../../src/util/random.ts';
@@ -44,11 +45,10 @@ async function useAll(journal: Journal): Promise<void> {
     metadata: {},
     ...more,
   });
-  const { inbox, turns, outbox, usage, settings, desk, previews, approvals, asks, allowances, archives } = journal;
+  const { inbox, turns, outbox, usage, settings, desk, previews, questions, allowances, archives } = journal;
   const { cron, heartbeats, cursors, subagents, people, pairing, retention } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
-  inbox.onAsked(() => {});
   inbox.countsBackground(() => 0);
   inbox.onQueued(() => {})[Symbol.dispose]();
   outbox.onQueued(() => {})[Symbol.dispose]();
@@ -72,8 +72,10 @@ async function useAll(journal: Journal): Promise<void> {
   turns.last(session);
   turns.open();
   turns.messages('01ZT1');
-  await turns.resume('01ZT1');
-  await turns.suspend('01ZT1');
+  turns.unanswered(session, 0);
+  turns.ofMessage(message, message.externalId);
+  await turns.resume('01ZT1', { progress: 1, died: true });
+  await turns.forgive('01ZT1');
   await previews.begin('01ZT1', { channel, chatId });
   await previews.sent('01ZT1:preview', '77');
   previews.platformId('01ZT1');
@@ -91,7 +93,6 @@ async function useAll(journal: Journal): Promise<void> {
   outbox.lastSent('01ZO1');
   outbox.isSent(reply('01ZO1'), '77');
   await outbox.render('01ZO1', ['hi']);
-  outbox.waitingInDoubt();
   await outbox.settled();
   await outbox.sending('01ZO1', 0, { resend: false });
   await outbox.postpone('01ZO1', 0, 'pending', 0, 'later');
@@ -100,6 +101,8 @@ async function useAll(journal: Journal): Promise<void> {
   await outbox.retryNow(channel, chatId);
   await outbox.finish('01ZO2', 'dead', 'why');
   await outbox.endChat(channel, 'none', 'gone');
+  await outbox.tellElsewhere([channel]);
+  outbox.stateOf('01ZO1');
   outbox.counts();
 
   const call = { turnId: '01ZT1', session, source: 'user', provider: 'p', model: 'm', costUsd: null };
@@ -121,21 +124,21 @@ async function useAll(journal: Journal): Promise<void> {
   await desk.readmit('none');
   await desk.refuse('none');
 
-  const question = { session, deadline: now + 60_000, question: reply('01ZQ1') };
+  const asked = { session, turn: '01ZT3', deadline: now + 60_000, own: true, choices: [] };
   const request = { title: 't', detail: 'd', reason: 'r' };
-  await approvals.ask({ ...question, callId: '01ZT3.1', code: 'c1', turn: '01ZT3', hash: 'h', request });
-  approvals.get('01ZT3.1');
-  approvals.waiting();
-  approvals.ownersChat();
-  approvals.ownersChat([channel]);
-  approvals.ownersWords(channel, chatId);
-  approvals.hasOwner(message);
+  const approval = { kind: 'approval', callId: '01ZT3.1', code: 'c1', person: null, hash: 'h', request } as const;
+  await questions.ask({ ...asked, ...approval, message: reply(questionId('01ZT3.1')) });
+  questions.get('01ZT3.1');
+  questions.waiting('approval');
+  questions.ownersChat();
+  questions.ownersChat([channel]);
+  questions.ownersWords(channel, chatId);
+  questions.hasOwner(message);
   await inbox.accept([inboundMessage({ chatId: '42', text: '/approve c1' })]);
-  await approvals.end('01ZT3.1', 'expired');
-  await asks.ask({ ...question, callId: '01ZT3.2', code: 'c2', turn: '01ZT3', person: '1', choices: [] });
-  asks.get('01ZT3.2');
+  await questions.end('01ZT3.1', 'expired');
+  const ask = { kind: 'ask', callId: '01ZT3.2', code: 'c2', person: '1', hash: '', request } as const;
+  await questions.ask({ ...asked, ...ask, message: reply(questionId('01ZT3.2')) });
   await inbox.accept([inboundMessage({ chatId: '42', text: 'this' })]);
-  await asks.expire('01ZT3.2');
   const allowed = { program: ['/bin/true'], folder: '/', createdBy: 'me', hash: 'h' };
   await allowances.remember(allowed);
   allowances.has('h');
@@ -186,9 +189,12 @@ async function useAll(journal: Journal): Promise<void> {
   subagents.ofTurn('01ZT1');
   await subagents.end(task);
   await pairing.knock({ channel, senderId: '9', chatId: '9' });
-  people.isPaired(channel, '9');
-  await pairing.approve(pairing.pending()[0]?.code ?? '', 'me');
-  await pairing.approve('wrong', 'me').catch(ended);
+  people.pairedRole(channel, '9');
+  const by = { by: 'me', role: 'trusted' } as const;
+  await pairing.approve(pairing.pending()[0]?.code ?? '', by);
+  await pairing.approve('wrong', by).catch(ended);
+  await people.setRole(channel, '9', 'owner');
+  people.list(channel);
   pairing.lockedUntil();
   people.list();
   await people.remove(channel, '9');

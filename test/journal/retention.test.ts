@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Sweeper } from '../../src/app/sweeper.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { questionId } from '../../src/journal/questions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
 import { StorageHealth } from '../../src/storage/storage-health.ts';
@@ -91,7 +92,7 @@ function counted(journal: Journal, what: string): number {
     case 'waiting replies':
       return journal.outbox.page(0, 100).length;
     case 'waiting questions':
-      return journal.asks.get('t.1') === undefined ? 0 : 1;
+      return journal.questions.get('t.1') === undefined ? 0 : 1;
     default:
       return journal.cron.runs(what, 10_000).length;
   }
@@ -114,15 +115,17 @@ describe('what is kept', () => {
     } as const;
     await journal.inbox.accept([inboundMessage()]);
     await journal.outbox.enqueue([reply]);
-    const question = { ...reply, id: 'q' };
-    const ask = { callId: 't.1', session: 's', turn: 't', person: '1', code: 'c', choices: [], question };
-    await journal.asks.ask({ ...ask, deadline: clock.now() + 1_000 * DAY_MS });
+    const request = { title: 't', detail: 'd', reason: 'r' };
+    const ask = { kind: 'ask', callId: 't.1', session: 's', turn: 't', person: '1', code: 'c', choices: [] } as const;
+    const message = { ...reply, id: questionId('t.1') };
+    const deadline = clock.now() + 1_000 * DAY_MS;
+    await journal.questions.ask({ ...ask, own: true, hash: '', request, message, deadline });
     clock.skip(800 * DAY_MS);
     await sweeper.sweep();
     expect(await swept.count('waiting messages')).toBe(1);
     expect(await swept.count('waiting replies')).toBe(2);
     expect(await swept.count('waiting questions')).toBe(1);
-    await journal.asks.expire('t.1');
+    await journal.questions.end('t.1', 'expired');
     clock.skip(91 * DAY_MS);
     await sweeper.sweep();
     expect(await swept.count('waiting questions')).toBe(0);

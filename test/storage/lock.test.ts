@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -78,9 +78,19 @@ describe('the lock of a home', () => {
     expect(readHolder(path)?.pid).toBe(winners[0]?.child.pid);
   });
 
+  test('is held on a disk that takes no byte, under no name rather than a wrong one', async () => {
+    acquireHomeLock(path, self)[Symbol.dispose]();
+    await mkdir(`${path}.holder.partial`);
+    using _lock = acquireHomeLock(path, self);
+    expect((await stat(path)).size).toBe(0);
+    expect(readHolder(path)).toBeUndefined();
+    const { said } = await otherProcess();
+    expect(said).toMatch(/^home-locked .*in use by another process/u);
+  });
+
   test('says what to do about a file that is no lock', async () => {
     await writeFile(path, 'something else entirely, and long enough to be looked at as a database header'.repeat(20));
-    expect(() => acquireHomeLock(path, self)).toThrow(/Could not use the lock file .* may be removed/u);
+    expect(() => acquireHomeLock(path, self)).toThrow(/Could not use the lock file .* move it away/u);
     expect(() => acquireHomeLock(join(folder, 'missing', 'lock'), self)).toThrow(/Could not use the lock file/u);
   });
 });

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { Database } from '../../src/storage/database.ts';
-import { openDatabase } from '../../src/storage/open-database.ts';
+import { added, openDatabase } from '../../src/storage/open-database.ts';
 import { systemClock } from '../../src/util/clock.ts';
 
 /**
@@ -12,7 +12,7 @@ const WRITERS = 16;
 const opened = await openDatabase({
   path,
   backupPath: null,
-  migrations: [(db) => db.exec('CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)')],
+  migrations: [added('CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)')],
 });
 const failures: string[] = [];
 const db = new Database(opened, { path, clock: systemClock, onCheckpointFailure: (reason) => failures.push(reason) });

@@ -3,6 +3,9 @@ import type { Clock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 
 /** A disk that takes whatever the probe takes. */
-export function storageHealth(clock: Clock, probe: () => Promise<void> = async () => {}): StorageHealth {
+export function storageHealth(
+  clock: Clock,
+  probe: (roomBytes: number) => Promise<void> = async () => {},
+): StorageHealth {
   return new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), probe });
 }

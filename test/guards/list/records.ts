@@ -75,8 +75,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
       {
         name: 'home-lock',
         holds: 'Two processes do not work in one home.',
-        find: "if (state === 'held') return {",
-        replace: "if (state !== 'contended') return {",
+        find: 'if (!begin(db)) throw lockedError(path, readName(path));',
+        replace: 'begin(db);',
       },
     ],
   ),

@@ -1,0 +1,3 @@
+import { fullDiskSuite } from '../support/full-disk-suite.ts';
+
+fullDiskSuite({ downMs: 5_000, people: 4 });

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { OWNER, startSmallDisk, whyNoSmallDisks, type SmallDiskWorld } from './small-disk.ts';
+import { waitFor } from './wait.ts';
+
+const NOTICE = /cannot be written|is full/u;
+const HEALED = /can be written again, after/u;
+
+/** How the daemon lives through a disk that takes nothing for `downMs`. Skips with a reason where none can be made. */
+export function fullDiskSuite({ downMs, people }: { readonly downMs: number; readonly people: number }): void {
+  const why = whyNoSmallDisks();
+  if (why !== null) process.stderr.write(`small disks are not tested: ${why}\n`);
+  const patient = { timeoutMs: downMs + 60_000 };
+
+  describe.skipIf(why !== null)('a disk that cannot be written', { timeout: 3 * downMs + 180_000 }, () => {
+    test('and fills up under load costs no message: each is answered once there is room, and the owner is told once', async () => {
+      const chats = Array.from({ length: people }, (_, n) => OWNER + n);
+      await using world = await startSmallDisk({ megabytes: 24, people: chats });
+      world.start();
+      await waitFor(async () => (await world.health())?.status === 200, patient);
+      const said: { chat: number; text: string }[] = [];
+      const say = (): void => {
+        const chat = chats[said.length % chats.length] ?? OWNER;
+        const text = `m${said.length}`;
+        said.push({ chat, text });
+        world.telegram.userSays(chat, text);
+      };
+      for (let n = 0; n < people; n += 1) say();
+      await waitFor(() => world.chat().length > 0, patient);
+      await world.fill();
+      const until = performance.now() + downMs;
+      while (performance.now() < until) {
+        say();
+        await delay(downMs / 40);
+      }
+      expect(await world.health()).toEqual({ status: 503, storage: 'full' });
+      expect(world.chat().filter((text) => NOTICE.test(text))).toHaveLength(1);
+      await world.free();
+      await waitFor(() => unanswered(world, said).length === 0, { ...patient, what: 'every answer' });
+      await waitFor(() => world.chat().some((text) => HEALED.test(text)), patient);
+      expect(world.chat().filter((text) => NOTICE.test(text) && !HEALED.test(text))).toHaveLength(1);
+      expect(world.chat().filter((text) => HEALED.test(text))).toHaveLength(1);
+      expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
+      expect(
+        world.telegram.sentMessages.filter(({ visibleText }) => /Something went wrong/u.test(visibleText)),
+      ).toEqual([]);
+    });
+
+    test.each([
+      ['full', 'full', async (world: SmallDiskWorld) => world.fill(), async (world: SmallDiskWorld) => world.free()],
+      [
+        'read-only',
+        'read-only',
+        async (world: SmallDiskWorld) => world.setReadOnly(true),
+        async (world: SmallDiskWorld) => world.setReadOnly(false),
+      ],
+    ])('is %s at the start: it waits, says so everywhere, and goes on by itself', async (_name, state, spoil, heal) => {
+      await using world = await startSmallDisk({ megabytes: 24 });
+      world.start();
+      await waitFor(async () => (await world.health())?.status === 200, patient);
+      world.telegram.userSays(OWNER, 'before');
+      await waitFor(() => world.chat().includes('Answer to before'), patient);
+      await world.stop();
+      await spoil(world);
+
+      const alone = await world.run('chat', '-m', 'hello');
+      expect(alone.code).not.toBe(0);
+      expect(alone.said).toContain(world.home);
+      expect(alone.said).not.toMatch(/unexpected|may be removed|at .*\.ts:\d/u);
+
+      world.start();
+      await waitFor(async () => (await world.health())?.status === 503, patient);
+      expect(await world.health()).toEqual({ status: 503, storage: state });
+      world.telegram.userSays(OWNER, 'meanwhile');
+      await waitFor(() => world.chat().some((text) => /stay with the chat platform/u.test(text)), patient);
+      if (state === 'full')
+        expect((await world.run('status')).said).toMatch(/is full.*goes on with its start by itself/su);
+      await delay(downMs);
+      expect(world.chat().filter((text) => /stay with the chat platform/u.test(text))).toHaveLength(1);
+      expect(world.telegram.unconfirmed).toHaveLength(1);
+      expect(world.log()).toContain('start: waits until the home can be written');
+
+      await heal(world);
+      await waitFor(() => world.chat().includes('Answer to meanwhile'), patient);
+      await waitFor(() => world.chat().some((text) => HEALED.test(text)), patient);
+      expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
+    });
+  });
+}
+
+function unanswered(world: SmallDiskWorld, said: readonly { chat: number; text: string }[]): readonly string[] {
+  const answered = new Map<number, string>();
+  for (const { chatId, visibleText } of world.telegram.sentMessages)
+    answered.set(chatId, `${answered.get(chatId) ?? ''}\n${visibleText}\n`);
+  return said.filter(({ chat, text }) => !answered.get(chat)?.includes(`Answer to ${text}\n`)).map(({ text }) => text);
+}
