@@ -50,7 +50,10 @@ export class Starts {
     return this.#db.write(() => {
       this.#db.run('DELETE FROM starts');
       this.#db.run('INSERT INTO starts (at) VALUES (?)', this.#clock.now());
-      this.#db.run("UPDATE turns SET attempts = min(attempts, 1), resumed = 0 WHERE state = 'running'");
+      this.#db.run(
+        `UPDATE turns INDEXED BY turns_open SET attempts = min(attempts, 1), resumed = 0
+         WHERE state IN ('running', 'stopping') AND state = 'running'`,
+      );
     });
   }
 }

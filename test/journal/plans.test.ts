@@ -23,6 +23,7 @@ const SMALL: Readonly<Record<string, string>> = {
   pairing_tries: 'one row',
   people: 'whom an owner let in',
   session_models: 'conversations with a model of their own',
+  starts: 'the newest 20 starts',
   swept: 'one row',
 };
 
@@ -46,7 +47,7 @@ async function useAll(journal: Journal): Promise<void> {
     ...more,
   });
   const { inbox, turns, outbox, usage, settings, desk, previews, questions, allowances, archives } = journal;
-  const { cron, heartbeats, cursors, subagents, people, pairing, retention } = journal;
+  const { cron, heartbeats, cursors, subagents, people, pairing, retention, starts } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);
@@ -174,6 +175,7 @@ async function useAll(journal: Journal): Promise<void> {
   await cron.silence('01ZT1', 'nothing');
   cron.silenced('01ZT1');
 
+  await starts.calm();
   heartbeats.newest(10);
   heartbeats.ofMessage('none');
   await heartbeats.begin(now);

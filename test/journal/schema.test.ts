@@ -136,7 +136,7 @@ describe('questions of a journal that had two tables of them', () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'state.db');
     await older(path);
-    (await open(path))[Symbol.dispose]();
+    (await write(path, [...BEFORE, questionsTable])).close();
     const db = await write(path, BEFORE);
     const states = db.prepare('SELECT state FROM approvals UNION ALL SELECT state FROM asks').all();
     expect(states.map((row) => row['state'])).toEqual(['cancelled', 'approved', 'cancelled', 'answered']);

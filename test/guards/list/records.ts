@@ -145,7 +145,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
         holds: "Chats of others are not the owner's, nor a group in which no owner wrote.",
         find: "message.role === 'owner' && message.origin === 'user'",
         replace: "message.origin === 'user'",
-        tests: ['agent/approvals-silence.test.ts'],
+        tests: ['agent/questions-silence.test.ts'],
       },
       {
         name: 'inbox-dedupe-pruned',
