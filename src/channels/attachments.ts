@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { InboundMessage, Media } from '../bus/messages.ts';
-import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
+import { ensureDirectory, copyDurable, replaceDurable } from '../storage/files.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -20,8 +20,6 @@ const TRIES = 3;
 const CHANNEL_WAIT_MS = 120_000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 const LONGEST_NAME = 80;
-/** Behind the name of an attachment: a file that says where its bytes are. */
-const KEPT_AT = '.kept-at';
 
 export interface AttachmentPorts {
   readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
@@ -101,23 +99,20 @@ export class Attachments {
     if (earlier !== null) return { ...item, ...earlier };
     const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
-    const note = `${path}${KEPT_AT}`;
     await ensureDirectory(folder);
     const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
-    // A picture lies where all transcripts find it; its note saves another download after a crash.
+    // A picture lies where all transcripts find it, once; the session's tools may not read there and have a copy.
     if (image === null) await replaceDurable(path, bytes);
-    else await replaceDurable(note, image);
-    return { ...item, path: image ?? path, size: bytes.byteLength };
+    else await copyDurable(image, path);
+    return { ...item, path, size: bytes.byteLength };
   }
 
-  /** What an earlier try of this file left: its bytes, or the note of where they are. */
+  /** What an earlier try of this file left. */
   async #earlier(folder: string, begins: string): Promise<Pick<Media, 'path' | 'size'> | null> {
     const found = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
     if (found === undefined) return null;
     const path = join(folder, found);
-    const at = found.endsWith(KEPT_AT) ? ((await readIfExists(path)) ?? path) : path;
-    const there = await stat(at).catch(() => null);
-    return there === null ? null : { path: at, size: there.size };
+    return { path, size: (await stat(path)).size };
   }
 
   async #download(

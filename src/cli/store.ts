@@ -2,6 +2,7 @@ import { megabytes } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
+import { json } from './printable.ts';
 
 /** `assistant store vacuum`: makes the databases of a home smaller while no assistant runs. */
 export async function storeVacuumCommand(
@@ -13,6 +14,6 @@ export async function storeVacuumCommand(
   const lines = Object.entries(done).map(
     ([name, { before, after }]) => `${name}: ${megabytes(before)} before, ${megabytes(after)} now`,
   );
-  context.stdout.write(`${flags['json'] === true ? JSON.stringify(done, null, 2) : lines.join('\n')}\n`);
+  context.stdout.write(`${flags['json'] === true ? json(done) : lines.join('\n')}\n`);
   return 0;
 }

@@ -225,14 +225,22 @@ export class Inbox implements InboxPort {
     return true;
   }
 
-  /** The newest words of an owner in each of their chats: where they are told things, however long ago that was. */
+  /** Where an owner wrote last, in each of their chats: where they are told things, however long ago that was. No words. */
   #rememberOwner(message: InboundMessage, seq: number): void {
     this.#ports.db.run(
       'INSERT OR REPLACE INTO owner_chats (channel, chat, direct, payload, seq) VALUES (?, ?, ?, ?, ?)',
       message.channel,
       message.chatId,
       message.chatType === 'direct' ? 1 : 0,
-      JSON.stringify({ ...message, media: [], context: [] }),
+      JSON.stringify({
+        ...message,
+        text: '',
+        media: [],
+        context: [],
+        edits: undefined,
+        replyTo: undefined,
+        metadata: {},
+      }),
       seq,
     );
   }

@@ -47,7 +47,9 @@ export const retentionTables = changed(`
     PRIMARY KEY (channel, chat)
   ) STRICT, WITHOUT ROWID;
   INSERT INTO owner_chats (channel, chat, direct, payload, seq)
-    SELECT channel, chat, coalesce(json_extract(payload, '$.chatType') = 'direct', 0), payload, max(seq) FROM inbound
+    SELECT channel, chat, coalesce(json_extract(payload, '$.chatType') = 'direct', 0),
+    json_remove(json_set(payload, '$.text', '', '$.media', json('[]'), '$.context', json('[]'), '$.metadata', json('{}')),
+      '$.edits', '$.replyTo'), max(seq) FROM inbound
     WHERE role = 'owner' AND origin = 'user' AND payload IS NOT NULL GROUP BY channel, chat;
 
   ALTER TABLE usage ADD COLUMN span TEXT NOT NULL DEFAULT 'call' CHECK (span IN ('call', 'hour', 'day'));

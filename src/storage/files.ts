@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError, errorCode } from '../util/errors.ts';
 
@@ -63,6 +63,19 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
     await syncDirectory(directory);
     return path;
   }
+}
+
+/** Copies a file, mode 0600, durably; blocks are shared where the file system can do that. */
+export async function copyDurable(existing: string, path: string): Promise<void> {
+  await copyFile(existing, path, constants.COPYFILE_FICLONE);
+  const handle = await open(path, 'r+');
+  try {
+    await handle.chmod(0o600);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await syncDirectory(dirname(path));
 }
 
 /** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that, or has less room. */

@@ -28,10 +28,13 @@ describe.each(['openai', 'anthropic'] as const)(
         'session',
         'turn-start',
         'user',
+        'note',
         'assistant',
         'tool',
+        'note',
         'assistant',
         'tool',
+        'note',
         'assistant',
         'turn-end',
       ]);
@@ -70,7 +73,7 @@ describe.each(['openai', 'anthropic'] as const)(
       }
     });
 
-    test('that fails is told in one sentence, which is not part of the history, and the next message works', async () => {
+    test('that fails is told in one sentence, and the next request says that it was not answered', async () => {
       await using world = await startWorld({ dialect });
       world.model.reply({ error: { status: 401, message: 'bad key' } }, 'Fine.');
       world.telegram.userSays(OWNER, 'hello');
@@ -78,7 +81,7 @@ describe.each(['openai', 'anthropic'] as const)(
       expect(sentence).toMatch(/refused the API key/u);
       world.telegram.userSays(OWNER, 'again');
       expect(await replies(world, 2)).toEqual([sentence, 'Fine.']);
-      expect(JSON.stringify(world.model.requests.at(-1)?.body)).not.toContain('refused the API key');
+      expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('[not answered: ');
     });
   },
 );
