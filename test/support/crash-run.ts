@@ -228,7 +228,9 @@ function judge(run: {
   const answered = distinctAnswered(run.telegram);
   const all = Array.from({ length: run.sent }, (_, i) => i + 1);
   const marked = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.startsWith('↻'));
-  const plain = answers.filter(({ text }) => !text.startsWith('↻')).flatMap(({ numbers }) => numbers);
+  // A notice that an answer may be missing quotes it, which is no second answer.
+  const said = answers.filter(({ text }) => !text.startsWith('↻') && !text.includes(' not reach you'));
+  const plain = said.flatMap(({ numbers }) => numbers);
   const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('can not tell whether'));
   const done = run.effects;
   const told = new Set([...done, ...gaveUp(run.telegram), ...run.interrupted]);
