@@ -78,7 +78,7 @@ function parametersFor(seconds: number) {
       .string()
       .min(1)
       .optional()
-      .describe('Folder in the workspace to run the command in, e.g. projects/site. Default: the workspace.'),
+      .describe('Folder in the workspace to run it in, e.g. projects/site. Default: the workspace.'),
     network: z
       .boolean()
       .optional()
@@ -93,7 +93,7 @@ function parametersFor(seconds: number) {
       .boolean()
       .optional()
       .describe(
-        'True lets the command run on after this call, for servers and for work of minutes. The result names its id for the process tool, and its end starts a new turn of yours. Default: false.',
+        'True lets the command run on after this call, for servers and long work. The result names its id for the process tool, and its end starts a new turn of yours. Default: false.',
       ),
     timeoutSeconds: z
       .number()
@@ -255,7 +255,7 @@ export function createExecTool(options: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a bash command on the machine of the owner and get its output and exit code. Use it to delete or move files; to read, find and edit them prefer read_file, glob, grep and edit_file. Each call is a new shell without input. A sandbox shows it the workspace, which it may change, and system programs, but no internet; where there is no sandbox, the owner is asked first. Processes that the command leaves running are stopped. A long output loses its middle: write it to a file.',
+      'Run a bash command on the machine of the owner and get its output and exit code. For files use read_file, glob, grep and edit_file, but delete and move them here. Each call is a new shell without input. A sandbox shows it the workspace, which it may change, and system programs, but no internet; without a sandbox the owner is asked first. Processes left running are stopped. A long output loses its middle: write it to a file.',
     parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',
     role: 'owner',

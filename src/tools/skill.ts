@@ -43,7 +43,7 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
     description:
-      'Load the instructions of a skill, which say how to do one kind of task well. Use it, and follow it, when the list of skills in your system prompt has one for the task.',
+      'Load the instructions of a skill, which say how to do one kind of task well. Use it as your system prompt says above the list of skills, and follow what it returns.',
     parameters: z.object({
       name: z
         .string()

@@ -35,7 +35,7 @@ export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
-      'Look into the record of this conversation, called its tape, which keeps everything, or take earlier parts out of what you are shown, for good; search still finds them. Do that only when the person asks for it or when the conversation has become too long to work in.',
+      'Look into the record of this conversation, called its tape, which keeps everything, or take earlier parts out of what you are shown: nothing brings them back there, but search finds them. Do that only when the person asks for it or when the conversation has become too long to work in.',
     parameters: z.object({
       action: z
         .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
