@@ -11,7 +11,7 @@ export function askUserTool(): Tool {
   return defineTool({
     name: 'ask_user',
     description:
-      'Ask the person one question and wait for the reply, which is the result. Use it only when you cannot continue without the answer; otherwise ask at the end of your answer.',
+      'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the answer to continue, or to let them choose by buttons; any other question stands at the end of your answer. It asks nobody in a turn that no person started.',
     parameters: z.object({
       question: z
         .string()

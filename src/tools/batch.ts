@@ -38,7 +38,7 @@ const parameters = z.object({
     .min(1)
     .max(MOST_CALLS)
 
-    .describe('The calls. The tools batch and skill cannot be among them.'),
+    .describe('The calls, of any tools but batch and skill.'),
 });
 type InnerCall = z.infer<typeof parameters>['calls'][number];
 
@@ -92,7 +92,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
-    description: `Run up to ${MOST_CALLS} tool calls in one step. Use it when the calls do not need the results of one another. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share the size limit of one.`,
+    description: `Run up to ${MOST_CALLS} tool calls as one. Use it when the calls do not need the results of one another and you cannot make several in one reply, which does the same. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share ${maxOutput} characters: read long files in calls of their own.`,
     parameters,
     effect: 'idempotent',
     waits: true,

@@ -34,12 +34,14 @@ const parameters = z.object({
   action: z
     .enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent'])
     .describe(
-      'What to do: add creates a job, list shows all jobs, show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
+      'What to do: add creates a job, list shows the jobs of the person (to the owner: all), show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
     ),
   job: z
     .string()
     .optional()
-    .describe('Id of a job as named by add and list, e.g. water-the-plants. Required except for add, list and silent.'),
+    .describe(
+      'Id of a job as named by the result of add and by list, e.g. water-the-plants. Required for show, remove, enable, disable and run.',
+    ),
   when: z
     .string()
     .optional()
@@ -54,17 +56,19 @@ const parameters = z.object({
     .enum(['message', 'agent', 'command'])
     .optional()
     .describe(
-      'For add: message sends text as it is, for reminders; agent gives text to you as a task at that time; command runs text, a comma and a tool call such as ,exec command="df -h" (owner only). Default: message.',
+      'For add: message sends text as it is, for reminders; agent gives text to you as a task at that time, without this conversation, and sends your last text; command runs text, a tool call that begins with a comma, e.g. ,exec command="df -h" (refused unless the owner asks). Default: message.',
     ),
   zone: z
     .string()
     .optional()
-    .describe('For add: IANA time zone in which when is read, e.g. Europe/Vienna. Default: the zone of the person.'),
+    .describe(
+      'For add: IANA time zone in which when is read, e.g. Europe/Vienna. Give it when the person is in another zone than <context> shows. Default: the zone that is configured, else the one that the owner gave here first, else that of the machine.',
+    ),
   chat: z
     .string()
     .optional()
     .describe(
-      'For add: another chat to send to, as channel:chat, e.g. telegram:12345 (owner only). Default: this chat.',
+      'For add: another chat to send to, as channel:chat, e.g. telegram:12345; refused unless the owner asks. Default: this chat.',
     ),
 });
 type Params = z.infer<typeof parameters>;
@@ -76,7 +80,7 @@ export function cronTool(desk: CronToolDesk): Tool {
   return defineTool({
     name: 'cron',
     description:
-      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). Use it for all that is to happen later, since you cannot act between messages by yourself. After add, tell the person the local time that the result names.',
+      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). Use it for all that is to happen later. After add, tell the person the time with the zone that the result names.',
     parameters,
     effect: 'effect',
     shows: ({ action, job }) =>

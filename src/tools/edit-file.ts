@@ -16,13 +16,13 @@ export function editFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'edit_file',
     description:
-      'Replace one exact piece of text in a file. Read the file first. For several replacements use apply_patch; to replace the whole content use write_file.',
+      'Replace one exact piece of text in a file, or each occurrence of it. Read the file first. For several different replacements use apply_patch; to create a file or replace the whole content use write_file.',
     parameters: z.object({
       path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
       oldText: z
         .string()
         .describe(
-          'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a new file.',
+          'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a file; it must not exist.',
         ),
       newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
       replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),

@@ -44,7 +44,12 @@ function parametersFor(results: number) {
       .string()
       .min(1)
       .describe('Words to find; words in "double quotes" must stand together, e.g. dentist "root canal".'),
-    limit: z.int().min(1).max(MOST).optional().describe(`Most excerpts to return, 1 to ${MOST}. Default: ${results}.`),
+    limit: z
+      .int()
+      .min(1)
+      .max(MOST)
+      .optional()
+      .describe(`Excerpts to return at most, 1 to ${MOST}. Default: ${results}.`),
     since: z
       .string()
       .regex(DAY)
@@ -63,7 +68,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   return defineTool({
     name: 'memory_search',
     description:
-      'Search what was noted or said before: the long-term memory and earlier conversations; returns short excerpts with dates. Use it when the person refers to something that you do not see in this conversation.',
+      'Search what was noted or said before, in this chat and, for the owner in a direct chat, in all others and in the long-term memory; returns short excerpts with dates. Use it when the person refers to something that you do not see.',
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',

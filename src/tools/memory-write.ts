@@ -38,7 +38,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
   return defineTool({
     name: 'memory_write',
     description:
-      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which you are shown in every later conversation with the owner. Use it when the owner asks you to remember or forget something, or tells you something about themselves that will matter for long.',
+      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which you are shown, unless it is empty, in every direct chat with the owner. Use it when the owner asks you there to remember or forget something, or tells you what will matter for long, except what belongs in USER.md.',
     parameters,
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.

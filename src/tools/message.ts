@@ -33,7 +33,7 @@ const parameters = z.object({
     .min(1)
     .optional()
     .describe(
-      'Another chat to send it to, as channel:chat or channel:chat:thread, e.g. telegram:12345 (owner only). Default: this chat.',
+      'Another chat to send it to, as channel:chat or channel:chat:thread, e.g. telegram:12345; refused unless the owner asks. Default: this chat.',
     ),
   media: z
     .array(z.string().min(1))
@@ -45,7 +45,7 @@ const parameters = z.object({
     .max(MOST_BUTTONS)
     .optional()
     .describe(
-      `Labels of up to ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. Pressing one sends you its label as a message of the person. Default: no buttons.`,
+      `Labels of up to ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. You do not wait: pressing one later sends you its label as a new message. Default: no buttons.`,
     ),
 });
 type Params = z.infer<typeof parameters>;
@@ -55,7 +55,7 @@ export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
     description:
-      'Send a message while you still work, send files or buttons, or write to another chat. Do not use it for your final answer, which is sent to this chat without it.',
+      'Send a message while you still work, send files, or write to another chat. Do not use it for your final answer, which is sent to this chat without it, nor to ask and wait, which ask_user does.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',

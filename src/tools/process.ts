@@ -60,7 +60,7 @@ const parameters = z.object({
     .min(0)
     .max(LONGEST_WAIT_SECONDS)
     .optional()
-    .describe(`For poll: seconds to wait for the end of the command, 0 to ${LONGEST_WAIT_SECONDS}. Default: 0.`),
+    .describe(`For poll: seconds to wait, unless the command ends before, 0 to ${LONGEST_WAIT_SECONDS}. Default: 0.`),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -73,7 +73,7 @@ export function processTool(options: ProcessToolOptions): Tool {
   return defineTool({
     name: NAME,
     description:
-      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them. A message tells you when one ends, so do not poll only to wait for that.',
+      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them. When one ends, you get a new turn: use waitSeconds only for short waits.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

@@ -47,7 +47,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
         .min(1)
         .max(MOST_LINES)
         .optional()
-        .describe(`Most lines to return, 1 to ${MOST_LINES}. Default: ${MOST_LINES}.`),
+        .describe(`Lines to return at most, 1 to ${MOST_LINES}. Default: ${MOST_LINES}.`),
     }),
     effect: 'none',
     shows: ({ path }) => visible(path),

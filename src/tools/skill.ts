@@ -43,12 +43,12 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
     description:
-      'Load the instructions of a skill, which say how to do one kind of task well. When a skill in the list of skills in your system prompt fits a task, load it before you begin and follow it.',
+      'Load the instructions of a skill, which say how to do one kind of task well. Use it as your system prompt says above the list of skills, and follow what it returns.',
     parameters: z.object({
       name: z
         .string()
         .min(1)
-        .describe('Name of a skill from that list, e.g. weather. The name * returns the names of all skills.'),
+        .describe('Name of a skill from that list, e.g. weather. The name * returns the names of all.'),
     }),
     effect: 'none',
     role: 'trusted',

@@ -44,14 +44,14 @@ const parameters = z.object({
     .optional()
 
     .describe(
-      'What the subagent knows: temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name here. Default: temp.',
+      'What the subagent knows: temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name in this conversation. Default: temp.',
     ),
   tools: z
     .array(z.string())
     .max(100)
     .optional()
     .describe(
-      'The only tools that it may use, where * stands for any letters, e.g. ["read_file", "web_*"]. Default: all that a subagent may use.',
+      'The only tools that it may use, where * stands for any characters, e.g. ["read_file", "web_*"]. Default: all that a subagent may use.',
     ),
   model: z
     .string()
@@ -64,7 +64,7 @@ export function spawnTool(desk: SpawnDesk): Tool {
   return defineTool({
     name: 'spawn',
     description:
-      'Give a task to a subagent, a second assistant that works on it by itself with your tools; its result comes to you later as a message. Use it for long work that need not hold up this conversation, or that needs none of it. A subagent cannot message or ask people.',
+      'Give a task to a subagent, a second assistant that works on it by itself with your tools; its result comes later, in a new turn of yours. Use it for long work that need not hold up this conversation, or that can do without what was said in it. A subagent cannot message or ask people.',
     parameters,
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.

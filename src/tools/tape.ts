@@ -35,12 +35,12 @@ export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
-      'Look into or shorten the record of this conversation, which is called its tape. The record keeps everything, also what you are no longer shown. Shorten it only when the person asks for it or when the conversation has become too long to work in.',
+      'Look into the record of this conversation, called its tape, which keeps everything, or take earlier parts out of what you are shown: nothing brings them back there, but search finds them. Do that only when the person asks for it or when the conversation has become too long to work in.',
     parameters: z.object({
       action: z
         .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
         .describe(
-          'What to do: info tells how long the conversation is and how full your context is; search finds earlier words in it; anchors lists the summaries that stand for its older parts; handoff shows you your own summary in place of everything before this turn; reset removes everything before this turn from what you are shown.',
+          'What to do: info tells how long the conversation is and how full your context is; search finds exact words in it (memory_search searches more); anchors lists the summaries that stand for its older parts; handoff replaces everything before this turn, from your next step on, by a summary that you write; reset takes everything before this turn away without one.',
         ),
       text: z
         .string()
@@ -51,7 +51,9 @@ export function tapeTool(actions: TapeActions): Tool {
       archive: z
         .boolean()
         .optional()
-        .describe('For reset: true summarises the removed part into the long-term memory. Default: false.'),
+        .describe(
+          'For reset: true also sums that up in memory/HISTORY.md and MEMORY.md. Default: false, so only the record keeps it.',
+        ),
     }),
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',

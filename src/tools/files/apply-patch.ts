@@ -30,7 +30,7 @@ export function applyPatchTool(files: FileAccess): Tool {
             oldText: z
               .string()
               .describe(
-                'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a new file.',
+                'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a file; it must not exist.',
               ),
             newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
             replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),

@@ -25,7 +25,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .min(0)
         .optional()
         .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
+      limit: z.int().min(1).max(MOST).optional().describe(`Paths to return at most, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),

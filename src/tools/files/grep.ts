@@ -50,7 +50,12 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .min(0)
         .optional()
         .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
+      limit: z
+        .int()
+        .min(1)
+        .max(MOST)
+        .optional()
+        .describe(`Results to return at most, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     // Also which files match says what is in them.
