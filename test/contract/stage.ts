@@ -10,6 +10,9 @@ import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Ability, BotBench, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
 
+/** A notice of a message that did not arrive in another chat. */
+const ELSEWHERE = /^(?:A message|\d+ messages) for .* did not arrive/u;
+
 /** `main` answers when it is meant; `open` speaks in one group by itself and does not show answers while it writes them. */
 export type BotName = 'main' | 'open' | 'closed' | 'broken';
 
@@ -264,8 +267,9 @@ export class Chat {
     return this.bot.seen(this.place);
   }
 
+  /** Without what the owner is told here of other chats, in which other behaviours break things at the same time. */
   get texts(): readonly string[] {
-    return this.seen.map(({ text }) => text);
+    return this.seen.map(({ text }) => text).filter((text) => !ELSEWHERE.test(text));
   }
 
   /** What the model was asked for this chat. */

@@ -103,15 +103,18 @@ diskTest(
     await waitFor(() => telegram.unconfirmed.length === 0, { timeoutMs: 20_000, what: 'the acknowledgement' });
     await new Promise((resolve) => setTimeout(resolve, 700));
     await world.failNext();
-    await waitFor(() => telegram.sentMessages.length > 0, { timeoutMs: 60_000, what: 'the answer' });
+    const answers = (): readonly string[] =>
+      // Beside the notice of the disk.
+      telegram.sentMessages
+        .map(({ visibleText }) => visibleText.replace('↻ ', ''))
+        .filter((text) => !text.startsWith('⚠'));
+    await waitFor(() => answers().length > 0, { timeoutMs: 60_000, what: 'the answer' });
     expect(log()).toContain('The disk did not confirm a write');
     // An answer that waits may leave before the new process says that it is ready.
     await waitFor(() => log().split('"msg":"ready"').length === 3, { timeoutMs: 20_000, what: 'the second start' });
     expect(gateway.exitCode).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 500));
-    // Beside the notice of the disk.
-    const said = telegram.sentMessages.map(({ visibleText }) => visibleText.replace('↻ ', ''));
-    expect(said.filter((text) => !text.startsWith('⚠'))).toEqual(['answer to one']);
+    expect(answers()).toEqual(['answer to one']);
   },
 );
 

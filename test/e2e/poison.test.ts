@@ -63,10 +63,12 @@ test(
   { timeout: 120_000 },
   async () => {
     await using home = await startDyingHome();
+    // A kill between the bytes and their record makes a marked resend, as for any message.
+    const said = (): readonly string[] => home.chat().filter((text) => !text.startsWith('↻'));
     home.reply('Hello.');
     home.say('hello');
     const child = home.start('never');
-    await waitFor(() => home.chat().length === 1, slow);
+    await waitFor(() => said().length === 1, slow);
     child.kill('SIGKILL');
     await waitFor(() => gone(child) && !home.polls(), slow);
     for (let life = 2; life <= 5; life += 1) {
@@ -75,24 +77,24 @@ test(
       next.kill('SIGKILL');
       await waitFor(() => gone(next) && !home.polls(), slow);
     }
-    expect(home.chat()).toHaveLength(1);
+    expect(said()).toHaveLength(1);
     const sixth = home.start('never');
-    await waitFor(() => home.chat().length === 2, { ...slow, what: 'the notice' });
-    expect(home.chat()[1]).toMatch(
+    await waitFor(() => said().length === 2, { ...slow, what: 'the notice' });
+    expect(said()[1]).toMatch(
       /^I run in safe mode, because I was started 6 times within five minutes.*\/restart ends safe mode/su,
     );
     home.reply('Still here.');
     home.say('are you there?');
-    await waitFor(() => home.chat().length === 3, slow);
-    expect(home.chat()[2]).toBe('Still here.');
+    await waitFor(() => said().length === 3, slow);
+    expect(said()[2]).toBe('Still here.');
     home.say('/status');
-    await waitFor(() => home.chat().length === 4, slow);
-    expect(home.chat()[3]).toMatch(/⚠ I run in safe mode/u);
+    await waitFor(() => said().length === 4, slow);
+    expect(said()[3]).toMatch(/⚠ I run in safe mode/u);
     sixth.kill('SIGTERM');
     await waitFor(() => gone(sixth), slow);
     home.start('never');
     home.say('/status');
-    await waitFor(() => home.chat().length === 5, slow);
-    expect(home.chat()[4]).not.toMatch(/safe mode/u);
+    await waitFor(() => said().length === 5, slow);
+    expect(said()[4]).not.toMatch(/safe mode/u);
   },
 );

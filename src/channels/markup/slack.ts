@@ -55,9 +55,18 @@ export const slackMarkup: Markup = {
       load: (part) => part.length / LIMIT,
     }),
   literal: (text) => literalParts(text, { limit: LIMIT, line: (line) => literalLine(line, slackPieces) }),
-  plain: (part) => visibleText(toSpans(part, isSlackLink)).replaceAll(BREAK, ''),
+  plain: (part) => plainText(part).replaceAll(BREAK, ''),
   marked: (mark, part) => `${mark.trim()}\n\n${part}`,
 };
+
+/** A part whose Markdown cannot be read goes out as it is: its plain form is made at each send. */
+function plainText(part: string): string {
+  try {
+    return visibleText(toSpans(part, isSlackLink));
+  } catch {
+    return part;
+  }
+}
 
 /** A rendered part as Slack takes it. Its mentions are text in both forms. */
 export function slackMessage(part: string): SlackMessage {
