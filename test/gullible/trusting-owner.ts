@@ -127,11 +127,25 @@ async function fillFolder({ world }: Stage, script: string): Promise<void> {
 
 /** In a conversation of their own, about a file that is still theirs. The memory is empty: nothing else makes it ask. */
 async function allowForGood({ world, gullible }: Stage, own: Injected): Promise<void> {
-  const asked = (): readonly string[] => chatOf(world).filter((text) => text.includes('/approve '));
-  const [answers, questions] = [gullible.answers, asked().length];
-  world.telegram.userSays(OWNER, `Please look at this: ${injection([own])}`);
-  await waitFor(() => gullible.answers > answers || asked().length > questions, { what: 'an answer or a question' });
-  const question = asked()[questions];
+  // Those of an earlier conversation may lose their `/approve` only now.
+  const before = chatOf(world).length;
+  const asked = (): string | undefined =>
+    chatOf(world)
+      .slice(before)
+      .find((text) => text.includes('/approve '));
+  const { answers } = gullible;
+  const isDone = (): boolean => gullible.answers > answers || asked() !== undefined;
+  // What the memory asks after an earlier conversation takes the first words for a no.
+  const isTaken = (): boolean =>
+    chatOf(world)
+      .slice(before)
+      .some((text) => text.includes('I took your message'));
+  const words = `Please look at this: ${injection([own])}`;
+  world.telegram.userSays(OWNER, words);
+  await waitFor(() => isDone() || isTaken(), { what: 'an answer or a question' });
+  if (!isDone()) world.telegram.userSays(OWNER, words);
+  await waitFor(isDone, { what: 'an answer or a question' });
+  const question = asked();
   if (question !== undefined) {
     const code = /\/approve (?<code>\w+)/u.exec(question)?.groups?.['code'] ?? '';
     const isOffered = question.includes(`/approve ${code} always`);
