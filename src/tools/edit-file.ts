@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { filePeek } from '../security/file-peek.ts';
 import { visible } from '../security/visible.ts';
 import { AppError } from '../util/errors.ts';
@@ -7,7 +6,7 @@ import { previewOf } from './change-preview.ts';
 import { decidePathUse, readWhole, writeThrough, type FileAccess } from './file-access.ts';
 import { bitsOfFile } from './file-taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
-import { editText } from './files/text-edit.ts';
+import { editText, fileEditSchema } from './files/text-edit.ts';
 import { errorResult } from './result.ts';
 import { defineTool, type Tool } from './tool.ts';
 
@@ -17,16 +16,7 @@ export function editFileTool(files: FileAccess): Tool {
     name: 'edit_file',
     description:
       'Replace one exact piece of text in a file, or each occurrence of it. Read the file first. For several different replacements use apply_patch; to create a file or replace the whole content use write_file.',
-    parameters: z.object({
-      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
-      oldText: z
-        .string()
-        .describe(
-          'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a file; it must not exist.',
-        ),
-      newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
-      replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),
-    }),
+    parameters: fileEditSchema,
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
     // What does not fit is answered with the lines that stand there.

@@ -8,6 +8,7 @@ import { bitsOfFiles } from '../file-taint.ts';
 import { errorResult, failureLine } from '../result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
 import { draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
+import { fileEditSchema } from './text-edit.ts';
 
 const MOST_EDITS = 100;
 /** How many problems, and how many edits in a question, are shown. */
@@ -21,24 +22,9 @@ export function applyPatchTool(files: FileAccess): Tool {
       'Make several exact text replacements, in one or more files, as one step: if one cannot be made, no file changes and the result says why. Read the files first. For a single replacement use edit_file.',
     parameters: z.object({
       edits: z
-        .array(
-          z.object({
-            path: z
-              .string()
-              .min(1)
-              .describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
-            oldText: z
-              .string()
-              .describe(
-                'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a file; it must not exist.',
-              ),
-            newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
-            replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),
-          }),
-        )
+        .array(fileEditSchema)
         .min(1)
         .max(MOST_EDITS)
-
         .describe(
           `The replacements, at most ${MOST_EDITS}. They are made in order, each on what the earlier ones left.`,
         ),
