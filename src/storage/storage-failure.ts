@@ -57,8 +57,9 @@ const sqliteErrorSchema = z.object({ code: z.literal('ERR_SQLITE_ERROR'), errcod
 export function classifyFailure(error: unknown): FailureKind {
   const sqlite = sqliteErrorSchema.safeParse(error);
   if (sqlite.success) return BY_SQLITE[sqlite.data.errcode & 0xff] ?? 'bug';
-  if (error instanceof AppError && error.cause !== undefined && !(error.code in BY_CODE)) {
-    return classifyFailure(error.cause);
+  if (error instanceof AppError && error.cause !== undefined) {
+    const kind = classifyFailure(error.cause);
+    if (isStorageTrouble(kind) || !(error.code in BY_CODE)) return kind;
   }
   return BY_CODE[errorCode(error) ?? ''] ?? 'bug';
 }

@@ -35,6 +35,8 @@ export interface UntilWrittenOptions {
 
 /** The disk is looked at again this often while it does not take writes, milliseconds. */
 const PROBE = { firstMs: 1_000, maxMs: 15_000 };
+/** A disk whose failure is not clear is looked at before it is told; one that hangs longer, milliseconds, is told as it is. */
+const LOOK_MS = 2_000;
 /** A failure that is not the disk's is tried this often before it is thrown. */
 const TRIES = 5;
 const RETRY = { firstMs: 500, maxMs: 8_000 };
@@ -56,6 +58,8 @@ export class StorageHealth implements Disposable {
   /** The newest time of trouble: when it began, when it was over (monotonic), and how often it was looked at. */
   #episode = { since: 0, over: -Infinity, probes: 0 };
   #roomBytes = ROOM.firstBytes;
+  /** Nobody is told yet, see `#probe`. */
+  #isLooking = false;
 
   constructor(options: StorageHealthOptions) {
     this.#options = options;
@@ -78,7 +82,8 @@ export class StorageHealth implements Disposable {
     const kind = classifyFailure(thrown);
     if (!isStorageTrouble(kind)) return false;
     const needed = needsBytes(thrown);
-    if (this.#state.state === 'ok') {
+    const isNew = this.#state.state === 'ok';
+    if (isNew) {
       const isRelapse = this.#isRelapse();
       if (!isRelapse) this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
       if (isRelapse && kind === 'full') this.#roomBytes = Math.min(2 * this.#roomBytes, ROOM.mostBytes);
@@ -86,10 +91,11 @@ export class StorageHealth implements Disposable {
       this.#healed = Promise.withResolvers<void>();
       this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(thrown) });
       // A sync that failed proves nothing when it is repeated: only a new process can tell what is on the disk.
-      if (errorCode(thrown) !== 'sync-failed') void this.#probe();
+      if (errorCode(thrown) !== 'sync-failed') void this.#probe({ looksFirst: kind === 'failing' });
     }
     this.#roomBytes = Math.max(this.#roomBytes, needed);
-    if (this.#state.state !== kind) this.#become(kind, errorMessage(thrown));
+    // SQLite calls every refused write a failing disk, so that says nothing about a trouble whose kind is known.
+    if (isNew || (kind !== 'failing' && kind !== this.#state.state)) this.#become(kind, errorMessage(thrown));
     return true;
   }
 
@@ -143,10 +149,18 @@ export class StorageHealth implements Disposable {
     return this.#options.clock.monotonic() - this.#episode.over < RELAPSE_MS;
   }
 
-  async #probe(): Promise<void> {
+  /** `looksFirst`: the disk is looked at once before anybody is told, because the failure did not say what is wrong. */
+  async #probe({ looksFirst }: { readonly looksFirst: boolean }): Promise<void> {
     const { clock, log, probe } = this.#options;
     const { signal } = this.#closed;
     const episode = this.#episode;
+    if (looksFirst) {
+      this.#isLooking = true;
+      const look = probe(this.#roomBytes).catch((error: unknown) => this.#isStill(error));
+      await Promise.race([look, sleep(clock, LOOK_MS, signal).catch(() => {})]);
+      this.#isLooking = false;
+      this.#tell();
+    }
     for (;;) {
       episode.probes += 1;
       await sleep(clock, backoffMs(episode.probes, PROBE), signal).catch(() => {});
@@ -155,8 +169,7 @@ export class StorageHealth implements Disposable {
         await probe(this.#roomBytes);
         break;
       } catch (error) {
-        const kind = classifyFailure(error);
-        if (isStorageTrouble(kind) && kind !== this.#state.state) this.#become(kind, errorMessage(error));
+        this.#isStill(error);
       }
     }
     if (signal.aborted) return;
@@ -166,9 +179,19 @@ export class StorageHealth implements Disposable {
     this.#healed.resolve();
   }
 
+  /** A probe failed: what it says is more than what a write said. */
+  #isStill(error: unknown): void {
+    const kind = classifyFailure(error);
+    if (isStorageTrouble(kind) && kind !== this.#state.state) this.#become(kind, errorMessage(error));
+  }
+
   #become(state: StorageState['state'], reason: string | null): void {
     const since = state === 'ok' ? this.#options.clock.now() : this.#episode.since;
     this.#state = { state, since, reason };
+    if (!this.#isLooking) this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener(this.#state);
   }
 }

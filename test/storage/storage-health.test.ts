@@ -42,6 +42,8 @@ describe('why a write failed', () => {
     ['read-only', failure('EROFS')],
     ['read-only', sqlite(8 | (1 << 8))],
     ['failing', failure('EIO')],
+    ['read-only', new AppError('sync-failed', 'no', { cause: failure('EROFS') })],
+    ['failing', new AppError('sync-failed', 'no', { cause: new Error('unknown') })],
     ['failing', failure('EMFILE')],
     ['failing', sqlite(10 | (4 << 8))],
     ['busy', sqlite(5)],
@@ -77,14 +79,39 @@ describe('the state of the storage', () => {
 
   test('keeps its beginning while the trouble changes its kind', async () => {
     const world = disk();
-    world.trouble = failure('EROFS');
+    world.trouble = failure('EIO');
     world.storage.failed(failure('EIO'));
     const { since } = world.storage.state;
+    await world.clock.advance(500);
+    world.trouble = failure('EROFS');
     await world.clock.advance(5_000);
     expect(world.storage.state).toMatchObject({ state: 'read-only', since });
     world.trouble = undefined;
     await world.clock.advance(15_000);
     expect(world.states).toEqual(['failing', 'read-only', 'ok']);
+  });
+
+  test('is told as what a look at the disk finds, when a write only says that it failed', async () => {
+    const world = disk();
+    world.trouble = failure('EROFS');
+    world.storage.failed(sqlite(10 | (3 << 8)));
+    expect(world.storage.state.state).toBe('failing');
+    await world.clock.advance(100);
+    world.storage.failed(sqlite(10 | (3 << 8)));
+    expect(world.storage.state.state).toBe('read-only');
+    expect(world.states).toEqual(['read-only']);
+  });
+
+  test('is told as failing when the look at the disk hangs', async () => {
+    const world = disk();
+    const hanging = storageHealth(world.clock, () => new Promise(() => {}));
+    const states: string[] = [];
+    hanging.onChange(({ state }) => states.push(state));
+    hanging.failed(failure('EIO'));
+    await world.clock.advance(1_900);
+    expect(states).toEqual([]);
+    await world.clock.advance(200);
+    expect(states).toEqual(['failing']);
   });
 
   test('is not asked ever faster, and for more room, when a disk is full again at once', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What `disk.c` is told through the environment. */
+/** What `disk.c` and `read-only.c` are told through the environment. */
 export interface DiskSettings {
   /** Only files below are looked at. @default all */
   readonly home?: string;
@@ -21,6 +21,8 @@ export interface DiskSettings {
   readonly shadow?: string;
   /** While the file `trigger` exists, the next sync of a path that ends in `on` fails, once. */
   readonly fail?: { readonly trigger: string; readonly on: string };
+  /** While this file exists, everything below `home` is on a read-only file system. */
+  readonly readOnly?: string;
 }
 
 /** A sync as the library saw it. */
@@ -35,12 +37,12 @@ export interface Sync {
 
 let building: Promise<string | undefined> | undefined;
 
-/** The environment that puts `disk.c` between a program and its syncs; undefined, with a line that says so, without a C compiler. */
+/** The environment that puts these libraries between a program and its disk; undefined, with a line that says so, without a C compiler. */
 export async function diskEnvironment(settings: DiskSettings): Promise<Readonly<Record<string, string>> | undefined> {
   building ??= build();
   const library = await building;
   if (library === undefined) return undefined;
-  const { home, delayMs, delayOn, random, log, shadow, fail } = settings;
+  const { home, delayMs, delayOn, random, log, shadow, fail, readOnly } = settings;
   return {
     LD_PRELOAD: library,
     ...(home === undefined ? {} : { DISK_HOME: home }),
@@ -50,6 +52,7 @@ export async function diskEnvironment(settings: DiskSettings): Promise<Readonly<
     ...(log === undefined ? {} : { DISK_LOG: log }),
     ...(shadow === undefined ? {} : { DISK_SHADOW: shadow }),
     ...(fail === undefined ? {} : { DISK_FAIL: fail.trigger, DISK_FAIL_ON: fail.on }),
+    ...(readOnly === undefined ? {} : { DISK_READ_ONLY: readOnly }),
   };
 }
 
@@ -71,9 +74,9 @@ export function readSyncs(log: string): readonly Sync[] {
 
 async function build(): Promise<string | undefined> {
   const library = join(mkdtempSync(join(tmpdir(), 'assistant-disk-')), 'disk.so');
-  const source = fileURLToPath(new URL('disk.c', import.meta.url));
+  const sources = ['disk.c', 'read-only.c'].map((name) => fileURLToPath(new URL(name, import.meta.url)));
   try {
-    await promisify(execFile)('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Werror', '-o', library, source, '-ldl']);
+    await promisify(execFile)('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Werror', '-o', library, ...sources, '-ldl']);
     return library;
   } catch (error) {
     console.log(`No library between programs and their disk, so what needs one is skipped: ${String(error)}`);

@@ -1,49 +1,75 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { diskEnvironment } from './disk-library.ts';
 import { OWNER, startSmallDisk, whyNoSmallDisks, type SmallDiskWorld } from './small-disk.ts';
 import { waitFor } from './wait.ts';
 
-const NOTICE = /cannot be written|is full/u;
 const HEALED = /can be written again, after/u;
 
+interface Trouble {
+  /** As /health calls it. */
+  readonly state: string;
+  /** What the one notice says. */
+  readonly notice: RegExp;
+  readonly spoil: () => Promise<void> | void;
+  readonly heal: () => Promise<void> | void;
+}
+
 /** How the daemon lives through a disk that takes nothing for `downMs`. Skips with a reason where none can be made. */
-export function fullDiskSuite({ downMs, people }: { readonly downMs: number; readonly people: number }): void {
+export async function fullDiskSuite({
+  downMs,
+  people,
+}: {
+  readonly downMs: number;
+  readonly people: number;
+}): Promise<void> {
   const why = whyNoSmallDisks();
   if (why !== null) process.stderr.write(`small disks are not tested: ${why}\n`);
+  const isSwitchable = (await diskEnvironment({})) !== undefined;
   const patient = { timeoutMs: downMs + 60_000 };
+  const chats = Array.from({ length: people }, (_, n) => OWNER + n);
+
+  /** Messages go on coming while the disk is spoiled; then all are answered, and the owner heard of it once. */
+  async function underLoad(world: SmallDiskWorld, trouble: Trouble): Promise<void> {
+    world.start();
+    await waitFor(async () => (await world.health())?.status === 200, patient);
+    const said: { chat: number; text: string }[] = [];
+    const say = (): void => {
+      const chat = chats[said.length % chats.length] ?? OWNER;
+      const text = `m${said.length}`;
+      said.push({ chat, text });
+      world.telegram.userSays(chat, text);
+    };
+    for (let n = 0; n < people; n += 1) say();
+    await waitFor(() => world.chat().length > 0, patient);
+    await trouble.spoil();
+    const until = performance.now() + downMs;
+    while (performance.now() < until) {
+      say();
+      await delay(downMs / 40);
+    }
+    expect(await world.health()).toEqual({ status: 503, storage: trouble.state });
+    expect(notices(world)).toEqual([expect.stringMatching(trouble.notice)]);
+    await trouble.heal();
+    await waitFor(() => unanswered(world, said).length === 0, { ...patient, what: 'every answer' });
+    await waitFor(() => world.chat().some((text) => HEALED.test(text)), patient);
+    expect(notices(world)).toHaveLength(1);
+    expect(world.chat().filter((text) => HEALED.test(text))).toHaveLength(1);
+    expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
+    expect(world.telegram.sentMessages.filter(({ visibleText }) => /Something went wrong/u.test(visibleText))).toEqual(
+      [],
+    );
+  }
 
   describe.skipIf(why !== null)('a disk that cannot be written', { timeout: 3 * downMs + 180_000 }, () => {
     test('and fills up under load costs no message: each is answered once there is room, and the owner is told once', async () => {
-      const chats = Array.from({ length: people }, (_, n) => OWNER + n);
-      await using world = await startSmallDisk({ megabytes: 24, people: chats });
-      world.start();
-      await waitFor(async () => (await world.health())?.status === 200, patient);
-      const said: { chat: number; text: string }[] = [];
-      const say = (): void => {
-        const chat = chats[said.length % chats.length] ?? OWNER;
-        const text = `m${said.length}`;
-        said.push({ chat, text });
-        world.telegram.userSays(chat, text);
-      };
-      for (let n = 0; n < people; n += 1) say();
-      await waitFor(() => world.chat().length > 0, patient);
-      await world.fill();
-      const until = performance.now() + downMs;
-      while (performance.now() < until) {
-        say();
-        await delay(downMs / 40);
-      }
-      expect(await world.health()).toEqual({ status: 503, storage: 'full' });
-      expect(world.chat().filter((text) => NOTICE.test(text))).toHaveLength(1);
-      await world.free();
-      await waitFor(() => unanswered(world, said).length === 0, { ...patient, what: 'every answer' });
-      await waitFor(() => world.chat().some((text) => HEALED.test(text)), patient);
-      expect(world.chat().filter((text) => NOTICE.test(text) && !HEALED.test(text))).toHaveLength(1);
-      expect(world.chat().filter((text) => HEALED.test(text))).toHaveLength(1);
-      expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
-      expect(
-        world.telegram.sentMessages.filter(({ visibleText }) => /Something went wrong/u.test(visibleText)),
-      ).toEqual([]);
+      await using world = await startSmallDisk({ disk: { megabytes: 24 }, people: chats });
+      await underLoad(world, {
+        state: 'full',
+        notice: /is full/u,
+        spoil: () => world.fill(),
+        heal: () => world.free(),
+      });
     });
 
     test.each([
@@ -55,7 +81,7 @@ export function fullDiskSuite({ downMs, people }: { readonly downMs: number; rea
         async (world: SmallDiskWorld) => world.setReadOnly(false),
       ],
     ])('is %s at the start: it waits, says so everywhere, and goes on by itself', async (_name, state, spoil, heal) => {
-      await using world = await startSmallDisk({ megabytes: 24 });
+      await using world = await startSmallDisk({ disk: { megabytes: 24 } });
       world.start();
       await waitFor(async () => (await world.health())?.status === 200, patient);
       world.telegram.userSays(OWNER, 'before');
@@ -86,6 +112,22 @@ export function fullDiskSuite({ downMs, people }: { readonly downMs: number; rea
       expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
     });
   });
+  describe.skipIf(!isSwitchable)('a disk that turns read-only', { timeout: 3 * downMs + 180_000 }, () => {
+    test('under load costs no message: each is answered once it is writable, and the owner is told once', async () => {
+      await using world = await startSmallDisk({ disk: 'switched', people: chats });
+      await underLoad(world, {
+        state: 'read-only',
+        notice: /findmnt -T .* shows whether its disk is mounted read-only/u,
+        spoil: () => world.setReadOnly(true),
+        heal: () => world.setReadOnly(false),
+      });
+    });
+  });
+}
+
+/** What the owner was told about the disk, but that it is well again. */
+function notices(world: SmallDiskWorld): readonly string[] {
+  return world.chat().filter((text) => text.startsWith('⚠') && !HEALED.test(text));
 }
 
 function unanswered(world: SmallDiskWorld, said: readonly { chat: number; text: string }[]): readonly string[] {

@@ -1,10 +1,12 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorCode } from '../../src/util/errors.ts';
 import { childEnvironment } from './child-environment.ts';
+import { diskEnvironment } from './disk-library.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
@@ -28,7 +30,7 @@ export function whyNoSmallDisks(): string | null {
   }
 }
 
-/** A daemon in processes of its own whose home is a small disk, with a Bot API and a model server. */
+/** A daemon in processes of its own whose home is on a disk that tests spoil, with a Bot API and a model server. */
 export interface SmallDiskWorld extends AsyncDisposable {
   readonly home: string;
   readonly telegram: FakeTelegram;
@@ -46,11 +48,13 @@ export interface SmallDiskWorld extends AsyncDisposable {
   /** Fills the disk to the last byte. */
   fill(): Promise<void>;
   free(): Promise<void>;
+  /** A small disk is mounted anew, which the kernel refuses while the daemon runs; of a switched one all writes fail. */
   setReadOnly(isReadOnly: boolean): void;
 }
 
 export async function startSmallDisk(options: {
-  readonly megabytes: number;
+  /** Size of a disk of its own; `switched`: a folder that turns read-only under a running daemon. */
+  readonly disk: { readonly megabytes: number } | 'switched';
   readonly people?: readonly number[];
 }): Promise<SmallDiskWorld> {
   const people = options.people ?? [OWNER];
@@ -58,8 +62,14 @@ export async function startSmallDisk(options: {
   const folder = stack.use(await tempFolder());
   const disk = join(folder.path, 'disk');
   await mkdir(disk);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.megabytes}m`, 'tmpfs', disk]);
-  stack.defer(() => void execFileSync('umount', ['-l', disk]));
+  const trigger = join(folder.path, 'read-only');
+  let library: Readonly<Record<string, string>> = {};
+  if (options.disk === 'switched') {
+    library = (await diskEnvironment({ home: disk, readOnly: trigger })) ?? {};
+  } else {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.disk.megabytes}m`, 'tmpfs', disk]);
+    stack.defer(() => void execFileSync('umount', ['-l', disk]));
+  }
   const telegram = stack.use(await startFakeTelegram());
   const model = stack.use(await startFakeOpenAi());
   model.setHandler(({ view }) => `Answer to ${view.lastUserText.split('\n').at(-1)}`);
@@ -90,7 +100,7 @@ export async function startSmallDisk(options: {
   const launch = (words: readonly string[]): ChildProcess =>
     spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...words, '--home', home], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: childEnvironment({ HOME: folder.path }),
+      env: childEnvironment({ HOME: folder.path, ...library }),
     });
   const stop = async (): Promise<void> => {
     const ending = child;
@@ -136,7 +146,11 @@ export async function startSmallDisk(options: {
     },
     fill: () => fillUp(ballast),
     free: () => rm(ballast, { force: true }),
-    setReadOnly: (isReadOnly) => void execFileSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, disk]),
+    setReadOnly: (isReadOnly) => {
+      if (options.disk !== 'switched') execFileSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, disk]);
+      else if (isReadOnly) writeFileSync(trigger, '');
+      else rmSync(trigger, { force: true });
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
