@@ -89,6 +89,8 @@ export class Session {
     if (this.turn(turnId).some((entry) => entry.kind === 'turn-start')) return;
     if (isYounger(turnId, this.#entries)) return;
     const tail = await readTail(this.#options.tape.entriesBackwards(), turnId);
+    // All that was read on the way to a turn that is not there would stay in memory, and be looked through.
+    if (!tail.entries.some((entry) => entry.turn === turnId)) return;
     const read = new Set(tail.entries.map((entry) => entry.id));
     // What was appended meanwhile is in memory only.
     const since = this.#entries.slice(this.#entries.findLastIndex((entry) => read.has(entry.id)) + 1);

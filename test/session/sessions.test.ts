@@ -183,6 +183,20 @@ describe('a session', () => {
     await sessions.close();
   });
 
+  test('keeps nothing of what it read on the way to a turn that is not there', async () => {
+    const before = new Sessions(options);
+    await (await before.open('k')).append([...plainTurn('t1', 'one', '1'), reset(), ...plainTurn('t2', 'two', '2')]);
+    await before.close();
+    const sessions = new Sessions(options);
+    const session = await sessions.open('k', { turn: 'never' });
+    expect(session.turn('t1')).toHaveLength(0);
+    expect(session.turn('t2')).toHaveLength(4);
+    expect(session.history().messages).toHaveLength(2);
+    await sessions.open('k', { turn: 't1' });
+    expect(session.turn('t1')).toHaveLength(4);
+    await sessions.close();
+  });
+
   test('does not look on the disk for a turn that has not begun', async () => {
     const sessions = new Sessions(options);
     const session = await sessions.open('k');
