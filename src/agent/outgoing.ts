@@ -45,14 +45,15 @@ export function outboundTo(target: InboundMessage, saying: Saying, now: number):
   };
 }
 
-/** What is said about a message that is given up: once for a turn, however often it is queued. */
+/** What is said in place of an answer about a message that is given up: once for a turn, however often it is queued. */
 export function deadNotice(
   turnId: string,
   target: InboundMessage,
   text: string,
   { now, ...ports }: PartPorts & { readonly now: number },
 ): OutboundDraft {
-  return withParts(outboundTo(target, { id: `${turnId}:dead`, kind: 'notice', text, plain: true }, now), ports);
+  const saying = { id: `${turnId}:dead`, kind: 'notice', text, turnId, plain: true } as const;
+  return withParts(outboundTo(target, saying, now), ports);
 }
 
 /** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */

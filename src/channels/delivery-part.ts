@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { OutboundState, Outbox, Part } from '../journal/outbox.ts';
+import type { Ending } from '../journal/undelivered.ts';
 import type { Durability } from '../storage/files.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
@@ -87,12 +88,12 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   const { message } = row;
   const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - clock.now();
   if (left <= 0) {
-    await end(row, 'expired', 'it could not be sent in time', ports);
+    await end(row, 'expired', { reason: 'it could not be sent in time' }, ports);
     log.warn('message expired before it could be sent', { id, channel: message.channel, chat: message.chatId });
     return finished;
   }
   if (lane.thrown.times > MAX_THROWS || (lane.thrown.times === MAX_THROWS && row.parts.length > 0)) {
-    return giveUp(row, `the assistant failed at it: ${lane.thrown.reason}`, ports);
+    return giveUp(row, { reason: `the assistant failed at it: ${lane.thrown.reason}` }, ports);
   }
   const channel = outlets.outlet(message.channel);
   // One that is switched off may be enabled by the next start; until then its messages expire like all others.
@@ -102,7 +103,7 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   if (row.parts.length === 0) return renderParts(row, { channel, plain: lane.thrown.times === MAX_THROWS }, ports);
   const part = row.parts.find(({ state }) => state !== 'delivered');
   if (part === undefined) {
-    await persist(() => outbox.finish(id, 'delivered', 'all parts were delivered'), ports);
+    await persist(() => outbox.finish(id, 'delivered', { reason: 'all parts were delivered' }), ports);
     return finished;
   }
   return sendPart({ row, part, channel, lane }, ports);
@@ -125,7 +126,7 @@ async function renderParts(
   const { id, text, media } = row.message;
   const rendered = plain ? channel.plain(text) : partsOf(channel, row.message);
   const texts = rendered.length === 0 && media.length > 0 ? [''] : rendered;
-  if (texts.length === 0) return giveUp(row, 'there is nothing to send', ports);
+  if (texts.length === 0) return giveUp(row, { reason: 'there is nothing to send' }, ports);
   if (plain) ports.log.warn('message goes out without markup: it could not be rendered', { id });
   await persist(() => ports.outbox.render(id, texts), ports);
   return again;
@@ -144,13 +145,16 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
   const { outbox, log } = ports;
   const place = channel.edit === undefined ? null : part.platformId;
   // Writing the same over a message once more does no harm.
-  const mayBeThere = part.state === 'sending' || part.state === 'uncertain' || isInDoubt(row, channel);
+  const settles = channel.settlesResends === true;
+  const mayBeThere = part.state !== 'pending' || isInDoubt(row, channel);
   const resend = place === null && mayBeThere;
-  if (resend && part.resends >= MAX_RESENDS && channel.settlesResends !== true) {
-    return giveUp(row, 'nobody can tell whether it arrived, although it was sent twice', ports);
+  if (resend && part.resends >= MAX_RESENDS && !settles) {
+    return giveUp(row, { reason: 'it was sent twice and never confirmed' }, ports);
   }
-  const durability = channel.settlesResends === true || !lane.hasUnsyncedMark ? 'lazy' : 'durable';
-  const open = await persist(() => outbox.sending(id, part.n, { resend, durability }), ports);
+  // A resend whose mark is lost would be sent once more.
+  const durability = settles || (!resend && !lane.hasUnsyncedMark) ? 'lazy' : 'durable';
+  const keepsDoubt = settles || part.state !== 'pending';
+  const open = await persist(() => outbox.sending(id, part.n, { resend, keepsDoubt, durability }), ports);
   if (!open) return finished;
   lane.marked(durability);
   let platformId: string;
@@ -208,31 +212,31 @@ async function recordFailure(
       ports.outlets.revoked(channel, reason);
       return postpone('pending', 0);
     case 'blocked': {
-      const ended = await persist(() => outbox.endChat(channel, chatId, reason), ports);
+      const ended = await persist(() => outbox.endChat(channel, chatId, { reason, refused: { id, n: part.n } }), ports);
       ports.ended();
       log.warn('a chat takes no messages any more', { channel, chat: chatId, reason, ended });
       return finished;
     }
     case 'permanent':
     default:
-      return giveUp(row, reason, ports);
+      return giveUp(row, { reason, refused: { id, n: part.n } }, ports);
   }
 }
 
 async function end(
   { message }: OutboundState,
   state: 'dead' | 'expired',
-  reason: string,
+  ending: Ending,
   ports: PartPorts,
 ): Promise<void> {
-  await persist(() => ports.outbox.finish(message.id, state, reason), ports);
+  await persist(() => ports.outbox.finish(message.id, state, ending), ports);
   ports.ended();
 }
 
-async function giveUp(row: OutboundState, reason: string, ports: PartPorts): Promise<Step> {
-  const { message } = row;
-  await end(row, 'dead', reason, ports);
-  ports.log.warn('message given up', { id: message.id, channel: message.channel, chat: message.chatId, reason });
+async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Promise<Step> {
+  const { id, channel, chatId } = row.message;
+  await end(row, 'dead', ending, ports);
+  ports.log.warn('message given up', { id, channel, chat: chatId, reason: ending.reason });
   return finished;
 }
 

@@ -59,7 +59,7 @@ export class MailDesk {
       const now = clock.now();
       const changed = db.run(
         // At the end of the queue: what was read of it before is not read again.
-        `UPDATE outbound SET state = 'pending', reason = NULL, next_at = 0, owed = 0, told_by = NULL, expires_at = ?, updated_at = ?,
+        `UPDATE outbound SET state = 'pending', reason = NULL, next_at = 0, owed = 0, told_by = NULL, doubt = NULL, expires_at = ?, updated_at = ?,
            seq = (SELECT max(seq) + 1 FROM outbound)
          WHERE id = ? AND state IN ('pending', 'uncertain', 'dead', 'expired') AND payload IS NOT NULL`,
         now + AGAIN_MS,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { OutboxPort, Queued } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
-import type { Database, Row } from '../storage/database.ts';
+import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
-import { OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
-import { SET_OWED, Undelivered } from './undelivered.ts';
+import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
+import { SET_OWED, Undelivered, type Ending } from './undelivered.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
 
@@ -30,8 +30,9 @@ export interface OutboundState {
   /** Not before this time, ms since 1970. */
   readonly nextAt: number;
   /**
-   * It waits, and a power loss may have undone the mark that it left. `oldest`: of what waited in its chat and urgency, the
-   * only one that can have left where each mark is durable before the next. `later`: it can have where marks are lazy.
+   * A part of it waits, and a power loss may have undone the mark that it left. `oldest`: of what waited in its chat and
+   * urgency, the first part of this one is all that can have left where each mark is durable before the next. `later`: it
+   * can have where marks are lazy.
    */
   readonly doubt: 'oldest' | 'later' | null;
   /** Empty until the message was rendered. */
@@ -43,8 +44,6 @@ export interface OutboundDraft {
   readonly message: OutboundMessage;
   readonly parts: readonly string[];
 }
-
-const OPEN = "state IN ('pending', 'sending', 'uncertain')";
 
 /** Messages on their way out. Every change of a part is on disk before the next byte leaves. */
 export class Outbox implements OutboxPort {
@@ -169,20 +168,31 @@ export class Outbox implements OutboxPort {
     return this.#ports.db.settled();
   }
 
-  /** Commits that this part's bytes are about to leave. `resend`: the platform may have it already. False: finished meanwhile. */
-  sending(id: string, n: number, options: { resend: boolean; durability?: Durability }): Promise<boolean> {
+  /**
+   * Commits that this part's bytes are about to leave. `resend`: the platform may have it already. `keepsDoubt`: a later
+   * part is in doubt too. False: finished meanwhile.
+   */
+  sending(
+    id: string,
+    n: number,
+    { resend, keepsDoubt = false, durability }: { resend: boolean; keepsDoubt?: boolean; durability?: Durability },
+  ): Promise<boolean> {
     const { db } = this.#ports;
     return db.write(() => {
-      const open = this.#touch(id, "state = 'sending', attempts = attempts + 1, doubt = NULL", OPEN);
+      const open = this.#touch(
+        id,
+        `state = 'sending', attempts = attempts + 1${keepsDoubt ? '' : ', doubt = NULL'}`,
+        OPEN,
+      );
       if (!open) return false;
       db.run(
         "UPDATE parts SET state = 'sending', resends = resends + ? WHERE outbound_id = ? AND n = ?",
-        options.resend ? 1 : 0,
+        resend ? 1 : 0,
         id,
         n,
       );
       return true;
-    }, options.durability);
+    }, durability);
   }
 
   /** The platform has this part; with the last one the message is delivered. Lost with the power, it was maybe sent. */
@@ -230,15 +240,16 @@ export class Outbox implements OutboxPort {
   }
 
   /** Nothing that waits for this chat is tried again; what is written to it later is. Returns how many that were. */
-  endChat(channel: string, chatId: string, reason: string): Promise<number> {
+  endChat(channel: string, chatId: string, ending: Ending): Promise<number> {
     const { db, clock } = this.#ports;
     return db.write(() => {
+      this.#undelivered.refused(ending);
       const open = db.all(`SELECT id FROM outbound WHERE channel = ? AND chat = ? AND ${OPEN}`, channel, chatId);
       for (const row of open) this.#undelivered.ended(row.text('id'));
       return db.run(
         `UPDATE outbound SET state = 'dead', ${SET_OWED}, reason = ?, updated_at = ?
          WHERE channel = ? AND chat = ? AND ${OPEN}`,
-        reason,
+        ending.reason,
         clock.now(),
         channel,
         chatId,
@@ -247,10 +258,11 @@ export class Outbox implements OutboxPort {
   }
 
   /** It will not be tried again; the row says why. One that did not arrive is owed to somebody, see `Undelivered`. */
-  finish(id: string, state: 'dead' | 'expired' | 'delivered', reason: string): Promise<void> {
+  finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: Ending): Promise<void> {
     return this.#ports.db.write(() => {
+      this.#undelivered.refused(ending);
       const owed = state === 'delivered' ? '' : `${SET_OWED}, `;
-      const ended = this.#touch(id, `${owed}state = ?, reason = ?`, OPEN, state, reason);
+      const ended = this.#touch(id, `${owed}state = ?, reason = ?`, OPEN, state, ending.reason);
       if (ended && state !== 'delivered') this.#undelivered.ended(id);
     });
   }
@@ -300,22 +312,6 @@ export class Outbox implements OutboxPort {
       db.run(`UPDATE outbound SET ${set}, updated_at = ? WHERE id = ? AND ${where}`, ...values, clock.now(), id) > 0
     );
   }
-}
-
-/**
- * Part of a transaction: the machine lost power while an earlier process had the journal open, so what waits may have been
- * sent all the same. It stays in doubt until it is sent, however many processes that takes.
- */
-export function doubtWhatWaits(db: Database): void {
-  db.run(
-    `UPDATE outbound SET doubt = CASE WHEN doubt = 'oldest' OR id IN (
-       SELECT id FROM (
-         SELECT id, row_number() OVER (
-           PARTITION BY channel, chat, json_extract(payload, '$.threadId'), kind IN ('notice', 'approval') ORDER BY seq
-         ) AS place FROM outbound WHERE state = 'pending'
-       ) WHERE place = 1
-     ) THEN 'oldest' ELSE 'later' END WHERE state = 'pending'`,
-  );
 }
 
 function toDoubt(value: string | null): OutboundState['doubt'] {

@@ -1,6 +1,9 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
 import type { Database } from '../storage/database.ts';
-import { doubtWhatWaits } from './outbox.ts';
+import { OPEN_OUTBOUND } from './rows.ts';
+
+/** In the place of the machine's run: the journal was closed in order, with a recovery still to come. */
+const CLOSED = 'closed';
 
 /** Names this run of the machine's kernel; null where the system does not say. */
 export function bootId(): string | null {
@@ -28,6 +31,11 @@ export function noteUnconfirmed(path: string): void {
   }
 }
 
+/** Whether an earlier process had the journal open as it ended. Ask before `openedAfterPowerLoss` notes this one. */
+export function wasLeftOpen(db: Database): boolean {
+  return db.get('SELECT 1 FROM opened WHERE boot IS NOT ?', CLOSED) !== undefined;
+}
+
 /**
  * Notes that this process has the journal open. True when an earlier one had it open as the machine went down, or as the
  * disk did not confirm a write: then lazy writes of its last moments may be gone. What a killed process wrote is in the
@@ -41,8 +49,8 @@ export async function openedAfterPowerLoss(
   const unconfirmed = unconfirmedFile(path);
   const mayHaveLost = await db.write(() => {
     const before = db.get('SELECT boot, lost FROM opened');
-    const isNew =
-      existsSync(unconfirmed) || (before !== undefined && (boot === null || before.textOrNull('boot') !== boot));
+    const wentDown = wasLeftOpen(db) && (boot === null || before?.textOrNull('boot') !== boot);
+    const isNew = existsSync(unconfirmed) || wentDown;
     if (isNew) doubtWhatWaits(db);
     const lost = isNew || before?.number('lost') === 1;
     db.run('INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, ?, ?)', boot, lost ? 1 : 0);
@@ -60,4 +68,25 @@ export function lossRecovered(db: Database): Promise<void> {
 /** Part of the last transaction of a process that closes the journal: everything is durable after it. */
 export function closedInOrder(db: Database): void {
   db.run('DELETE FROM opened WHERE lost = 0');
+  db.run('UPDATE opened SET boot = ?', CLOSED);
+}
+
+/** A part of it waits; of one that is not rendered, all of it. */
+const WAITS = `${OPEN_OUTBOUND} AND (state = 'pending' OR EXISTS (SELECT 1 FROM parts
+  WHERE parts.outbound_id = outbound.id AND parts.state = 'pending'))`;
+
+/**
+ * Part of a transaction: the machine lost power while an earlier process had the journal open, so what waits may have been
+ * sent all the same. It stays in doubt until it is sent, however many processes that takes.
+ */
+function doubtWhatWaits(db: Database): void {
+  db.run(
+    `UPDATE outbound SET doubt = CASE WHEN doubt = 'oldest' OR id IN (
+       SELECT id FROM (
+         SELECT id, row_number() OVER (
+           PARTITION BY channel, chat, json_extract(payload, '$.threadId'), kind IN ('notice', 'approval') ORDER BY seq
+         ) AS place FROM outbound WHERE ${WAITS}
+       ) WHERE place = 1
+     ) THEN 'oldest' ELSE 'later' END WHERE ${WAITS}`,
+  );
 }

@@ -5,6 +5,8 @@ import type { Clock } from '../util/clock.ts';
 /** Names of the journal's queues, for `Database.queued`. */
 export const INBOUND = 'inbound';
 export const OUTBOUND = 'outbound';
+/** SQL: an outbound message that is not finished. */
+export const OPEN_OUTBOUND = "state IN ('pending', 'sending', 'uncertain')";
 
 /** What each ledger of the journal is made from. */
 export interface LedgerPorts {

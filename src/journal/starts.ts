@@ -1,5 +1,6 @@
 import type { Clock } from '../util/clock.ts';
 import type { Database } from '../storage/database.ts';
+import { wasLeftOpen } from './power-loss.ts';
 
 /** More starts than this within the window are a loop. */
 const MOST_STARTS = 5;
@@ -36,7 +37,7 @@ export class Starts {
 
   /** Counts this start. Call it before the journal is marked as open by this process. */
   static async open(db: Database, clock: Pick<Clock, 'now'>): Promise<Starts> {
-    const died = db.get('SELECT 1 FROM opened') !== undefined;
+    const died = wasLeftOpen(db);
     await db.write(() => {
       if (!died) db.run('DELETE FROM starts');
       db.run('INSERT INTO starts (at) VALUES (?)', clock.now());

@@ -26,6 +26,12 @@ const IS_OWED = `(kind IN ('answer', 'part')
 /** Part of an UPDATE that ends rows of `outbound` without success. */
 export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 END`;
 
+/** A message ends: why, and of which part the platform said that it does not take it. */
+export interface Ending {
+  readonly reason: string;
+  readonly refused?: { readonly id: string; readonly n: number } | undefined;
+}
+
 /** Where a notice can go instead. */
 export interface OtherWay {
   readonly channel: string;
@@ -37,7 +43,27 @@ interface Lost {
   readonly id: string;
   readonly message: OutboundMessage;
   readonly reason: string;
+  /** How much of it people can have seen. */
+  readonly seen: 'nothing' | 'some parts' | 'unknown';
 }
+
+/** SQL: some attempt of a part may have arrived, by its marks or because a power loss may have undone them. */
+const MAY_HAVE_ARRIVED = `(doubt IS NOT NULL OR EXISTS (SELECT 1 FROM parts
+  WHERE outbound_id = outbound.id AND (parts.state IN ('sending', 'uncertain') OR resends > 0)))`;
+
+const SOME_ARRIVED = `EXISTS (SELECT 1 FROM parts WHERE outbound_id = outbound.id AND parts.state = 'delivered')`;
+
+const IN_ITS_CHAT = {
+  nothing: { fate: 'did not reach you', next: 'If you still need it, ask me again.' },
+  'some parts': { fate: 'reached you only in part', next: 'If you still need the rest, ask me again.' },
+  unknown: { fate: 'may not have reached you', next: 'If you do not see it, ask me again.' },
+} as const;
+
+const ELSEWHERE = {
+  nothing: 'did not arrive',
+  'some parts': 'arrived only in part',
+  unknown: 'may not have arrived',
+} as const;
 
 /**
  * What ended without arriving, until a person is told: nothing ends silently. All of it is part of a transaction of the
@@ -58,8 +84,10 @@ export class Undelivered {
     const last = lost.at(-1);
     if (last === undefined) return undefined;
     const many = lost.length > 1;
-    const what = many ? `${lost.length} earlier messages here did` : 'An earlier message here did';
-    const text = `${what} not reach you${many ? ', the last one because' : ''}: ${clause(last.reason)}.${quote(last)} If you still need it, ask me again.`;
+    const what = many
+      ? `${lost.length} earlier messages here ${isAllLost(lost) ? 'did not reach you' : 'may not all have reached you'}, the last one because`
+      : `An earlier message here ${IN_ITS_CHAT[last.seen].fate}`;
+    const text = `${what}: ${clause(last.reason)}.${quote(last)} ${IN_ITS_CHAT[last.seen].next}`;
     return this.#notice(text, next, lost);
   }
 
@@ -83,6 +111,12 @@ export class Undelivered {
     return this.#ports.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
   }
 
+  /** The platform said no to this part: this attempt of it did not arrive. */
+  refused({ refused }: Ending): void {
+    if (refused === undefined) return;
+    this.#ports.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
+  }
+
   /** A message ended without success: if it was a notice about others, those are told of in their own chats. */
   ended(id: string): void {
     this.#ports.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
@@ -90,11 +124,16 @@ export class Undelivered {
 
   #owed(where: string, ...values: string[]): readonly Lost[] {
     return this.#ports.db
-      .all(`SELECT id, payload, reason FROM outbound WHERE ${where} AND payload IS NOT NULL ORDER BY seq`, ...values)
+      .all(
+        `SELECT id, payload, reason, ${MAY_HAVE_ARRIVED} AS maybe, ${SOME_ARRIVED} AS some FROM outbound
+         WHERE ${where} AND payload IS NOT NULL ORDER BY seq`,
+        ...values,
+      )
       .map((row) => ({
         id: row.text('id'),
         message: parseOutbound(row.text('payload')),
         reason: row.textOrNull('reason') ?? 'it could not be sent',
+        seen: row.number('maybe') === 1 ? 'unknown' : row.number('some') === 1 ? 'some parts' : 'nothing',
       }));
   }
 
@@ -139,8 +178,18 @@ function sentenceElsewhere(lost: readonly Lost[]): string {
   const rest = chats.length > MOST_CHATS ? ` and ${plural(chats.length - MOST_CHATS, 'other chat')}` : '';
   const [first] = lost;
   const what = lost.length === 1 ? 'A message' : plural(lost.length, 'message');
+  const fate =
+    lost.length === 1 && first !== undefined
+      ? ELSEWHERE[first.seen]
+      : isAllLost(lost)
+        ? 'did not arrive'
+        : 'may not all have arrived';
   const because = first === undefined ? '' : `: ${clause(first.reason)}.${quote(first)}`;
-  return `${what} for ${named}${rest} did not arrive${because} See \`assistant status\` for the state of the channels.`;
+  return `${what} for ${named}${rest} ${fate}${because} See \`assistant status\` for the state of the channels.`;
+}
+
+function isAllLost(lost: readonly Lost[]): boolean {
+  return lost.every(({ seen }) => seen === 'nothing');
 }
 
 function clause(reason: string): string {

@@ -30,10 +30,59 @@ describe('an answer that ends without arriving', () => {
     for (const text of ['next', 'after']) await world.say(text);
     await settled(world);
     expect(world.channel.texts).toEqual([
-      'An earlier message here did not reach you: nobody can tell whether it arrived, although it was sent twice. It began: “the lost words”. If you still need it, ask me again.',
+      'An earlier message here may not have reached you: it was sent twice and never confirmed. It began: “the lost words”. If you do not see it, ask me again.',
       'next',
       'after',
     ]);
+  });
+
+  test.each([
+    ['did not reach you', 'If you still need it, ask me again.', [failing.permanent()]],
+    ['did not reach you', 'If you still need it, ask me again.', [failing.retryable(), failing.permanent()]],
+    ['may not have reached you', 'If you do not see it, ask me again.', [failing.uncertain(), failing.permanent()]],
+    ['reached you only in part', 'If you still need the rest, ask me again.', ['ok', failing.permanent()]],
+    ['may not have reached you', 'If you do not see it, ask me again.', ['ok', failing.uncertain(), failing.blocked()]],
+  ] as const)('"%s" is what is known of it (%#)', async (known, next, outcomes) => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next(outcomes);
+    world.delivery.start();
+    await world.say('lost|words');
+    await world.clock.advance(10_000);
+    world.channel.arrived.length = 0;
+    await world.say('next');
+    await settled(world);
+    // The quoted words make two parts.
+    expect(world.channel.texts.join('|')).toMatch(
+      new RegExp(`^An earlier message here ${known}: .*“lost\\|words”\\. ${next}\\|next$`, 'u'),
+    );
+  });
+
+  test('may have left, when it waited across a power loss and then expired', async () => {
+    await using world = await DeliveryWorld.open();
+    await world.say('the lost words', { expiresAt: world.clock.now() + 5_000 });
+    await world.losePower();
+    world.outlets.down.add('test');
+    world.delivery.start();
+    await world.clock.advance(5_000);
+    await settled(world);
+    world.outlets.down.clear();
+    world.outlets.tell('test');
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([expect.stringContaining('may not have reached you'), 'next']);
+  });
+
+  test('among others makes one notice of which only what is known is said', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.uncertain(), failing.permanent(), failing.permanent()]);
+    world.delivery.start();
+    for (const text of ['first', 'second']) await world.say(text);
+    await world.clock.advance(10_000);
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts[0]).toMatch(
+      /^2 earlier messages here may not all have reached you, the last one because: /u,
+    );
   });
 
   test('is told to the owner in another chat, at once', async () => {
@@ -48,6 +97,19 @@ describe('an answer that ends without arriving', () => {
     ]);
     await world.say('next', { chatId: '42' });
     expect(world.channel.texts).toEqual(['next']);
+  });
+
+  test('is told elsewhere as one that may have arrived when nobody can tell', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.channel.next([failing.uncertain(), failing.uncertain()]);
+    world.delivery.start();
+    await world.say('the lost words', { chatId: '42' });
+    await world.clock.advance(10_000);
+    await settled(world);
+    expect(other.texts).toEqual([
+      'A message for test (chat 42) may not have arrived: it was sent twice and never confirmed. It began: “the lost words”. See `assistant status` for the state of the channels.',
+    ]);
   });
 
   test('is told too when it expired while its channel was down', async () => {

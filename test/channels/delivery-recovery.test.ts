@@ -62,6 +62,41 @@ describe('after a restart', () => {
   });
 });
 
+describe('after a power loss', () => {
+  test('what waited first may have left, and what waited after it has not', async () => {
+    await using world = await DeliveryWorld.open();
+    for (const text of ['one', 'two']) await world.say(text);
+    await world.losePower();
+    world.delivery.start();
+    await settle();
+    expect(world.channel.texts).toEqual(['↻ one', 'two']);
+  });
+
+  test('of a message that was leaving, the part after the one on its way may have left too', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next(['ok', 'hang']);
+    world.delivery.start();
+    await world.say('one|two|three|four');
+    await world.losePower();
+    world.delivery.start();
+    await settle();
+    expect(world.channel.texts).toEqual(['one', '↻ two', '↻ three', 'four']);
+  });
+
+  test('where the platform settles resends, every part that waited is sent as one that may be there', async () => {
+    await using world = await DeliveryWorld.open();
+    Object.assign(world.channel, { settlesResends: true });
+    await world.say('one|two|three');
+    await world.say('four');
+    await world.losePower();
+    world.delivery.start();
+    await world.clock.advance(1);
+    await settle();
+    expect(world.channel.texts).toEqual(['one', 'two', 'three', 'four']);
+    expect(world.channel.arrived.map(({ part }) => part.resend !== undefined)).toEqual([true, true, true, true]);
+  });
+});
+
 describe('channels that can not send', () => {
   test('messages wait for a channel that does not run, and leave when it does', async () => {
     await using world = await DeliveryWorld.open();
@@ -176,7 +211,7 @@ describe('stopping', () => {
     world.delivery.start();
     await world.say('one');
     const id = await world.say('two');
-    await world.journal.outbox.finish(id, 'expired', 'stopped');
+    await world.journal.outbox.finish(id, 'expired', { reason: 'stopped' });
     release();
     await settle();
     expect(world.channel.texts).toEqual(['one']);

@@ -1,5 +1,9 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { startEverywhere } from '../support/three-platforms.ts';
 import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
@@ -27,7 +31,7 @@ describe('an answer whose fate nobody knows', () => {
     await asks(world, 'and?', 4);
     expect(chatOf(world).slice(2)).toEqual([
       expect.stringMatching(
-        /^An earlier message here did not reach you: nobody can tell whether it arrived.*“The first answer\.”/u,
+        /^An earlier message here may not have reached you: it was sent twice and never confirmed\..*“The first answer\.”/u,
       ),
       'The second.',
     ]);
@@ -47,6 +51,30 @@ describe('an answer that a platform refuses for good', () => {
     all.says('telegram', 'are you there?');
     await waitFor(() => all.texts('discord').length >= 2, { what: 'a notice on Discord' });
     expect(all.texts('discord').at(-1)).toMatch(/did not arrive: .*blocked by the user.*“An answer\.”/u);
+  });
+});
+
+describe('the notice that a message was given up', () => {
+  test('is owed as its answer would be: when it is refused, the next answer begins with it', async () => {
+    const clock = new SkippingClock();
+    await using world = await startWorld({ config: QUIET, clock });
+    // The session cannot be opened.
+    const tape = join(world.home, 'sessions', tapeName(`telegram:${OWNER}`));
+    await mkdir(tape, { recursive: true });
+    world.telegram.faultNext('sendMessage', { status: 400, description: 'Bad Request: no rights' });
+    world.telegram.userSays(OWNER, 'hello');
+    const skipping = setInterval(() => clock.skip(30_000), 50);
+    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.state === 'dead', {
+      timeoutMs: 30_000,
+      what: 'the notice is refused',
+    }).finally(() => clearInterval(skipping));
+    await rm(tape, { recursive: true });
+    world.model.reply('The answer.');
+    await asks(world, 'and now?', 2);
+    expect(chatOf(world)).toEqual([
+      expect.stringMatching(/^An earlier message here did not reach you: .*“Something went wrong inside me/u),
+      'The answer.',
+    ]);
   });
 });
 

@@ -100,8 +100,8 @@ async function useAll(journal: Journal): Promise<void> {
   await outbox.forgetPlace('01ZO1', 0);
   await outbox.delivered('01ZO1', 0, '78');
   await outbox.retryNow(channel, chatId);
-  await outbox.finish('01ZO2', 'dead', 'why');
-  await outbox.endChat(channel, 'none', 'gone');
+  await outbox.finish('01ZO2', 'dead', { reason: 'why', refused: { id: '01ZO2', n: 0 } });
+  await outbox.endChat(channel, 'none', { reason: 'gone' });
   await outbox.tellElsewhere([channel]);
   outbox.stateOf('01ZO1');
   outbox.counts();

@@ -50,6 +50,22 @@ test('a process that closes the journal before it has recovered leaves the doubt
   for (const journal of [before, next]) journal[Symbol.dispose]();
 });
 
+test('an orderly stop before the recovery is no death, and puts nothing more in doubt after it', async () => {
+  await using folder = await tempFolder();
+  const before = await open(folder.path, 'first run');
+  const recovering = await open(folder.path, 'second run');
+  expect([before.starts.unclean, recovering.starts.unclean]).toEqual([0, 1]);
+  await recovering.outbox.enqueue([answer('a')]);
+  recovering[Symbol.dispose]();
+  for (let start = 0; start < 6; start += 1) {
+    const next = await open(folder.path, `run ${start + 3}`);
+    expect(next).toMatchObject({ mayHaveLost: true, starts: { unclean: 0, isLoop: false } });
+    expect(next.outbox.open('a')?.doubt).toBeNull();
+    next[Symbol.dispose]();
+  }
+  before[Symbol.dispose]();
+});
+
 test('after a sync that failed the next process counts as one after a power loss', async () => {
   await using folder = await tempFolder();
   const before = await open(folder.path, 'the same run');

@@ -54,6 +54,8 @@ export class DeliveryWorld implements AsyncDisposable {
   readonly channel = new ScriptedChannel();
   readonly log = recordingLog();
   readonly #folder: string;
+  /** Journals of processes that lost the power with the machine, open as they were. */
+  readonly #cut: Journal[] = [];
   journal: Journal;
   bus: MessageBus;
   delivery: Delivery;
@@ -106,17 +108,31 @@ export class DeliveryWorld implements AsyncDisposable {
     this.delivery = this.#openDelivery();
   }
 
+  /** The machine goes down with what was in flight, and comes up again. What was committed is still there. */
+  async losePower(): Promise<void> {
+    await this.#cutOff();
+    this.#cut.push(this.journal);
+    this.journal = await openAt(this.#folder, this.clock, `run ${this.#cut.length}`);
+    this.bus = this.#openBus();
+    this.delivery = this.#openDelivery();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
+    for (const journal of this.#cut) journal[Symbol.dispose]();
     await rm(this.#folder, { recursive: true });
   }
 
   async #end(): Promise<void> {
+    await this.#cutOff();
+    this.journal[Symbol.dispose]();
+  }
+
+  async #cutOff(): Promise<void> {
     const drained = this.delivery.drain(0);
     await this.clock.advance(1);
     await drained;
     this.bus.close();
-    this.journal[Symbol.dispose]();
   }
 
   #openBus(): MessageBus {
@@ -131,7 +147,13 @@ export class DeliveryWorld implements AsyncDisposable {
   }
 }
 
-function openAt(folder: string, clock: VirtualClock): Promise<Journal> {
+function openAt(folder: string, clock: VirtualClock, boot?: string): Promise<Journal> {
   const newId = createIds(clock, steadyRandom);
-  return openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId });
+  return openJournal({
+    path: join(folder, 'state.db'),
+    backupPath: null,
+    clock,
+    newId,
+    ...(boot === undefined ? {} : { boot }),
+  });
 }
