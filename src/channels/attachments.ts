@@ -77,11 +77,13 @@ export class Attachments {
         signal.throwIfAborted();
         this.#ports.log.warn('an attachment could not be fetched', { reason: errorMessage(error), name: item.name });
         notes.push(`${name} could not be fetched: ${errorMessage(error)}`);
-        if (error instanceof NotConnected) missing.push(name);
+        if (error instanceof NotConnected)
+          missing.push(item.name === undefined ? `the ${item.kind}` : `“${item.name}”`);
       }
     }
     if (missing.length > 0) {
-      const text = `I could not get ${missing.join(' and ')}: ${message.channel} was not connected for two minutes. I go on without; please send it again once I answer.`;
+      const it = missing.length === 1 ? 'it' : 'them';
+      const text = `I could not get ${missing.join(' and ')}, because ${message.channel} was not connected for two minutes, and went on without ${it}. Please send ${it} again.`;
       await this.#ports.tell(message, text);
     }
     return { media, spoken, notes };

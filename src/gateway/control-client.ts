@@ -6,6 +6,7 @@ import { PROTOCOL, LineReader, decodeFrame, encodeFrame, serverFrame, type Serve
 export interface RequestOptions {
   /** Aborting it asks the server to stop; the request still ends with what the server says. */
   readonly signal?: AbortSignal;
+  /** One that throws hears nothing more of its request, which goes on. */
   readonly onEvent?: (event: unknown) => void;
   /** Answers what the server asks; the signal aborts when no answer is needed any more. */
   readonly onQuestion?: (question: unknown, signal: AbortSignal) => Promise<unknown>;
@@ -17,6 +18,7 @@ const LONGEST_LINE = 64_000_000;
 
 interface Pending {
   readonly options: RequestOptions;
+  onEvent: RequestOptions['onEvent'];
   readonly questions: Map<number, AbortController>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -59,7 +61,7 @@ export class ControlClient implements Disposable {
     const id = this.#requests;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const questions = new Map<number, AbortController>();
-    this.#pending.set(id, { options, questions, resolve, reject });
+    this.#pending.set(id, { options, onEvent: options.onEvent, questions, resolve, reject });
     const onAbort = (): void => void this.#socket.write(encodeFrame({ id, abort: true }));
     this.#socket.write(encodeFrame({ id, method, params }));
     if (options.signal?.aborted === true) onAbort();
@@ -104,9 +106,18 @@ export class ControlClient implements Disposable {
     } else if ('withdrawn' in frame) {
       pending.questions.get(frame.withdrawn)?.abort();
     } else if ('event' in frame) {
-      pending.options.onEvent?.(frame.event);
+      this.#tell(pending, frame.event);
     } else {
       pending.resolve(frame.result);
+    }
+  }
+
+  #tell(pending: Pending, event: unknown): void {
+    try {
+      pending.onEvent?.(event);
+    } catch (error) {
+      pending.onEvent = undefined;
+      process.emitWarning(`A listener failed and gets no more events of its request: ${errorMessage(error)}`);
     }
   }
 

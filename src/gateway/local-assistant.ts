@@ -91,10 +91,13 @@ export class LocalAssistant implements AssistantPort {
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
     const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
+    using _end = bus.listen((event) => {
+      const isEnd = event.type === 'turn-end' && event.sessionKey === sessionKey;
+      if (isEnd && event.answers.includes(draft.externalId)) ended.resolve(event);
+    });
+    // A listener of its own: the bus drops one that throws, and the end of the turn must still be heard.
     using _live = bus.listen((event) => {
-      if (event.sessionKey !== sessionKey) return;
-      if (event.type === 'turn-end' && event.answers.includes(draft.externalId)) ended.resolve(event);
-      options.onEvent?.(event);
+      if (event.sessionKey === sessionKey) options.onEvent?.(event);
     });
     using _sink = terminal.attach(input.session, (message) => {
       if (message.turnId === undefined || message.kind === 'part') return;

@@ -5,8 +5,9 @@ import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER, startWorld } from '../support/world.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 describe('a start', () => {
   test('goes on without a session whose file cannot be read, tells its chat, and takes the turn up once it can', async () => {
@@ -34,29 +35,65 @@ describe('a start', () => {
   test('fetches a photo that waited across it once its platform is connected', async () => {
     await using world = await startWorld();
     world.model.reply({ fault: 'hang' });
-    world.telegram.userSays(OWNER, 'first');
-    await waitFor(() => world.model.inFlight === 1);
-    const photo = Buffer.from(
-      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-      'base64',
-    );
-    world.telegram.addFile('p2', photo, 'photos/p2.jpg');
-    world.telegram.userSays(OWNER, '', {
-      text: undefined,
-      photo: [{ file_id: 'p2', file_size: photo.length }],
-      caption: 'and this?',
-    });
-    await waitFor(() => world.telegram.unconfirmed.length === 0, { what: 'the photo is accepted' });
+    await waitWithPhoto(world);
     await world.assistant[Symbol.asyncDispose]();
     world.telegram.faultNext('getMe', { delayMs: 4_000 });
     world.model.setHandler(() => 'Seen.');
     await world.restart();
     await waitFor(() => chatOf(world).length === 2, { timeoutMs: 30_000, what: 'both answers' });
     const bodies = JSON.stringify(world.model.requests.map(({ body }) => body));
-    expect(bodies).toContain(photo.toString('base64'));
+    expect(bodies).toContain(PHOTO.toString('base64'));
     expect(bodies).not.toContain('could not be fetched');
   });
+
+  test('goes on without a photo whose platform does not connect for two minutes, and tells the person once it does', async () => {
+    const clock = new SkippingClock();
+    await using world = await startWorld({ clock, config: { agent: { whenBusy: 'queue' } } });
+    world.model.reply({ fault: 'hang' });
+    await waitWithPhoto(world);
+    await world.assistant[Symbol.asyncDispose]();
+    world.telegram.setFaultHandler(({ method }) => (method === 'getMe' ? 'reset-before' : undefined));
+    world.model.setHandler(({ view }) => (view.lastUserText.includes('and this?') ? 'What is it?' : 'Heard.'));
+    await world.restart();
+    await waitFor(() => world.model.requests.length === 2, { what: 'the first message is taken up' });
+    const withoutPhoto = (): boolean => {
+      clock.skip(2_000);
+      return world.model.requests.length === 3;
+    };
+    await waitFor(withoutPhoto, { what: 'two minutes have passed' });
+    expect(world.model.requests[2]?.view.lastUserText).toContain('and this?');
+    expect(JSON.stringify(world.model.requests[2]?.body)).toContain('could not be fetched: telegram is not connected');
+    expect(chatOf(world)).toEqual([]);
+    world.telegram.setFaultHandler(undefined);
+    const connected = (): boolean => {
+      clock.skip(2_000);
+      return chatOf(world).length === 3;
+    };
+    await waitFor(connected, { what: 'the notice and both answers' });
+    expect(chatOf(world)).toContain(
+      'I could not get the image, because telegram was not connected for two minutes, and went on without it. Please send it again.',
+    );
+    expect(chatOf(world)).toEqual(expect.arrayContaining(['Heard.', 'What is it?']));
+  });
 });
+
+const PHOTO = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A message is being answered, and one with a photo is accepted and waits. */
+async function waitWithPhoto(world: World): Promise<void> {
+  world.telegram.userSays(OWNER, 'first');
+  await waitFor(() => world.model.inFlight === 1);
+  world.telegram.addFile('p2', PHOTO, 'photos/p2.jpg');
+  world.telegram.userSays(OWNER, '', {
+    text: undefined,
+    photo: [{ file_id: 'p2', file_size: PHOTO.length }],
+    caption: 'and this?',
+  });
+  await waitFor(() => world.telegram.unconfirmed.length === 0, { what: 'the photo is accepted' });
+}
 
 describe('an orderly stop', () => {
   test('leaves the turn of an attached client and its waiting message for the next start, which answers both', async () => {
