@@ -1,22 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import type { OutboundEvent } from '../../src/bus/messages.ts';
+import type { OutboundEvent, TurnSummary } from '../../src/bus/messages.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER, startWorld } from '../support/world.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const broken = (): never => {
   throw new Error('the listener is broken');
 };
+
+const ask = (world: World, text: string, onEvent?: (event: OutboundEvent) => void): Promise<TurnSummary> =>
+  world.assistant.send({ session: 'main', text }, onEvent === undefined ? {} : { onEvent });
 
 describe('a program whose listener throws', () => {
   test('at each event still gets its answer; the model is asked once, and the log says it once', async () => {
     const log = recordingLog();
     await using world = await startWorld({ log });
     world.model.reply('Four.');
-    const result = await world.assistant.run('two and two?', { onEvent: broken });
+    const result = await ask(world, 'two and two?', broken);
     expect(result).toMatchObject({ outcome: 'answered', text: 'Four.' });
     expect(world.model.requests).toHaveLength(1);
     expect(log.lines.filter(({ fields }) => String(fields['reason']).includes('the listener is broken'))).toHaveLength(
@@ -30,8 +33,8 @@ describe('a program whose listener throws', () => {
     const onEvent = ({ type }: OutboundEvent): void => {
       if (type === 'turn-end') broken();
     };
-    expect((await world.assistant.run('two and two?', { onEvent })).text).toBe('Four.');
-    expect((await world.assistant.run('three times three?')).text).toBe('Nine.');
+    expect((await ask(world, 'two and two?', onEvent)).text).toBe('Four.');
+    expect((await ask(world, 'three times three?')).text).toBe('Nine.');
   });
 
   test('keeps its answer from nobody else: another caller of the session, its chat and other chats get theirs', async () => {
@@ -39,8 +42,8 @@ describe('a program whose listener throws', () => {
     world.model.setHandler(({ view }) => `About ${/(?:first|second|third)/u.exec(view.lastUserText)?.[0]}.`);
     const heard: OutboundEvent[] = [];
     const [first, second] = await Promise.all([
-      world.assistant.run('the first', { onEvent: broken }),
-      world.assistant.run('the second', { onEvent: (event) => void heard.push(event) }),
+      ask(world, 'the first', broken),
+      ask(world, 'the second', (event) => void heard.push(event)),
     ]);
     world.telegram.userSays(OWNER, 'the third');
     await waitFor(() => chatOf(world).length === 1, { what: 'the answer in the chat' });
