@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { InboundMessage } from '../bus/messages.ts';
 import { Versions } from '../memory/versions.ts';
-import { readIfExists, replaceDurable } from '../storage/files.ts';
+import type { Disk } from '../storage/disk.ts';
+import { readIfExists } from '../storage/files.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { Slots } from '../util/slots.ts';
 import { noUsage } from '../util/usage.ts';
@@ -20,6 +21,7 @@ export interface SoulFileOptions {
   readonly sessionModel: (sessionKey: string) => ChosenModel;
   readonly newId: () => string;
   readonly clock: Clock;
+  readonly disk: Disk;
   /** Aborts when the process stops. */
   readonly signal: AbortSignal;
 }
@@ -29,9 +31,9 @@ const MAX_OUTPUT_TOKENS = 8192;
 
 /** What /soul reaches: the file, its versions, and a model that is asked outside of every conversation. */
 export function createSoulFile(options: SoulFileOptions): Parameters<typeof soulCommand>[0] {
-  const { workspace, versions, clock } = options;
+  const { workspace, versions, clock, disk } = options;
   const path = join(workspace, 'SOUL.md');
-  const kept = new Versions(join(versions, 'soul'), clock);
+  const kept = new Versions(join(versions, 'soul'), clock, disk);
   const lock = new Slots(1);
   const read = async (): Promise<string> => (await readIfExists(path)) ?? '';
   return {
@@ -40,7 +42,7 @@ export function createSoulFile(options: SoulFileOptions): Parameters<typeof soul
       lock.run(async () => {
         if ((await read()) !== before) return false;
         if (before.trim() !== '') await kept.keep(before, 'kept', '/soul');
-        await replaceDurable(path, text);
+        await disk.replace(path, text);
         await kept.prune().catch(() => {});
         return true;
       }),

@@ -11,6 +11,7 @@ import { OwnCalls } from '../agent/own-calls.ts';
 import { createSoulFile } from '../agent/soul-file.ts';
 import { ToolChoices } from '../agent/structured.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import { reportingDisk } from '../storage/disk.ts';
 import { previewOf } from '../tools/change-preview.ts';
 import type { Base } from './base.ts';
 import { withoutSecrets } from './clean-model.ts';
@@ -81,6 +82,7 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     sessionModel,
     newId,
     clock,
+    disk: reportingDisk(base.storage),
     signal: closing,
   });
   return {

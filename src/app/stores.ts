@@ -7,6 +7,7 @@ import { MemoryStore } from '../memory/store.ts';
 import { Sessions } from '../session/sessions.ts';
 import { AuditLog } from '../storage/audit-log.ts';
 import { ChangeLog } from '../storage/change-log.ts';
+import { reportingDisk } from '../storage/disk.ts';
 import { MediaStore } from '../storage/media.ts';
 import { PromptParts } from '../storage/prompt-parts.ts';
 import { SpillStore } from '../storage/spill.ts';
@@ -32,12 +33,17 @@ export interface Stores {
   readonly search: MemorySearch;
 }
 
+export type StoresBase = Pick<
+  Ground,
+  'paths' | 'clock' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
+>;
+
 /**
  * Opens what lies in the home; the stack closes it. The home's lock must be held. `onSyncFailure`: the disk did not
  * confirm a write, so the process has to start anew.
  */
 export async function openStores(
-  base: Ground,
+  base: StoresBase,
   stack: AsyncDisposableStack,
   onSyncFailure: (error: AppError) => void,
 ): Promise<Stores> {
@@ -52,7 +58,8 @@ export async function openStores(
   );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
-  const media = new MediaStore(paths.media, clock);
+  const disk = reportingDisk(base.storage);
+  const media = new MediaStore(paths.media, clock, disk);
   const sessions = new Sessions({
     directory: paths.sessions,
     quarantine: paths.quarantine,
@@ -61,6 +68,7 @@ export async function openStores(
     log,
     mayHaveLost: journal.mayHaveLost,
     image: (hash) => media.image(hash),
+    openAppend: disk.open,
   });
   stack.defer(() => sessions.close());
   const search = stack.use(
@@ -70,6 +78,7 @@ export async function openStores(
       database: paths.search,
       clock,
       log,
+      onRefused: () => void base.storage.look(),
     }),
   );
   return {
@@ -77,16 +86,19 @@ export async function openStores(
     sessions,
     search,
     media,
-    promptParts: new PromptParts(paths.prompts, clock),
-    spill: new SpillStore(paths.spill),
+    promptParts: new PromptParts(paths.prompts, clock, disk),
+    spill: new SpillStore(paths.spill, disk),
     origins: new UntrustedFiles({
       path: join(paths.versions, 'untrusted.jsonl'),
       folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
       log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsTheirs: holdsStrangers },
       clock,
+      disk,
     }),
-    changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock }),
-    audit: stack.use(new AuditLog(paths.audit, { clock, log, mask: (text) => redact(text, { knownBy: 'value' }) })),
+    changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock, disk }),
+    audit: stack.use(
+      new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),
+    ),
     memory: new MemoryStore({
       workspace: paths.workspace,
       versions: paths.versions,
@@ -94,6 +106,7 @@ export async function openStores(
       log,
       timezone: config.agent.timezone,
       redact,
+      disk,
     }),
   };
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { AppendFile, type OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory, truncateDurable } from '../storage/files.ts';
+import { AppendFile } from '../storage/append-file.ts';
+import type { Disk } from '../storage/disk.ts';
 import { openOrdinary, unreadable } from './memory-file.ts';
 import { errorMessage } from '../util/errors.ts';
 import { localMinute } from '../util/local-time.ts';
@@ -51,11 +51,11 @@ export function renderHistory({ at, tag, text }: HistoryEntry, timezone: string 
 /** HISTORY.md: paragraphs with an empty line between them, and it only grows. */
 export class HistoryFile {
   readonly #path: string;
-  readonly #open: OpenAppend | undefined;
+  readonly #disk: Disk;
 
-  constructor(path: string, open?: OpenAppend) {
+  constructor(path: string, disk: Disk) {
     this.#path = path;
-    this.#open = open;
+    this.#disk = disk;
   }
 
   /**
@@ -76,7 +76,7 @@ export class HistoryFile {
     const [first] = missing;
     if (first === undefined) return paragraphs.length === 0 ? undefined : await this.#sync();
     const torn = tornBytes(tail.bytes, Buffer.from(first));
-    if (torn > 0) await truncateDurable(this.#path, tail.size - torn);
+    if (torn > 0) await this.#disk.truncate(this.#path, tail.size - torn);
     const before = tail.bytes.subarray(0, tail.bytes.length - torn);
     await this.#write(`${gapAfter(before)}${missing.join('\n\n')}\n`);
   }
@@ -92,9 +92,9 @@ export class HistoryFile {
   }
 
   async #write(text: string): Promise<void> {
-    await ensureDirectory(dirname(this.#path));
+    await this.#disk.ensure(dirname(this.#path));
     // Opened each time: a person's editor may put another file in its place.
-    const file = new AppendFile(this.#path, this.#open === undefined ? {} : { open: this.#open });
+    const file = new AppendFile(this.#path, this.#disk);
     try {
       await file.append(Buffer.from(text));
     } finally {

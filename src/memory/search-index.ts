@@ -2,6 +2,7 @@ import type { SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { mayBeDamage } from '../storage/storage-failure.ts';
 import { findDocuments } from './search-find.ts';
 import { IndexWriter } from './search-write.ts';
 import { syncSources } from './search-sources.ts';
@@ -62,6 +63,7 @@ function openOrMake(path: string, log: (line: string) => void): DatabaseSync {
   try {
     return open(path);
   } catch (error) {
+    if (!mayBeDamage(error)) throw error;
     log(`The index of the memory could not be opened and is made again: ${String(error)}`);
     remove(path);
     return open(path);

@@ -44,7 +44,8 @@ export class IndexWriter {
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#known.clear();
-      this.#db.exec('ROLLBACK');
+      // A full disk may have rolled it back already.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }

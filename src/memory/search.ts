@@ -9,6 +9,8 @@ import type { WorkerAnswer, WorkerTask } from './search-worker.ts';
 export interface MemorySearchOptions extends SearchFiles {
   readonly clock: Clock;
   readonly log: Logger;
+  /** The disk did not take what is new into the index. @default nobody is told */
+  readonly onRefused?: () => void;
   /** @default 10 s */
   readonly timeoutMs?: number;
   /** A worker that nobody needs ends after so long. @default 1 min */
@@ -28,7 +30,8 @@ interface Running {
 
 /**
  * Full-text search over MEMORY.md, HISTORY.md and all tapes, in a thread of its own that lives as long as it is needed.
- * The index is a file of its own that is made again when it is lost or damaged.
+ * The index is a file of its own that is made again when it is lost or damaged. While the disk refuses to take in what is
+ * new, what was taken in before is found.
  */
 export class MemorySearch implements Retriever, AsyncDisposable {
   readonly #options: MemorySearchOptions;
@@ -117,8 +120,12 @@ export class MemorySearch implements Retriever, AsyncDisposable {
       for (const answer of waiting.values()) answer.reject(error);
     };
     worker.on('message', (answer: WorkerAnswer) => {
-      if ('log' in answer) this.#options.log.warn(answer.log);
-      else if ('hits' in answer) waiting.get(answer.id)?.resolve(answer.hits);
+      const { log, onRefused } = this.#options;
+      if ('log' in answer) log.warn(answer.log);
+      else if ('refused' in answer) {
+        log.warn('search: index not brought up to date', { reason: answer.refused });
+        onRefused?.();
+      } else if ('hits' in answer) waiting.get(answer.id)?.resolve(answer.hits);
       else waiting.get(answer.id)?.reject(new AppError('search-failed', answer.error));
     });
     worker.on('error', (error) => lose(errorMessage(error)));

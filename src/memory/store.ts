@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory, replaceDurable } from '../storage/files.ts';
+import { plainDisk, type Disk } from '../storage/disk.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -9,7 +8,7 @@ import { editFact, type FactChange, type FactOutcome } from './edit-fact.ts';
 import { losesMoreThanHalf } from './facts.ts';
 import { HistoryFile, renderHistory, type HistoryEntry } from './history.ts';
 import { hashOf, LARGEST_MEMORY, readMemoryFile, realFile, type MemoryText } from './memory-file.ts';
-import { Versions, type ReplaceFile, type Version } from './versions.ts';
+import { Versions, type Version } from './versions.ts';
 
 export interface MemoryStoreOptions {
   /** Absolute; the files are in its folder `memory`. */
@@ -22,8 +21,8 @@ export interface MemoryStoreOptions {
   readonly timezone: string | null;
   /** Takes secrets out of what is written. @default nothing is taken out */
   readonly redact?: (text: string) => string;
-  /** @default the real disk */
-  readonly disk?: { readonly replace?: ReplaceFile; readonly open?: OpenAppend };
+  /** @default the real one, and nobody is told what it refuses */
+  readonly disk?: Partial<Disk>;
 }
 
 export interface ReplaceOptions {
@@ -54,7 +53,7 @@ export class MemoryStore {
   readonly #timezone: string | null;
   readonly #log: Logger;
   readonly #redact: (text: string) => string;
-  readonly #replaceFile: ReplaceFile;
+  readonly #disk: Disk;
   readonly #versions: Versions;
   readonly #history: HistoryFile;
   readonly #memoryLock = new Slots(1);
@@ -66,9 +65,9 @@ export class MemoryStore {
     this.#historyPath = join(workspace, 'memory', 'HISTORY.md');
     this.#timezone = timezone;
     this.#log = log;
-    this.#replaceFile = disk?.replace ?? replaceDurable;
-    this.#versions = new Versions(join(versions, 'memory'), clock, this.#replaceFile);
-    this.#history = new HistoryFile(this.#historyPath, disk?.open);
+    this.#disk = { ...plainDisk, ...disk };
+    this.#versions = new Versions(join(versions, 'memory'), clock, this.#disk);
+    this.#history = new HistoryFile(this.#historyPath, this.#disk);
   }
 
   /** MEMORY.md as it is now. */
@@ -170,10 +169,10 @@ export class MemoryStore {
     try {
       if (now.text.trim() !== '') await this.#versions.keep(now.text, 'kept', reason);
       const path = await realFile(this.#path);
-      await ensureDirectory(dirname(path));
+      await this.#disk.ensure(dirname(path));
       // Keeping took a while, in which a person may have saved the file.
       if ((await this.read()).hash !== now.hash) return { ok: false, why: 'changed' };
-      await this.#replaceFile(path, next);
+      await this.#disk.replace(path, next);
     } catch (error) {
       throw unwritable(`${this.#path} could not be changed`, error);
     }

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ensureDirectory, replaceDurable } from '../storage/files.ts';
+import type { Disk } from '../storage/disk.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
@@ -26,8 +26,6 @@ interface Kept {
   readonly text: string;
 }
 
-export type ReplaceFile = (path: string, data: string) => Promise<void>;
-
 /** How many of each kind are kept. */
 const KEEP = { kept: 20, proposed: 5 } as const;
 const LONGEST_REASON = 200;
@@ -44,12 +42,12 @@ const headerSchema = z.object({ at: z.number(), reason: z.string(), kind: z.enum
 export class Versions {
   readonly #folder: string;
   readonly #clock: Clock;
-  readonly #replaceFile: ReplaceFile;
+  readonly #disk: Disk;
 
-  constructor(folder: string, clock: Clock, replaceFile: ReplaceFile = replaceDurable) {
+  constructor(folder: string, clock: Clock, disk: Disk) {
     this.#folder = folder;
     this.#clock = clock;
-    this.#replaceFile = replaceFile;
+    this.#disk = disk;
   }
 
   /** Keeps a text durably; one that is the newest of its kind already is not kept again. */
@@ -60,8 +58,8 @@ export class Versions {
     const at = this.#clock.now();
     const id = idAfter(ids[0], at);
     const version = { id, at, reason: oneLine(reason, LONGEST_REASON), size: Buffer.byteLength(text), kind };
-    await ensureDirectory(this.#folder);
-    await this.#replaceFile(this.#path(id), header(version) + text);
+    await this.#disk.ensure(this.#folder);
+    await this.#disk.replace(this.#path(id), header(version) + text);
     return version;
   }
 

@@ -4,8 +4,9 @@ import type { Clock } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { cut } from '../util/text.ts';
-import { AppendFile, openAppend, type OpenAppend } from './append-file.ts';
+import { AppendFile, type OpenAppend } from './append-file.ts';
 import { sha256 } from './change-log.ts';
+import { plainDisk, type Disk } from './disk.ts';
 import { readLinesBackwards } from './read-lines.ts';
 
 /** Bytes of one file; older ones are `audit.jsonl.1` to `.6`. */
@@ -41,8 +42,8 @@ export interface AuditPorts {
   readonly log: Logger;
   /** Takes configured secrets out of a text, and nothing else: what looks like a secret may be what ran. */
   readonly mask: (text: string) => string;
-  /** @default the real disk */
-  readonly open?: OpenAppend;
+  /** @default the real one, and nobody is told what it refuses */
+  readonly disk?: Pick<Disk, 'open'>;
 }
 
 /**
@@ -59,7 +60,7 @@ export class AuditLog implements AsyncDisposable {
   constructor(path: string, ports: AuditPorts) {
     this.#path = path;
     this.#ports = ports;
-    this.#file = new AppendFile(path, { open: unsynced(ports.open ?? openAppend) });
+    this.#file = new AppendFile(path, { open: unsynced((ports.disk ?? plainDisk).open) });
   }
 
   /** Never throws. */

@@ -5,7 +5,8 @@ import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
 import { AppendFile } from './append-file.ts';
-import { ensureDirectory, readIfExists, replaceDurable } from './files.ts';
+import { plainDisk, type Disk } from './disk.ts';
+import { readIfExists } from './files.ts';
 
 /** Bytes; of larger files no copy is kept. */
 export const LARGEST_COPY = 50 * 1024 * 1024;
@@ -50,13 +51,16 @@ export class ChangeLog {
   readonly #turns: string;
   readonly #copies: string;
   readonly #clock: Clock;
+  readonly #disk: Disk;
   readonly #recording = new Set<Promise<void>>();
   #pruning: Promise<void> | undefined;
 
-  constructor(options: { readonly folder: string; readonly clock: Clock }) {
+  /** `disk`: @default the real one, and nobody is told what it refuses */
+  constructor(options: { readonly folder: string; readonly clock: Clock; readonly disk?: Disk }) {
     this.#turns = join(options.folder, 'turns');
     this.#copies = join(options.folder, 'copies');
     this.#clock = options.clock;
+    this.#disk = options.disk ?? plainDisk;
   }
 
   /**
@@ -109,7 +113,7 @@ export class ChangeLog {
   }
 
   async #record({ sessionKey, turnId, callId, path, before, after }: FileChange): Promise<void> {
-    await Promise.all([ensureDirectory(this.#turns), ensureDirectory(this.#copies)]);
+    await Promise.all([this.#disk.ensure(this.#turns), this.#disk.ensure(this.#copies)]);
     const bytes = before?.bytes ?? null;
     const hash = bytes === null ? null : sha256(bytes);
     const line: z.infer<typeof lineSchema> = {
@@ -123,7 +127,7 @@ export class ChangeLog {
     };
     if (bytes !== null && hash !== null) await this.#keep(hash, bytes);
     const turnFile = this.#turnFile(turnId);
-    const file = new AppendFile(turnFile);
+    const file = new AppendFile(turnFile, this.#disk);
     try {
       await file.append(Buffer.from(`${JSON.stringify(line)}\n`));
     } finally {
@@ -135,7 +139,7 @@ export class ChangeLog {
   /** A copy that is there already is as young as its newest use. */
   async #keep(hash: string, bytes: Uint8Array): Promise<void> {
     const path = join(this.#copies, hash);
-    if ((await this.copy(hash)) === undefined) await replaceDurable(path, bytes);
+    if ((await this.copy(hash)) === undefined) await this.#disk.replace(path, bytes);
     await this.#touch(path);
   }
 

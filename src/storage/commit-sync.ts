@@ -119,6 +119,8 @@ export class CommitSync {
       if (!this.#closed) this.#fail(error);
     } finally {
       this.#isSyncing = false;
+      // It may have been opened while the rest was closed.
+      if (this.#closed) this.#handle?.close().catch(() => {});
     }
   }
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '../util/clock.ts';
-import { ensureDirectory, replaceDurable } from './files.ts';
+import { plainDisk, type Disk } from './disk.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { sessionFolder } from './session-folder.ts';
 
@@ -24,14 +24,19 @@ interface StoredImage {
 export class MediaStore {
   readonly #folder: string;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #disk: Disk;
   readonly #known = new RecentMap<string, StoredImage>(KNOWN);
   readonly #read = new Map<string, string>();
   #cached = 0;
 
-  /** `clock`: a picture that is kept again is as young as its newest use. @default the machine's */
-  constructor(folder: string, clock: Pick<Clock, 'now'> = systemClock) {
+  /**
+   * `clock`: a picture that is kept again is as young as its newest use. @default the machine's
+   * `disk`: @default the real one, and nobody is told what it refuses
+   */
+  constructor(folder: string, clock: Pick<Clock, 'now'> = systemClock, disk: Disk = plainDisk) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#disk = disk;
   }
 
   /**
@@ -52,8 +57,8 @@ export class MediaStore {
       () => false,
     );
     if (!exists) {
-      await ensureDirectory(this.#folder);
-      await replaceDurable(path, bytes);
+      await this.#disk.ensure(this.#folder);
+      await this.#disk.replace(path, bytes);
     }
     return hash;
   }

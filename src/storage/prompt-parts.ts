@@ -4,7 +4,7 @@ import { access, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
-import { ensureDirectory, replaceDurable } from './files.ts';
+import { plainDisk, type Disk } from './disk.ts';
 
 /** What was used this recently is kept, though no tape may name it yet: a model call is written down after its answer. */
 const KEPT_MS = 24 * 3_600_000;
@@ -27,15 +27,18 @@ export interface PruneOptions {
 export class PromptParts {
   readonly #folder: string;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #disk: Disk;
   /** When this process used what is surely on the disk. Bounded by the files in the folder. */
   readonly #used = new Map<string, number>();
   readonly #leaving = new Map<string, Promise<void>>();
   /** Layers are the same objects for many calls. */
   #known = new WeakMap<object, readonly string[]>();
 
-  constructor(folder: string, clock: Pick<Clock, 'now'>) {
+  /** `disk`: @default the real one, and nobody is told what it refuses */
+  constructor(folder: string, clock: Pick<Clock, 'now'>, disk: Disk = plainDisk) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#disk = disk;
   }
 
   /** The hashes of texts, in their order. `by`: the object that they were made from; the same one is not hashed again. */
@@ -104,8 +107,8 @@ export class PromptParts {
       () => false,
     );
     if (!exists) {
-      await ensureDirectory(this.#folder);
-      await replaceDurable(path, text);
+      await this.#disk.ensure(this.#folder);
+      await this.#disk.replace(path, text);
     }
     this.#used.set(hash, this.#clock.now());
   }

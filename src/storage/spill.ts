@@ -1,13 +1,16 @@
 import { join } from 'node:path';
-import { ensureDirectory, replaceDurable } from './files.ts';
+import { plainDisk, type Disk } from './disk.ts';
 import { fileName, sessionFolder } from './session-folder.ts';
 
 /** Results that are too long for the model, each a file of its session that can be read in pages. */
 export class SpillStore {
   readonly #root: string;
+  readonly #disk: Disk;
 
-  constructor(root: string) {
+  /** `disk`: @default the real one, and nobody is told what it refuses */
+  constructor(root: string, disk: Disk = plainDisk) {
     this.#root = root;
+    this.#disk = disk;
   }
 
   /** Where a session's results lie; the folder need not exist. No two sessions share one. */
@@ -18,9 +21,9 @@ export class SpillStore {
   /** Keeps a text durably, mode 0600; returns its absolute path. The same call id replaces what it kept before. */
   async put(sessionKey: string, callId: string, text: string): Promise<string> {
     const folder = this.folder(sessionKey);
-    await ensureDirectory(folder);
+    await this.#disk.ensure(folder);
     const path = join(folder, `${fileName(callId)}.txt`);
-    await replaceDurable(path, text);
+    await this.#disk.replace(path, text);
     return path;
   }
 }

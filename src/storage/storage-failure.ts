@@ -64,6 +64,17 @@ export function classifyFailure(error: unknown): FailureKind {
   return BY_CODE[errorCode(error) ?? ''] ?? 'bug';
 }
 
+/** SQLITE_CORRUPT, SQLITE_NOTADB, and of SQLITE_IOERR: READ, SHORT_READ and CORRUPTFS. */
+const DAMAGE = new Set([11, 26, 10 | (1 << 8), 10 | (2 << 8), 10 | (33 << 8)]);
+
+/** A database may be damaged, so that one made anew could work; false when only writing it is refused, or not yet possible. */
+export function mayBeDamage(error: unknown): boolean {
+  const sqlite = sqliteErrorSchema.safeParse(error);
+  if (sqlite.success && (DAMAGE.has(sqlite.data.errcode) || DAMAGE.has(sqlite.data.errcode & 0xff))) return true;
+  const kind = classifyFailure(error);
+  return kind === 'bug' || kind === 'item';
+}
+
 export function isStorageTrouble(kind: FailureKind): kind is StorageTrouble {
   return kind === 'full' || kind === 'read-only' || kind === 'failing';
 }

@@ -99,6 +99,21 @@ export class StorageHealth implements Disposable {
     return true;
   }
 
+  /**
+   * Something in the home was not written, which may be the fault of that one file or of another disk: looks at the disk
+   * under the home, and takes what it finds for a failed write.
+   */
+  async look(): Promise<void> {
+    if (this.#state.state !== 'ok' || this.#isLooking) return;
+    this.#isLooking = true;
+    const found = await this.#options.probe(ROOM.firstBytes).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    this.#isLooking = false;
+    if (found !== undefined && !this.#closed.signal.aborted) this.failed(found.error);
+  }
+
   /** Resolves as soon as the disk takes writes; rejects with the signal's reason. */
   async healed(signal: AbortSignal): Promise<void> {
     const waiting = Promise.withResolvers<never>();

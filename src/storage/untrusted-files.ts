@@ -5,7 +5,8 @@ import type { Clock } from '../util/clock.ts';
 import { comesBy, isWithin, namesPath } from './named-places.ts';
 import { AppendFile } from './append-file.ts';
 import { sha256 } from './change-log.ts';
-import { ensureDirectory, readIfExists, replaceDurable } from './files.ts';
+import { plainDisk, type Disk } from './disk.ts';
+import { readIfExists } from './files.ts';
 
 export interface UntrustedFilesOptions {
   /** Where the marks are kept: lines that are only added to. */
@@ -16,6 +17,8 @@ export interface UntrustedFilesOptions {
   readonly log?: { readonly path: string; readonly holdsTheirs: (text: string) => boolean };
   /** The wall clock, by which the file system stamps changes too. */
   readonly clock: Pick<Clock, 'now'>;
+  /** @default the real one, and nobody is told what it refuses */
+  readonly disk?: Disk;
 }
 
 /** A file that was read. */
@@ -73,13 +76,15 @@ interface Known {
  */
 export class UntrustedFiles {
   readonly #options: UntrustedFilesOptions;
+  readonly #disk: Disk;
   readonly #file: AppendFile;
   #loaded: Promise<Known> | undefined;
   #spanCount = 0;
 
   constructor(options: UntrustedFilesOptions) {
     this.#options = options;
-    this.#file = new AppendFile(options.path);
+    this.#disk = options.disk ?? plainDisk;
+    this.#file = new AppendFile(options.path, this.#disk);
   }
 
   /** Remembers a content that strangers had a part in; durable when it resolves. Empty ones say nothing. */
@@ -208,8 +213,8 @@ export class UntrustedFiles {
     }
     // A process that died in a span took its commands with it, at the latest by now.
     for (const span of spans.values()) if (span.to === Infinity) span.to = clock.now();
-    await ensureDirectory(dirname(path));
-    if (lines > 2 * (MOST_MARKS + MOST_SPANS)) await replaceDurable(path, render(marks, spans));
+    await this.#disk.ensure(dirname(path));
+    if (lines > 2 * (MOST_MARKS + MOST_SPANS)) await this.#disk.replace(path, render(marks, spans));
     const folders = await Promise.all(this.#options.folders.map(realFolder));
     const log = this.#options.log === undefined ? undefined : await realFolder(this.#options.log.path);
     return { marks, spans, folders, log };

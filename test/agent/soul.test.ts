@@ -5,6 +5,7 @@ import { soulCommand } from '../../src/agent/commands/soul.ts';
 import { createSoulFile } from '../../src/agent/soul-file.ts';
 import { OwnCalls, type OwnCall } from '../../src/agent/own-calls.ts';
 import type { ModelEvent, ModelRequest, StopReason } from '../../src/providers/provider.ts';
+import { plainDisk } from '../../src/storage/disk.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { noUsage } from '../../src/util/usage.ts';
 import { inboundMessage } from '../support/inbound.ts';
@@ -61,6 +62,7 @@ async function soul(
       sessionModel: () => ({ provider: { name: 'p', chat }, providerName: 'p', model: 'm' }),
       newId: () => 'id',
       clock: systemClock,
+      disk: plainDisk,
       signal: new AbortController().signal,
     }),
   );

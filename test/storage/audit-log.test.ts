@@ -84,8 +84,10 @@ test('a disk that takes no line stops nothing', async () => {
     clock: new VirtualClock(0),
     log: { ...silentLog, error: (message: string) => errors.push(message) },
     mask: (text) => text,
-    open: async () => {
-      throw new Error('ENOSPC');
+    disk: {
+      open: async () => {
+        throw new Error('ENOSPC');
+      },
     },
   });
   await log.record(DRAFT);

@@ -102,6 +102,16 @@ describe('the state of the storage', () => {
     expect(world.states).toEqual(['read-only']);
   });
 
+  test('is not in trouble because of one file that cannot be written while the disk takes everything else', async () => {
+    const world = disk();
+    await world.storage.look();
+    expect(world.states).toEqual([]);
+    world.trouble = failure('ENOSPC');
+    await Promise.all([world.storage.look(), world.storage.look()]);
+    expect(world.states).toEqual(['full']);
+    expect(world.asked).toHaveLength(2);
+  });
+
   test('is told as failing when the look at the disk hangs', async () => {
     const world = disk();
     const hanging = storageHealth(world.clock, () => new Promise(() => {}));

@@ -67,8 +67,7 @@ export async function startSmallDisk(options: {
   if (options.disk === 'switched') {
     library = (await diskEnvironment({ home: disk, readOnly: trigger })) ?? {};
   } else {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.disk.megabytes}m`, 'tmpfs', disk]);
-    stack.defer(() => void execFileSync('umount', ['-l', disk]));
+    stack.use(mountSmallDisk(disk, options.disk.megabytes));
   }
   const telegram = stack.use(await startFakeTelegram());
   const model = stack.use(await startFakeOpenAi());
@@ -155,8 +154,14 @@ export async function startSmallDisk(options: {
   };
 }
 
+/** A disk of its own in place of a folder. */
+export function mountSmallDisk(folder: string, megabytes: number): Disposable {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
+  return { [Symbol.dispose]: () => void execFileSync('umount', ['-l', folder]) };
+}
+
 /** Large pieces first, then small ones, until not one byte more fits. */
-async function fillUp(path: string): Promise<void> {
+export async function fillUp(path: string): Promise<void> {
   await using file = await open(path, 'a');
   for (const bytes of [1_048_576, 4_096, 1]) {
     try {
