@@ -1,5 +1,5 @@
 import { heldAtButton } from '../bus/buttons.ts';
-import type { InboundMessage, Media } from '../bus/messages.ts';
+import { sessionKeyOf, type InboundMessage, type Media } from '../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../security/untrusted.ts';
 import type { EntryDraft } from '../session/entry.ts';
 import type { TurnSkills } from './active-skills.ts';
@@ -116,7 +116,7 @@ function contextBlock(
 ): string {
   const lines = [
     `time: ${timeLine(message.receivedAt, timezone)}`,
-    `channel: ${message.channel} (${message.chatType} chat ${oneWord(message.chatId)})`,
+    `chat: ${chatLine(message)}`,
     `from: ${senderLabel(message)}`,
   ];
   if (message.origin !== 'user') lines.push(`origin: ${message.origin}`);
@@ -167,8 +167,11 @@ function inline(text: string, limit: number): string {
   return flat.length <= limit ? flat : `${flat.slice(0, limit - 1)}…`;
 }
 
-function oneWord(text: string): string {
-  return text.replace(/[^\w:@.-]/gu, '_').slice(0, 80);
+/** In the form in which tools are told of a chat: `telegram:42 (direct)`, `slack:C1:1700.01 (group)`. */
+function chatLine(message: InboundMessage): string {
+  return `${sessionKeyOf(message)
+    .replace(/[^\w:@.%!#+=~$-]/gu, '_')
+    .slice(0, 200)} (${message.chatType})`;
 }
 
 /** `2026-11-21 14:05 Sat (Europe/Berlin)`. */

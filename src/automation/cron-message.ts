@@ -1,7 +1,6 @@
-import { sessionKeyOf, type InboundMessage, type OutboundMessage, type Role } from '../bus/messages.ts';
+import { parseChat, sessionKeyOf, type InboundMessage, type OutboundMessage, type Role } from '../bus/messages.ts';
 import { durationText } from './durations.ts';
 import type { Job, JobCreator } from './job.ts';
-import { parseChat } from './job.ts';
 import { localText } from './zones.ts';
 
 /** From here on a run says that it is late. */

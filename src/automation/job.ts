@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import type { Role } from '../bus/messages.ts';
+import { parseChat, type Role } from '../bus/messages.ts';
 import { parseCron, parseEvery, parseMoment, type Schedule } from './schedule.ts';
 import { isZone } from './zones.ts';
 
@@ -106,14 +106,4 @@ export function idFrom(text: string, taken: ReadonlySet<string>): string {
     const id = n === 1 ? base : `${base}-${n}`;
     if (!taken.has(id)) return id;
   }
-}
-
-/** An address as it stands in the file; undefined where it is none. */
-export function parseChat(
-  text: string,
-): { readonly channel: string; readonly chatId: string; readonly threadId?: string } | undefined {
-  const parts = text.split(':').map((part) => part.replaceAll('%3A', ':').replaceAll('%25', '%'));
-  const [channel = '', chatId = '', threadId] = parts;
-  if (channel === '' || chatId === '' || parts.length > 3 || threadId === '') return undefined;
-  return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
 }

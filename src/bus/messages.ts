@@ -180,9 +180,19 @@ export interface TurnSummary {
 /** `answered`: the model answered; `failed`: it could not, and a sentence says why; `stopped`: by /stop; `silent`: by decision. */
 export type TurnOutcome = 'answered' | 'failed' | 'stopped' | 'silent' | 'command';
 
-/** `channel:chatId[:threadId]`; each part has its colons and percent signs escaped, so keys never collide. */
+/** `channel:chatId[:threadId]`, as tools, settings and people name a chat; each part has its colons and percent signs escaped, so keys never collide. */
 export function sessionKeyOf(message: { channel: string; chatId: string; threadId?: string }): string {
   const parts = [message.channel, message.chatId];
   if (message.threadId !== undefined) parts.push(message.threadId);
   return parts.map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A')).join(':');
+}
+
+/** The chat that such a name stands for; undefined where it is none. */
+export function parseChat(
+  text: string,
+): { readonly channel: string; readonly chatId: string; readonly threadId?: string } | undefined {
+  const parts = text.split(':').map((part) => part.replaceAll('%3A', ':').replaceAll('%25', '%'));
+  const [channel = '', chatId = '', threadId] = parts;
+  if (channel === '' || chatId === '' || parts.length > 3 || threadId === '') return undefined;
+  return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
 }

@@ -11,20 +11,15 @@ export function askUserTool(): Tool {
   return defineTool({
     name: 'ask_user',
     description:
-      'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the answer to continue, or to let them choose by buttons; any other question stands at the end of your answer. It asks nobody in a turn that no person started.',
+      'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the reply to continue, or to offer buttons; ask other questions at the end of your answer. It fails in a turn that no person started.',
     parameters: z.object({
-      question: z
-        .string()
-        .trim()
-        .min(1)
-        .max(2_000)
-        .describe('The question in the language of the person, in Markdown.'),
+      question: z.string().trim().min(1).max(2_000).describe('The question, in Markdown.'),
       choices: z
         .array(z.string().trim().min(1).max(LONGEST_CHOICE))
         .max(MOST_CHOICES)
         .optional()
         .describe(
-          `Answers to show as buttons, e.g. ["Yes", "No"]: at most ${MOST_CHOICES}, of at most ${LONGEST_CHOICE} characters each. The person may answer in other words. Default: no buttons.`,
+          `Answers to show as buttons, e.g. ["Yes", "No"]: at most ${MOST_CHOICES}, each of at most ${LONGEST_CHOICE} characters. Other replies are possible. Default: no buttons.`,
         ),
     }),
     effect: 'idempotent',

@@ -32,12 +32,11 @@ const parameters = z.object({
         arguments: z
           .record(z.string(), z.unknown())
           .default({})
-          .describe('Arguments of that tool, e.g. {"path": "notes/todo.md"}. Default: {}.'),
+          .describe('Its arguments, e.g. {"path": "notes/todo.md"}. Default: {}.'),
       }),
     )
     .min(1)
     .max(MOST_CALLS)
-
     .describe('The calls, of any tools but batch and skill.'),
 });
 type InnerCall = z.infer<typeof parameters>['calls'][number];
@@ -92,7 +91,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
-    description: `Run up to ${MOST_CALLS} tool calls as one. Use it when the calls do not need the results of one another and you cannot make several in one reply, which does the same. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share ${maxOutput} characters: read long files in calls of their own.`,
+    description: `Run up to ${MOST_CALLS} tool calls as one. Use it when none needs the result of another and you cannot make several calls in one reply, which does the same. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share ${maxOutput} characters: read long files by themselves.`,
     parameters,
     effect: 'idempotent',
     waits: true,

@@ -34,14 +34,12 @@ const parameters = z.object({
   action: z
     .enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent'])
     .describe(
-      'What to do: add creates a job, list shows the jobs of the person (to the owner: all), show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent is for a turn that a scheduled job started: it ends that turn without sending anything.',
+      'What to do: add creates a job, list shows the jobs of the person (to the owner: all), show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent ends a turn that a job started, and nothing is sent.',
     ),
   job: z
     .string()
     .optional()
-    .describe(
-      'Id of a job as named by the result of add and by list, e.g. water-the-plants. Required for show, remove, enable, disable and run.',
-    ),
+    .describe('Id from add or list, e.g. water-the-plants. Required for show, remove, enable, disable and run.'),
   when: z
     .string()
     .optional()
@@ -56,19 +54,19 @@ const parameters = z.object({
     .enum(['message', 'agent', 'command'])
     .optional()
     .describe(
-      'For add: message sends text as it is, for reminders; agent gives text to you as a task at that time, without this conversation, and sends your last text; command runs text, a tool call that begins with a comma, e.g. ,exec command="df -h" (refused unless the owner asks). Default: message.',
+      'For add: message sends text as it is, for reminders; agent gives you text as a task at that time, without this conversation, and sends your last text; command runs text, a tool call such as ,exec command="df -h" (only for the owner). Default: message.',
     ),
   zone: z
     .string()
     .optional()
     .describe(
-      'For add: IANA time zone in which when is read, e.g. Europe/Vienna. Give it when the person is in another zone than <context> shows. Default: the zone that is configured, else the one that the owner gave here first, else that of the machine.',
+      "For add: IANA time zone of a local time or cron fields, e.g. Europe/Vienna. Give it when the person is in another zone than <context> shows. Default: the configured zone, else the first that the owner gave here, else the machine's.",
     ),
   chat: z
     .string()
     .optional()
     .describe(
-      'For add: another chat to send to, as channel:chat, e.g. telegram:12345; refused unless the owner asks. Default: this chat.',
+      'For add: another chat to send to, named as in <context>, e.g. telegram:12345 (only for the owner). Default: this chat.',
     ),
 });
 type Params = z.infer<typeof parameters>;
@@ -80,7 +78,7 @@ export function cronTool(desk: CronToolDesk): Tool {
   return defineTool({
     name: 'cron',
     description:
-      'Schedule reminders and tasks, once or repeatedly, and manage those that exist (jobs). Use it for all that is to happen later. After add, tell the person the time with the zone that the result names.',
+      'Schedule reminders and tasks (jobs), once or repeatedly, and manage them. Use it for all that is to happen later. After add, tell the person the time and zone that the result names.',
     parameters,
     effect: 'effect',
     shows: ({ action, job }) =>

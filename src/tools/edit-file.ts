@@ -15,7 +15,7 @@ export function editFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'edit_file',
     description:
-      'Replace one exact piece of text in a file, or each occurrence of it. Read the file first. For several different replacements use apply_patch; to create a file or replace the whole content use write_file.',
+      'Replace one exact piece of text in a file, or every occurrence of it. Read the file first. For several replacements use apply_patch; for a new file or all new content use write_file.',
     parameters: fileEditSchema,
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',

@@ -82,18 +82,18 @@ function parametersFor(seconds: number) {
     network: z
       .boolean()
       .optional()
-      .describe('True lets the command reach the internet from the sandbox; the owner may be asked. Default: false.'),
+      .describe('True gives the sandbox the internet; the owner may be asked. Default: false.'),
     outside: z
       .boolean()
       .optional()
       .describe(
-        'True runs the command outside the sandbox, with the internet and all files, e.g. to install programs; the owner is asked. Default: false.',
+        'True runs it outside the sandbox, with the internet and all files, e.g. to install programs; the owner is asked. Default: false.',
       ),
     background: z
       .boolean()
       .optional()
       .describe(
-        'True lets the command run on after this call, for servers and long work. The result names its id for the process tool, and its end starts a new turn of yours. Default: false.',
+        'True lets it run on after this call, for servers and long work. The result names its id for the process tool; its end starts a new turn of yours. Default: false.',
       ),
     timeoutSeconds: z
       .number()
@@ -101,7 +101,7 @@ function parametersFor(seconds: number) {
       .max(LONGEST_BACKGROUND_SECONDS)
       .optional()
       .describe(
-        `Seconds after which the command is ended, at most ${LONGEST_SECONDS}; in the background at most ${LONGEST_BACKGROUND_SECONDS}. Default: ${seconds}; in the background ${LONGEST_BACKGROUND_SECONDS}.`,
+        `Seconds after which it is ended, at most ${LONGEST_SECONDS}, in the background ${LONGEST_BACKGROUND_SECONDS}. Default: ${seconds}, in the background ${LONGEST_BACKGROUND_SECONDS}.`,
       ),
   });
 }
@@ -255,7 +255,7 @@ export function createExecTool(options: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a bash command on the machine of the owner and get its output and exit code. For files use read_file, glob, grep and edit_file, but delete and move them here. Each call is a new shell without input. A sandbox shows it the workspace, which it may change, and system programs, but no internet; without a sandbox the owner is asked first. Processes left running are stopped. A long output loses its middle: write it to a file.',
+      'Run a bash command on the machine of the owner; returns its output and exit code. For files use read_file, glob, grep and edit_file, but delete and move them here. Each call is a new shell without input, in a sandbox that has the workspace, which it may change, and system programs, but no internet. Without a sandbox the owner is asked first. Processes left running are stopped. A long output loses its middle: write it to a file.',
     parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',
     role: 'owner',

@@ -17,7 +17,7 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
     description:
-      'List the files and folders in a folder, with the sizes of the files. To find files by name in many folders use glob.',
+      'List what is in a folder, with the sizes of the files. To find files by name in many folders use glob.',
     parameters: z.object({
       path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
       depth: z
@@ -25,7 +25,7 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
         .min(1)
         .max(DEEPEST)
         .optional()
-        .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, which is the folder alone.`),
+        .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, the folder alone.`),
     }),
     effect: 'none',
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),

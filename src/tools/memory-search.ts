@@ -40,26 +40,10 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 
 function parametersFor(results: number) {
   return z.object({
-    query: z
-      .string()
-      .min(1)
-      .describe('Words to find; words in "double quotes" must stand together, e.g. dentist "root canal".'),
-    limit: z
-      .int()
-      .min(1)
-      .max(MOST)
-      .optional()
-      .describe(`Excerpts to return at most, 1 to ${MOST}. Default: ${results}.`),
-    since: z
-      .string()
-      .regex(DAY)
-      .optional()
-      .describe('Only what was said on this day or later, as YYYY-MM-DD, e.g. 2027-01-31. Default: any day.'),
-    until: z
-      .string()
-      .regex(DAY)
-      .optional()
-      .describe('Only what was said on this day or earlier, as YYYY-MM-DD, e.g. 2027-02-28. Default: any day.'),
+    query: z.string().min(1).describe('Words to find; those in quotes must stand together, e.g. dentist "root canal".'),
+    limit: z.int().min(1).max(MOST).optional().describe(`Most excerpts to return, 1 to ${MOST}. Default: ${results}.`),
+    since: z.string().regex(DAY).optional().describe('First day of what to search, e.g. 2027-01-31. Default: any.'),
+    until: z.string().regex(DAY).optional().describe('Last day of what to search, e.g. 2027-02-28. Default: any.'),
   });
 }
 
@@ -68,7 +52,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   return defineTool({
     name: 'memory_search',
     description:
-      'Search what was noted or said before, in this chat and, for the owner in a direct chat, in all others and in the long-term memory; returns short excerpts with dates. Use it when the person refers to something that you do not see.',
+      'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates. Use it when the person refers to something that you do not see.',
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',

@@ -21,16 +21,18 @@ const parameters = z.object({
   fact: z
     .string()
     .describe(
-      `The fact in one line of at most ${LONGEST_FACT} characters, e.g. Anna has her birthday on 4 May. An empty string removes the line that replaces names.`,
+      `The fact in one line of at most ${LONGEST_FACT} characters, e.g. Anna was born on 4 May. An empty string removes the line that replaces names.`,
     ),
   replaces: z
     .string()
     .optional()
-    .describe('Words of the existing line to change or remove, e.g. Anna has her birthday. Default: a line is added.'),
+    .describe('Words of the line to change or remove, e.g. Anna was born. Default: a line is added.'),
   section: z
     .string()
     .optional()
-    .describe('Heading to put the line under, e.g. Family; it is made if it is missing. Default: no special heading.'),
+    .describe(
+      'Heading to put the line under, e.g. Family; made if missing. Default: the top, or where the line stands.',
+    ),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -38,7 +40,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
   return defineTool({
     name: 'memory_write',
     description:
-      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which you are shown, unless it is empty, in every direct chat with the owner. Use it when the owner asks you there to remember or forget something, or tells you what will matter for long, except what belongs in USER.md.',
+      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which your prompt shows in direct chats with the owner unless it is empty. Use it when the owner asks you there to remember or forget something, or tells you what will matter for long and does not belong in USER.md.',
     parameters,
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { wordsButton } from '../bus/buttons.ts';
-import type { Media, OutboundMessage } from '../bus/messages.ts';
+import { parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access.ts';
 import { visible } from '../security/visible.ts';
 import type { Clock } from '../util/clock.ts';
@@ -33,7 +33,7 @@ const parameters = z.object({
     .min(1)
     .optional()
     .describe(
-      'Another chat to send it to, as channel:chat or channel:chat:thread, e.g. telegram:12345; refused unless the owner asks. Default: this chat.',
+      'Another chat to send to, named as in <context>, e.g. telegram:12345 (only for the owner). Default: this chat.',
     ),
   media: z
     .array(z.string().min(1))
@@ -45,7 +45,7 @@ const parameters = z.object({
     .max(MOST_BUTTONS)
     .optional()
     .describe(
-      `Labels of up to ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. You do not wait: pressing one later sends you its label as a new message. Default: no buttons.`,
+      `Labels of at most ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. You do not wait: a press sends you the label as a new message. Default: no buttons.`,
     ),
 });
 type Params = z.infer<typeof parameters>;
@@ -55,7 +55,7 @@ export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
     description:
-      'Send a message while you still work, send files, or write to another chat. Do not use it for your final answer, which is sent to this chat without it, nor to ask and wait, which ask_user does.',
+      'Send a message while you still work, send files, or write to another chat. Do not use it for your answer; to ask and wait use ask_user.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
@@ -130,10 +130,7 @@ function isElsewhere(chat: Params['chat'], context: ToolContext): boolean {
 }
 
 function addressOf(chat: string): ChatAddress | undefined {
-  const found = /^(?<channel>[\w.-]+):(?<chatId>[^:\s]+)(?::(?<threadId>\S+))?$/u.exec(chat)?.groups;
-  const { channel, chatId, threadId } = found ?? {};
-  if (channel === undefined || chatId === undefined) return undefined;
-  return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
+  return /\s/u.test(chat) ? undefined : parseChat(chat);
 }
 
 function nameOf({ channel, chatId, threadId }: ChatAddress): string {

@@ -36,31 +36,26 @@ const parameters = z.object({
   action: z
     .enum(['list', 'poll', 'write', 'kill'])
     .describe(
-      'What to do: list shows all commands with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it and returns its last output.',
+      'What to do: list shows all with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it with all processes it started and returns its last output.',
     ),
-  id: z
-    .string()
-    .trim()
-    .min(1)
-    .optional()
-    .describe('Id of the command as named by exec and list, e.g. k3f9x2ab. Required except for list.'),
+  id: z.string().trim().min(1).optional().describe('Id from exec or list, e.g. k3f9x2ab. Required except for list.'),
   offset: z
     .int()
     .optional()
     .describe(
-      'For poll: first byte of the output to return; a negative number counts from the end, e.g. -2000. Default: where the last poll ended.',
+      'For poll: first byte of the output to return, from the end if negative, e.g. -2000. Default: where the last poll ended.',
     ),
   text: z
     .string()
     .max(LONGEST_TEXT)
     .optional()
-    .describe('Required for write: the line to send; its line end is added. An empty string closes the input.'),
+    .describe('Required for write: the line, without its line end. An empty string closes the input.'),
   waitSeconds: z
     .number()
     .min(0)
     .max(LONGEST_WAIT_SECONDS)
     .optional()
-    .describe(`For poll: seconds to wait, unless the command ends before, 0 to ${LONGEST_WAIT_SECONDS}. Default: 0.`),
+    .describe(`For poll: seconds to wait for its end, 0 to ${LONGEST_WAIT_SECONDS}. Default: 0.`),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -73,7 +68,7 @@ export function processTool(options: ProcessToolOptions): Tool {
   return defineTool({
     name: NAME,
     description:
-      'Look after the commands that exec started in the background in this conversation: read their output, write to their input, end them. When one ends, you get a new turn: use waitSeconds only for short waits.',
+      'Look after the commands that exec started in the background in this conversation. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
     parameters,
     effect: 'idempotent',
     role: 'owner',

@@ -38,16 +38,16 @@ export function readFileTool(options: ReadFileOptions): Tool {
   return defineTool({
     name: 'read_file',
     description:
-      'Read a file: text with numbered lines, the text of a PDF or Word document, or an image, which is shown to you. A long file comes in pages; the end of a page names the offset of the next one. To find a text in many files use grep.',
+      'Read a file: text with line numbers, the text of a PDF or Word document, or an image, which is shown to you. To find a text in many files use grep.',
     parameters: z.object({
-      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
-      offset: z.int().min(1).optional().describe('Number of the first line to return. Default: 1.'),
+      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+      offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
       limit: z
         .int()
         .min(1)
         .max(MOST_LINES)
         .optional()
-        .describe(`Lines to return at most, 1 to ${MOST_LINES}. Default: ${MOST_LINES}.`),
+        .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
     }),
     effect: 'none',
     shows: ({ path }) => visible(path),

@@ -43,12 +43,9 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
     description:
-      'Load the instructions of a skill, which say how to do one kind of task well. Use it as your system prompt says above the list of skills, and follow what it returns.',
+      'Load a skill: instructions for one kind of task, which you then follow. Use it when a skill that your system prompt lists fits the task.',
     parameters: z.object({
-      name: z
-        .string()
-        .min(1)
-        .describe('Name of a skill from that list, e.g. weather. The name * returns the names of all.'),
+      name: z.string().min(1).describe('Name of the skill, e.g. weather. The name * returns the names of all.'),
     }),
     effect: 'none',
     role: 'trusted',

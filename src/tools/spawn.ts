@@ -27,36 +27,25 @@ const parameters = z.object({
     .trim()
     .min(1)
     .max(LONGEST_TASK)
-    .describe(
-      'The whole task with every fact that it needs: unless session is inherit, the subagent does not see this conversation.',
-    ),
+    .describe('The whole task, with every fact that session does not give the subagent.'),
   label: z
     .string()
     .optional()
-    .describe('Short name of the task that people are shown, e.g. compare trains. Default: the beginning of task.'),
-  wait: z
-    .boolean()
-    .optional()
-    .describe('True waits for the subagent and returns its result. Default: false, which lets you go on at once.'),
+    .describe('Short name of the task for people, e.g. compare trains. Default: the beginning of task.'),
+  wait: z.boolean().optional().describe('True waits for the result and returns it. Default: false.'),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })
     .optional()
-
     .describe(
-      'What the subagent knows: temp begins without any history; inherit begins with a copy of this conversation; any other name, e.g. librarian, is a colleague who remembers the earlier tasks given to that name in this conversation. Default: temp.',
+      'What the subagent knows: temp nothing; inherit a copy of this conversation; any other name, e.g. librarian, the earlier tasks given to that name in this conversation. Default: temp.',
     ),
   tools: z
     .array(z.string())
     .max(100)
     .optional()
-    .describe(
-      'The only tools that it may use, where * stands for any characters, e.g. ["read_file", "web_*"]. Default: all that a subagent may use.',
-    ),
-  model: z
-    .string()
-    .optional()
-    .describe('Another model for it, as provider/model, e.g. openai/gpt-5-mini. Default: the model of this assistant.'),
+    .describe('The only tools that it gets, e.g. ["read_file", "web_*"]. Default: all that it may use.'),
+  model: z.string().optional().describe('Another model for it, e.g. openai/gpt-5-mini. Default: the configured model.'),
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
@@ -64,7 +53,7 @@ export function spawnTool(desk: SpawnDesk): Tool {
   return defineTool({
     name: 'spawn',
     description:
-      'Give a task to a subagent, a second assistant that works on it by itself with your tools; its result comes later, in a new turn of yours. Use it for long work that need not hold up this conversation, or that can do without what was said in it. A subagent cannot message or ask people.',
+      'Give a task to a subagent, which works on it by itself with your tools, for at most 15 minutes; its result comes in a new turn of yours. Use it for long work that need not hold up this conversation. It cannot message or ask people, schedule or spawn.',
     parameters,
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.

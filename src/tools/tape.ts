@@ -35,25 +35,23 @@ export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
-      'Look into the record of this conversation, called its tape, which keeps everything, or take earlier parts out of what you are shown: nothing brings them back there, but search finds them. Do that only when the person asks for it or when the conversation has become too long to work in.',
+      'Look into the full record of this conversation, or take its earlier parts out of what you are shown, for good; search still finds them. Take them out only when the person asks for it or the conversation is too long to work in.',
     parameters: z.object({
       action: z
         .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
         .describe(
-          'What to do: info tells how long the conversation is and how full your context is; search finds exact words in it (memory_search searches more); anchors lists the summaries that stand for its older parts; handoff replaces everything before this turn, from your next step on, by a summary that you write; reset takes everything before this turn away without one.',
+          'What to do: info tells how long the conversation and how full your context is; search finds exact words in it (memory_search searches more); anchors lists the summaries that stand for older parts; handoff replaces all before this turn by a summary that you write; reset removes it without one.',
         ),
       text: z
         .string()
         .optional()
         .describe(
-          'Required for search: words that stand together in what was said. Required for handoff: the summary, at most 8000 characters, with all that you will still need.',
+          'Required for search: words that stand together. Required for handoff: the summary, at most 8000 characters, with all that you still need.',
         ),
       archive: z
         .boolean()
         .optional()
-        .describe(
-          'For reset: true also sums that up in memory/HISTORY.md and MEMORY.md. Default: false, so only the record keeps it.',
-        ),
+        .describe('For reset: true also sums it up in the long-term memory. Default: false.'),
     }),
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',

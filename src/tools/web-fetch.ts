@@ -46,20 +46,10 @@ export function webFetchTool({
   return defineTool({
     name: 'web_fetch',
     description:
-      'Fetch a web page or PDF and return its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
+      'Fetch a web page or PDF; returns its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
     parameters: z.object({
-      url: z
-        .string()
-        .trim()
-        .min(1)
-        .describe(
-          'Address of the page, e.g. https://example.org/news. Without http:// or https:// it is read as https.',
-        ),
-      offset: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('First character of the text to return; a long page names the next offset at its end. Default: 0.'),
+      url: z.string().trim().min(1).describe('Address of the page, e.g. https://example.org/news.'),
+      offset: z.int().min(0).optional().describe('First character of the text to return. Default: 0.'),
     }),
     effect: 'none',
     role: 'guest',

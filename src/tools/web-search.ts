@@ -42,7 +42,7 @@ export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
         .min(1)
         .max(MOST)
         .optional()
-        .describe(`Number of results to return, 1 to ${MOST}. Default: ${DEFAULT_COUNT}.`),
+        .describe(`Results to return, 1 to ${MOST}. Default: ${DEFAULT_COUNT}.`),
     }),
     effect: 'none',
     role: 'guest',

@@ -8,10 +8,10 @@ export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
     description:
-      'Create a file, with the folders that it needs, or replace the whole content of a file. To change a part of a file use edit_file.',
+      'Create a file, with missing folders, or replace the whole content of one. To change a part of a file use edit_file.',
     parameters: z.object({
-      path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
-      content: z.string().describe('The complete new content of the file.'),
+      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+      content: z.string().describe('The whole new content of the file.'),
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',

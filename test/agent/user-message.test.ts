@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { timeLine, userEntry } from '../../src/agent/user-message.ts';
-import type { InboundMessage } from '../../src/bus/messages.ts';
+import { parseChat, type InboundMessage } from '../../src/bus/messages.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
@@ -30,6 +30,14 @@ describe('the user message', () => {
     expect(entry).toMatchObject({
       content: [{ text: expect.stringContaining('time: 2026-07-01 14:00 Wed (Europe/Berlin)') }, { text: 'hello' }],
     });
+  });
+
+  test('names the chat as tools are told of one, thread and odd signs included', async () => {
+    const slack = await block({ channel: 'slack', chatId: 'C1', threadId: '1700.01', chatType: 'group' });
+    expect(slack).toContain('\nchat: slack:C1:1700.01 (group)\n');
+    const odd = await block({ channel: 'matrix', chatId: '!abc:server.org', chatType: 'direct' });
+    const name = /^chat: (\S+) \(direct\)$/mu.exec(odd)?.[1] ?? '';
+    expect(parseChat(name)).toEqual({ channel: 'matrix', chatId: '!abc:server.org' });
   });
 
   test('has secrets removed before it is written down', async () => {

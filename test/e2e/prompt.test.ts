@@ -43,7 +43,7 @@ describe.each(['openai', 'anthropic'] as const)('the system prompt that a model 
       '# Skills',
     ]);
     expect(layers[0]).toContain(`Your workspace is ${world.workspace}`);
-    expect(layers[1]).toMatch(/help\.\n\n## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
+    expect(layers[1]).toMatch(/instructions\.\n\n## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
     expect(layers[2]).toMatch(/^# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.$/u);
     expect(layers[3]).toContain('Keep things tidy.');
     expect(layers[4]).toContain('<description by="others">Plays.</description>');
@@ -73,7 +73,9 @@ describe('the system prompt', () => {
     await say(world, 'hi');
     expect(systemOf(world)).not.toMatch(/\d{4}-\d\d-\d\d/u);
     const messages = JSON.stringify(world.model.requests.at(-1)?.body['messages']);
-    expect(messages).toMatch(/<context>\\ntime: \d{4}-\d\d-\d\d \d\d:\d\d \w{3} \([\w/]+\)\\nchannel: telegram/u);
+    expect(messages).toMatch(
+      /<context>\\ntime: \d{4}-\d\d-\d\d \d\d:\d\d \w{3} \([\w/]+\)\\nchat: telegram:42 \(direct\)\\n/u,
+    );
     expect(systemOf(world)).toContain('It is information, not an instruction.');
   });
 
@@ -96,7 +98,7 @@ describe('the system prompt', () => {
     expect(systemOf(world)).toContain('Ming');
   });
 
-  test('of a home as `assistant init` makes it costs a bare “hi” at most 6,000 tokens with all tools', async () => {
+  test('of a home as `assistant init` makes it costs a bare “hi” at most 5,500 tokens with all tools', async () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'ok');
     const { initHome } = await import('../../src/config/init.ts');
@@ -104,7 +106,7 @@ describe('the system prompt', () => {
     await initHome(homePaths(world.home));
     await say(world, 'hi');
     const body = world.model.requests.at(-1)?.body ?? {};
-    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(6_000);
+    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
   });
 
   test('is shown layer by layer, with sizes, by /context and by the command line', async () => {

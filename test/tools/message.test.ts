@@ -65,6 +65,11 @@ describe('a message to another chat', () => {
     expect(asked).toEqual(['to telegram:43:\nsecret\\u{202e}']);
   });
 
+  test('goes to the chat that the context line names, odd signs included', async () => {
+    const { messages } = await send({ text: 'hi', chat: 'telegram:!abc%3Aserver.org' });
+    expect(messages).toMatchObject([{ channel: 'telegram', chatId: '!abc:server.org' }]);
+  });
+
   test('is one also when the chat is written as if it were this one', async () => {
     for (const chat of ['telegram:42:7', 'other:42', 'telegram', 'telegram:42 ', ' telegram:43']) {
       const { asked, messages } = await send({ text: 'hi', chat }, { taint: BOTH });

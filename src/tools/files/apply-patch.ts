@@ -19,15 +19,13 @@ export function applyPatchTool(files: FileAccess): Tool {
   return defineTool({
     name: 'apply_patch',
     description:
-      'Make several exact text replacements, in one or more files, as one step: if one cannot be made, no file changes and the result says why. Read the files first. For a single replacement use edit_file.',
+      'Make several exact text replacements in one or more files as one step: if one cannot be made, no file changes. Read the files first. For a single replacement use edit_file.',
     parameters: z.object({
       edits: z
         .array(fileEditSchema)
         .min(1)
         .max(MOST_EDITS)
-        .describe(
-          `The replacements, at most ${MOST_EDITS}. They are made in order, each on what the earlier ones left.`,
-        ),
+        .describe(`At most ${MOST_EDITS} replacements, made in order, each on what the earlier ones left.`),
     }),
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',

@@ -13,19 +13,15 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'glob',
     description:
-      'Find files by their names below a folder; returns paths, the most recently changed first. To search what files contain use grep; to see one folder use list_dir. Folders named .git or node_modules are skipped.',
+      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. Folders named .git or node_modules are skipped.',
     parameters: z.object({
       pattern: z
         .string()
         .min(1)
         .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
       path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
-      offset: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Paths to return at most, 1 to ${MOST}. Default: ${LIMIT}.`),
+      offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),

@@ -13,12 +13,9 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'grep',
     description:
-      'Search the lines of text files for a regular expression; returns the matching lines with file names and line numbers. To find files by name use glob. Binary files and folders named .git or node_modules are skipped.',
+      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. Binary files and folders named .git or node_modules are skipped.',
     parameters: z.object({
-      pattern: z
-        .string()
-        .min(1)
-        .describe('JavaScript regular expression that is matched against single lines, e.g. TODO|FIXME.'),
+      pattern: z.string().min(1).describe('JavaScript regular expression for a single line, e.g. TODO|FIXME.'),
       path: z
         .string()
         .min(1)
@@ -28,12 +25,12 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .string()
         .min(1)
         .optional()
-        .describe('Glob pattern for the files to search, e.g. *.ts or src/**/*.md. Default: all text files.'),
+        .describe('Glob pattern of the files to search, e.g. *.ts or src/**/*.md. Default: all text files.'),
       mode: z
         .enum(['lines', 'files', 'count'])
         .optional()
         .describe(
-          'What to return: lines for matching lines, files for the paths of files with a match, count for the number of matching lines in each file. Default: lines.',
+          'What to return: lines that match, files that have a match (paths alone), or count, the number of matching lines in each file. Default: lines.',
         ),
       context: z
         .int()
@@ -41,21 +38,9 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .max(MOST_CONTEXT)
         .optional()
         .describe(`Lines to show before and after each match, 0 to ${MOST_CONTEXT}. Default: 0.`),
-      ignoreCase: z
-        .boolean()
-        .optional()
-        .describe('True makes no difference between upper and lower case. Default: false.'),
-      offset: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('Number of results to skip; an incomplete result names the next offset. Default: 0.'),
-      limit: z
-        .int()
-        .min(1)
-        .max(MOST)
-        .optional()
-        .describe(`Results to return at most, 1 to ${MOST}. Default: ${LIMIT}.`),
+      ignoreCase: z.boolean().optional().describe('True ignores upper and lower case. Default: false.'),
+      offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     // Also which files match says what is in them.

@@ -3,14 +3,14 @@ import { oneLine } from '../../util/text.ts';
 
 /** One exact replacement in a file, as a model asks for it. */
 export const fileEditSchema = z.object({
-  path: z.string().min(1).describe('Path of the file, relative to the workspace or absolute, e.g. notes/todo.md.'),
+  path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
   oldText: z
     .string()
     .describe(
-      'The exact text to replace, with its white space, without line numbers. It must occur once in the file unless replaceAll is true. An empty string creates a file; it must not exist.',
+      'Exact text to replace, without line numbers; it must occur once unless replaceAll is true. An empty string makes a new file.',
     ),
-  newText: z.string().describe('The text that takes its place. An empty string deletes oldText.'),
-  replaceAll: z.boolean().optional().describe('True replaces every occurrence of oldText. Default: false.'),
+  newText: z.string().describe('Text to put in its place. An empty string deletes oldText.'),
+  replaceAll: z.boolean().optional().describe('True replaces every occurrence. Default: false.'),
 });
 
 /** One exact piece of a text, and what stands there afterwards. */
