@@ -169,9 +169,8 @@ function inline(text: string, limit: number): string {
 
 /** In the form in which tools are told of a chat: `telegram:42 (direct)`, `slack:C1:1700.01 (group)`. */
 function chatLine(message: InboundMessage): string {
-  return `${sessionKeyOf(message)
-    .replace(/[^\w:@.%!#+=~$-]/gu, '_')
-    .slice(0, 200)} (${message.chatType})`;
+  const name = sessionKeyOf(message).replace(/[^\w:@.%!#+=~$-]/gu, '_');
+  return `${name.slice(0, 200)} (${message.chatType})`;
 }
 
 /** `2026-11-21 14:05 Sat (Europe/Berlin)`. */

@@ -71,8 +71,8 @@ export const WORD_GUARDS: readonly Guard[] = [
       {
         name: 'message-chat-id',
         holds: "The id of a chat begins no line of the program's own.",
-        find: "sessionKeyOf(message).replace(/[^\\w:@.%!#+=~$-]/gu, '_').slice(0, 200)",
-        replace: 'sessionKeyOf(message)',
+        find: "sessionKeyOf(message).replace(/[^\\w:@.%!#+=~$-]/gu, '_');",
+        replace: 'sessionKeyOf(message);',
         tests: ['agent/user-message-walls.test.ts'],
       },
       {
