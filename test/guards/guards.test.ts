@@ -1,11 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { EXCLUDED } from './generated/excluded.ts';
+import { SCOPES } from './generated/scopes.ts';
 import { guardsPage } from './guards-page.ts';
 import { GUARDS } from './guards.ts';
-import { disabled } from './mutation.ts';
+import { FOUND, GENERATED, mutantOf, sourceOf, without, type Mutant } from './mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -17,13 +19,23 @@ function wrong(problemOf: (guard: (typeof GUARDS)[number]) => string | undefined
   });
 }
 
+/** Why a text is no program. */
+function problemOf(text: string): string | undefined {
+  try {
+    stripTypeScriptTypes(text);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
 test('what a guard looks for occurs exactly once in its file, and disabling it changes the file', () => {
   expect(
     wrong((guard) => {
-      const text = readFileSync(join(ROOT, 'src', guard.file), 'utf8');
-      const without = disabled(text, guard);
-      if (without === null) return `${text.split(guard.find).length - 1} times in src/${guard.file}`;
-      return without === text ? 'nothing changes' : undefined;
+      const text = sourceOf(guard.file);
+      const mutant = mutantOf(guard, text);
+      if (mutant === null) return `${text.split(guard.find).length - 1} times in src/${guard.file}`;
+      return without(text, mutant) === text ? 'nothing changes' : undefined;
     }),
   ).toEqual([]);
 });
@@ -31,13 +43,9 @@ test('what a guard looks for occurs exactly once in its file, and disabling it c
 test('without a guard its file is still a program', () => {
   expect(
     wrong((guard) => {
-      const text = disabled(readFileSync(join(ROOT, 'src', guard.file), 'utf8'), guard);
-      try {
-        stripTypeScriptTypes(text ?? '');
-        return undefined;
-      } catch (error) {
-        return String(error);
-      }
+      const text = sourceOf(guard.file);
+      const mutant = mutantOf(guard, text);
+      return mutant === null ? 'it is not there' : problemOf(without(text, mutant));
     }),
   ).toEqual([]);
 });
@@ -62,14 +70,46 @@ test('what each guard holds is one sentence', () => {
   expect(wrong(({ holds }) => (/^[^|\n]{10,160}[^.]\.$/u.test(holds) ? undefined : holds))).toEqual([]);
 });
 
-test('the tests of each guard are fast ones that exist', () => {
-  expect(
-    wrong(({ tests }) => {
-      const odd = tests.find((file) => !/(?<!\.long)\.test\.ts$/u.test(file) || !existsSync(join(ROOT, 'test', file)));
-      return odd === undefined ? undefined : `test/${odd}`;
-    }),
-  ).toEqual([]);
+test('the tests of each guard, by hand or generated, are fast ones that exist', () => {
+  const files = [...GUARDS, ...SCOPES].flatMap(({ tests }) => tests);
+  const odd = files.filter((file) => !/(?<!\.long)\.test\.ts$/u.test(file) || !existsSync(join(ROOT, 'test', file)));
+  expect(odd).toEqual([]);
 });
+
+test('whatever an operator changes, its file is still a program, and another one', () => {
+  const problems = [...Map.groupBy(GENERATED, ({ file }) => file)].flatMap(([file, mutants]) => {
+    const text = sourceOf(file);
+    const same = mutants
+      .filter((mutant) => without(text, mutant) === text)
+      .map(({ name }) => `${name}: nothing changes`);
+    return [...same, ...apart(mutants).map((some) => problemOf(withoutAll(text, some)) ?? '')].filter(Boolean);
+  });
+  expect(problems).toEqual([]);
+});
+
+test('every file and folder that is looked at for guards is there and has some, every exclusion leaves something out', () => {
+  const idle = SCOPES.filter(
+    ({ under }) => !GENERATED.some(({ file }) => file === under || file.startsWith(`${under}/`)),
+  );
+  expect(idle.map(({ under }) => under)).toEqual([]);
+  const names = new Set(FOUND.map(({ name }) => name));
+  expect(Object.keys(EXCLUDED).filter((name) => !names.has(name))).toEqual([]);
+});
+
+/** Sets of mutants that do not overlap, which one text can have at once. */
+function apart(mutants: readonly Mutant[]): readonly (readonly Mutant[])[] {
+  const sets: Mutant[][] = [];
+  for (const mutant of mutants.toSorted((a, b) => a.change.start - b.change.start)) {
+    const room = sets.find((set) => (set.at(-1)?.change.end ?? 0) <= mutant.change.start);
+    if (room === undefined) sets.push([mutant]);
+    else room.push(mutant);
+  }
+  return sets;
+}
+
+function withoutAll(text: string, mutants: readonly Mutant[]): string {
+  return mutants.reduceRight(without, text);
+}
 
 test('docs/guards.md is the list of guards', async () => {
   await expect(guardsPage()).toMatchFileSnapshot(join(ROOT, 'docs', 'guards.md'));

@@ -1,45 +1,49 @@
 import { expect, test } from 'vitest';
 import { GUARDS } from './guards.ts';
-import type { Guard } from './guard.ts';
+import { GENERATED, mutantOf, sourceOf, type Mutant } from './mutants.ts';
 import { copyTree, type Copy } from './mutation.ts';
+import { sampleOf } from './sample.ts';
 
 /** For each of the two tests; a busy machine takes long. */
-const LONGEST_MS = 3 * 60 * 60_000;
+const LONGEST_MS = 6 * 60 * 60_000;
 
 /** Runs beside each other. @default 2 */
 const AT_ONCE = Math.max(1, Number(process.env['AT_ONCE'] ?? 2));
 
-/** Parts of names or of files, with commas between them; all guards when there is none. */
+/** Parts of names or of files, with commas between them; everything when there is none. */
 const wanted = (process.env['GUARDS'] ?? '').split(',').filter((part) => part !== '');
-const guards = GUARDS.filter(
-  ({ name, file }) => wanted.length === 0 || wanted.some((part) => `${name} ${file}`.includes(part)),
+const byHand = GUARDS.flatMap((guard) => mutantOf(guard, sourceOf(guard.file)) ?? []);
+const mutants = sampleOf(
+  [...byHand, ...GENERATED].filter(
+    ({ name, file }) => wanted.length === 0 || wanted.some((part) => `${name} ${file}`.includes(part)),
+  ),
+  { size: Number(process.env['SAMPLE'] ?? Infinity), seed: Number(process.env['SEED'] ?? 1) },
 );
 
 interface Verdict {
-  readonly guard: Guard;
-  readonly file: string;
-  /** The test that failed; null: none did. */
+  readonly mutant: Mutant;
+  readonly tests: readonly string[];
+  /** The file and the test that failed; null: none did. */
   readonly killer: string | null;
   readonly ms: number;
-  /** Of a run that proves nothing, what it said. */
+  /** Of runs that prove nothing, what they said. */
   readonly said: string;
 }
 
 test('with every guard in its place all of their tests pass', { timeout: LONGEST_MS }, async () => {
-  await using copy = await copyTree();
-  const files = [...new Set(guards.flatMap(({ tests }) => tests))];
-  const run = await copy.run(files, { workers: AT_ONCE });
+  await using copy = await copyTree({ workers: AT_ONCE });
+  const files = [...new Set(mutants.flatMap(({ tests }) => tests.flat()))];
+  const run = await copy.run(files);
   process.stdout.write(`${files.length} test files, ${seconds(run.ms)}\n`);
   expect(run.passed ? '' : `${run.failure ?? 'a file could not be loaded'}\n${run.said}`).toBe('');
 });
 
 test('without any one of the guards its tests fail', { timeout: LONGEST_MS }, async () => {
-  const waiting = guards.flatMap((guard) => guard.tests.map((file) => ({ guard, file })));
+  const waiting = mutants.flatMap((mutant) => mutant.tests.map((tests) => ({ mutant, tests })));
   const verdicts: Verdict[] = [];
   const work = async (copy: Copy): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const { failure, passed, said, ms } = await copy.runWithout(next.guard, next.file);
-      const verdict = { ...next, killer: failure, ms, said: passed ? '' : said };
+      const verdict = await judge(copy, next.mutant, next.tests);
       verdicts.push(verdict);
       process.stdout.write(`${lineOf(verdict)}\n`);
     }
@@ -51,13 +55,26 @@ test('without any one of the guards its tests fail', { timeout: LONGEST_MS }, as
     }),
   );
   const alive = verdicts.filter(({ killer }) => killer === null);
-  process.stdout.write(`${guards.length} guards, ${verdicts.length} runs, ${alive.length} without a killer\n`);
-  expect(alive.map((verdict) => `${lineOf(verdict)}\n  ${verdict.guard.holds}\n${verdict.said}`)).toEqual([]);
+  process.stdout.write(`${mutants.length} mutants, ${verdicts.length} runs, ${alive.length} without a killer\n`);
+  expect(alive.map((verdict) => `${lineOf(verdict)}\n  ${verdict.mutant.holds}\n${verdict.said}`)).toEqual([]);
 });
 
-function lineOf({ guard, file, killer, ms }: Verdict): string {
+/** Runs the tests one after the other, until one fails. */
+async function judge(copy: Copy, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
+  let ms = 0;
+  let said = '';
+  for (const file of tests) {
+    const run = await copy.runWithout(mutant, file);
+    ms += run.ms;
+    said += run.said;
+    if (run.failure !== null) return { mutant, tests, killer: `${file}: ${run.failure}`, ms, said };
+  }
+  return { mutant, tests, killer: null, ms, said };
+}
+
+function lineOf({ mutant, tests, killer, ms }: Verdict): string {
   const state = killer === null ? 'ALIVE ' : 'killed';
-  return `${state} ${guard.name.padEnd(34)} ${seconds(ms).padStart(6)}  ${file}${killer === null ? '' : `: ${killer}`}`;
+  return `${state} ${seconds(ms).padStart(6)}  ${mutant.name.padEnd(34)}  ${killer ?? tests.join(', ')}`;
 }
 
 function seconds(ms: number): string {

@@ -12,40 +12,10 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     [ANSWERS],
     [
       {
-        name: 'answers-owner',
-        holds: 'Questions are answered by owners alone, whatever code others know.',
-        find: "if (message.role !== 'owner') {",
-        replace: "if (message.role === 'guest' && message.text === '') {",
-      },
-      {
-        name: 'answers-not-forwarded',
-        holds: 'A forwarded /approve is no answer.',
-        find: "if (untrusted || origin !== 'user') return null;",
-        replace: "if (origin !== 'user') return null;",
-      },
-      {
-        name: 'answers-people',
-        holds: 'What the assistant starts by itself answers nothing.',
-        find: "if (untrusted || origin !== 'user') return null;",
-        replace: 'if (untrusted) return null;',
-      },
-      {
         name: 'answers-words',
         holds: `Words instead of an answer are a no.`,
         find: `return deny(only, words, 'Not allowed: I took`,
         replace: `return decide(only, { verdict: 'approve', code: null, reason: words }) ?? deny(only, words, 'Not allowed: I took`,
-      },
-      {
-        name: 'answers-words-of-owner',
-        holds: `Words of others are no answer to a question for the owner.`,
-        find: `if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;`,
-        replace: `if (only?.kind !== 'approval' || isStop) return null;`,
-      },
-      {
-        name: 'answers-unknown-code',
-        holds: `A yes with a code that is unknown is none for the question that waits.`,
-        find: `if (answer.code !== null && !isReason(answer)) return unknown(answer.code);`,
-        replace: ``,
       },
       {
         name: 'answers-closed',
@@ -66,37 +36,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         replace: `return { decided: { question, state: 'approved', answer }, reply };`,
       },
       {
-        name: 'answers-one',
-        holds: `A yes without a code is none while several questions wait.`,
-        find: `if (others.length > 0) return \`\${plural`,
-        replace: `if (others.length > 9) return \`\${plural`,
-      },
-      {
-        name: 'answers-always-code',
-        holds: `What is allowed for good is always named by its code.`,
-        find: `if (verdict === 'always') return 'What`,
-        replace: `if (verdict === 'deny') return 'What`,
-      },
-      {
-        name: 'answers-own',
-        holds: `A yes without a code is none for a question that another conversation asks.`,
-        find: `if (!only.own)`,
-        replace: `if (!only.own && only.code === "")`,
-      },
-      {
-        name: 'answers-seen',
-        holds: `A yes that was written before the question was shown is none for it.`,
-        find: `if (only.sight !== 'shown')`,
-        replace: `if (only.code === '')`,
-      },
-      {
-        name: 'asks-people',
-        holds: `What the assistant starts by itself, and what somebody forwards, answers no question.`,
-        find: `if (origin !== 'user' || untrusted || words === ''`,
-        replace: `if (words === ''`,
-        tests: [WORDS],
-      },
-      {
         name: 'asks-person',
         holds: `Only the person who was asked answers.`,
         find: `kind === 'ask' && person === sender.id && sight`,
@@ -111,24 +50,10 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         tests: [WORDS],
       },
       {
-        name: 'asks-button',
-        holds: `A button of another question answers nothing.`,
-        find: `if (question?.kind !== 'ask') return unknown(code);`,
-        replace: `if (question?.kind !== 'ask') return open.here()[0] === undefined ? unknown(code) : answered(open.here()[0], n);`,
-        tests: [WORDS],
-      },
-      {
         name: 'asks-unseen',
         holds: `Words that were written before a question was shown are no answer to it.`,
         find: ` && sight !== 'unseen',`,
         replace: ` && String(sight) !== '',`,
-        tests: [WORDS],
-      },
-      {
-        name: 'asks-stop',
-        holds: `The word "stop" stops where it is not one of the choices.`,
-        find: `(choice !== undefined || !isStop)`,
-        replace: `(choice !== undefined || words !== '')`,
         tests: [WORDS],
       },
     ],
@@ -155,12 +80,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         find: `AND state = 'waiting' AND deadline > ?`,
         replace: `AND state = 'waiting' AND 0 < ?`,
         tests: [WORDS],
-      },
-      {
-        name: 'answers-delivered',
-        holds: `A question that was not delivered was not seen.`,
-        find: `if (state !== 'delivered') return 'unseen';`,
-        replace: ``,
       },
       {
         name: 'answers-sending',
@@ -218,12 +137,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         find: "'SELECT 1 FROM allowances WHERE hash = ?', hash",
         replace: "'SELECT 1 FROM allowances WHERE ? IS NOT NULL', hash",
       },
-      {
-        name: 'allowances-forget',
-        holds: 'What is forgotten is not allowed any more.',
-        find: "db.run('DELETE FROM allowances WHERE id = ?', id.toLowerCase());",
-        replace: '',
-      },
     ],
   ),
   ...guardsIn(
@@ -256,12 +169,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     'security/named-files.ts',
     [HASH],
     [
-      {
-        name: 'named-files-quoted',
-        holds: 'Files that a command names inside quotes or a nested shell are bound to the yes.',
-        find: "if (node.type === 'Word') for (const word of [node.value, ...node.value.split(BETWEEN)]) words.add(word);",
-        replace: '',
-      },
       {
         name: 'named-files-folders',
         holds: 'Files named from a folder that the command changes to are bound to the yes.',

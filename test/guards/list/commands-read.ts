@@ -17,32 +17,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         replace: "return { decision: 'allow' };",
       },
       {
-        name: 'command-asks',
-        holds: 'What reaches beyond the workspace is asked about in every mode.',
-        find: "return reasons.length === 0 ? { decision: 'allow' } :",
-        replace: "return reasons.length >= 0 ? { decision: 'allow' } :",
-        tests: [ASKED],
-      },
-      {
-        name: 'command-parse-errors',
-        holds: 'What can not be parsed is not run.',
-        find: 'if (error !== undefined) throw new Refusal(',
-        replace: 'if (error !== undefined && false) throw new Refusal(',
-      },
-      {
-        name: 'command-fork-bomb',
-        holds: 'A function that starts more and more of itself is not run.',
-        find: 'if (bomb !== undefined) throw new Refusal(',
-        replace: 'if (bomb !== undefined && false) throw new Refusal(',
-      },
-      {
-        name: 'command-marks',
-        holds: "Nobody writes the guard's own marks into a command.",
-        find: 'engine.runCode(withoutMarks(command), scope);',
-        replace: 'engine.runCode(command, scope);',
-        tests: [TRAPS],
-      },
-      {
         name: 'command-forgotten-substitutions',
         holds: 'A substitution in arithmetic, a test or a pattern is looked at too.',
         find: 'const output = runNode(script, scope);\n  runForgotten(script, scope);',
@@ -79,12 +53,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         find: 'maybe(body, scope);\n  maybe(body, scope);',
         replace: 'maybe(body, scope);',
         tests: [TRAPS],
-      },
-      {
-        name: 'command-redirect-device',
-        holds: 'A redirection does not write over a disk.',
-        find: 'if (scope.directories.some((directory) => isRawDevice(target, directory))) {',
-        replace: 'if (scope.directories.some(() => false)) {',
       },
       {
         name: 'command-written-files',
@@ -125,13 +93,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
     [DENIED],
     [
       {
-        name: 'simple-unknown-program',
-        holds: 'A program whose name is not known does not delete the system.',
-        find: 'refuseIf(program.includes(UNKNOWN) || isUndecided(name) ? ifItWereRemove(args, scope.directories) : undefined);',
-        replace: '',
-        tests: [TRAPS],
-      },
-      {
         name: 'simple-wrapped-command',
         holds: 'A command behind sudo, env, timeout and the like is looked at.',
         find: 'return runSimple(unwrapped.argv, descend(scope), engine);',
@@ -156,28 +117,10 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         replace: 'return ANY_OUTPUT;',
       },
       {
-        name: 'simple-ruinous',
-        holds: 'Deleting the system or a home, making file systems and stopping the machine are refused.',
-        find: 'refuseIf(ruinousReason(simple));',
-        replace: '',
-      },
-      {
-        name: 'simple-inline-code',
-        holds: 'Code of another language on the command line does not do the same.',
-        find: 'refuseIf(inline.reason);',
-        replace: '',
-      },
-      {
         name: 'simple-inline-shell',
         holds: 'A shell that code of another language calls is looked at.',
         find: 'for (const code of inline.shell) engine.runCode(code, descend(scope));',
         replace: '',
-      },
-      {
-        name: 'simple-decoded',
-        holds: 'Decoded data (base64 and the like) is not run as a command.',
-        find: 'if (input.decoded) throw new Refusal(',
-        replace: 'if (input.decoded && false) throw new Refusal(',
       },
       {
         name: 'simple-fetched-input',
@@ -298,19 +241,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
     'security/commands/scope.ts',
     [DENIED],
     [
-      {
-        name: 'scope-steps',
-        holds: 'A hostile command does not keep the guard busy.',
-        find: 'if (scope.shared.steps > MOST_STEPS) throw',
-        replace: 'if (scope.shared.steps > MOST_STEPS * 1000) throw',
-      },
-      {
-        name: 'scope-depth',
-        holds: 'A command that is nested without end is refused and overflows nothing.',
-        find: 'if (scope.depth >= DEEPEST) throw',
-        replace: 'if (scope.depth >= DEEPEST * 1000) throw',
-        tests: [TRAPS],
-      },
       {
         name: 'scope-conditional',
         holds: 'A variable that may have been set keeps its old value beside the new one.',

@@ -207,47 +207,10 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
     [DENIED],
     [
       {
-        name: 'rules-inline-removes',
-        holds: 'Code of another language does not delete the system.',
-        find: "reason: forks ? 'it is a fork bomb' : lost === undefined ? undefined : `it would delete ${lost}`,",
-        replace: "reason: forks ? 'it is a fork bomb' : undefined,",
-      },
-      {
         name: 'rules-inline-forks',
         holds: 'Code of another language does not start copies of itself without end.',
         find: "reason: forks ? 'it is a fork bomb' : lost",
         replace: 'reason: lost',
-      },
-      {
-        name: 'rules-truncate',
-        holds: 'Nothing is written over a disk by tee and truncate.',
-        find: 'tee: overwritesDevice,\n  truncate: overwritesDevice,',
-        replace: '',
-      },
-      {
-        name: 'rules-copy',
-        holds: 'Nothing is copied over a disk.',
-        find: 'cp: copiesOntoDevice,\n  install: copiesOntoDevice,',
-        replace: '',
-      },
-      {
-        name: 'rules-partitions',
-        holds: 'Partitions are not changed.',
-        find: 'sgdisk: partitions,\n  sfdisk: partitions,\n  parted: partitions,',
-        replace: '',
-        tests: ['security/commands-traps.test.ts'],
-      },
-      {
-        name: 'rules-wipe',
-        holds: 'What is on a disk is not wiped.',
-        find: 'wipefs: makesFileSystem,\n  blkdiscard: makesFileSystem,',
-        replace: '',
-      },
-      {
-        name: 'rules-run-level',
-        holds: 'The machine is not stopped by its run level.',
-        find: 'init: changesRunLevel,\n  telinit: changesRunLevel,',
-        replace: '',
       },
     ],
   ),

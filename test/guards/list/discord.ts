@@ -7,18 +7,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
     ['channels/discord-inbound.test.ts'],
     [
       {
-        name: 'discord-not-allowed',
-        holds: 'What somebody writes who may not is not read.',
-        find: "if (!decision.allowed) return { type: 'stranger', sender, chatId: place.address.chatId, where: chatType };",
-        replace: '',
-      },
-      {
-        name: 'discord-silent',
-        holds: 'Bots, closed groups and the like are met with silence.',
-        find: 'if (!decision.allowed && decision.stranger === null) return nothing;\n  const isMeant',
-        replace: 'const isMeant',
-      },
-      {
         name: 'discord-addressed',
         holds: 'What people in a server say to each other is not heard.',
         find: "type: isMeant ? 'message' : 'overheard',",
@@ -49,12 +37,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         replace: "role: 'owner',\n      text: isEdit",
       },
       {
-        name: 'discord-forward',
-        holds: 'A forward is known as words of somebody else.',
-        find: 'untrusted: isForward,',
-        replace: 'untrusted: false,',
-      },
-      {
         name: 'discord-quoted-author',
         holds: 'Words that are answered are known by who wrote them; a forward is nobody’s own.',
         find: "if (answered.message_snapshots !== undefined && answered.message_snapshots.length > 0) return 'other';",
@@ -65,12 +47,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         holds: 'A webhook’s words are not those of the person whose name it has.',
         find: '&& answered.webhook_id === undefined ?',
         replace: '?',
-      },
-      {
-        name: 'discord-press',
-        holds: 'A button that a stranger presses does nothing.',
-        find: "  if (!decision.allowed)\n    return decision.stranger === null\n      ? nothing\n      : { type: 'stranger', sender, chatId: place.address.chatId, where: decision.stranger };\n",
-        replace: '',
       },
     ],
   ),

@@ -80,12 +80,6 @@ export const DOCUMENT_GUARDS: readonly Guard[] = [
         find: 'const guests = new Slots(1);',
         replace: 'const guests = new Slots(9);',
       },
-      {
-        name: 'document-late',
-        holds: 'A document that never ends a parser is given up, with its process.',
-        find: "using limit = deadline(clock, limitMs, 'reading a document');",
-        replace: "using limit = deadline(clock, limitMs * 10_000, 'reading a document');",
-      },
     ],
   ),
 ];

@@ -10,26 +10,6 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
     [SERVER],
     [
       {
-        name: 'http-host',
-        holds: 'A web page can not reach the assistant under a name of its own (DNS rebinding).',
-        find: "if (isOwnHost(context.req.header('host'), host)) return await next();",
-        replace: 'return await next();',
-      },
-      {
-        name: 'http-wildcard-names',
-        holds: 'Where it listens on every address, a name that somebody else gave it is not served.',
-        find: "return (host === '0.0.0.0' || host === '::') && isIP(named) !== 0;",
-        replace: "return host === '0.0.0.0' || host === '::';",
-        tests: ['gateway/server-walls.test.ts'],
-      },
-      {
-        name: 'http-token-needed',
-        holds: 'It does not listen where other machines reach it without a token that the owner chose.',
-        find: 'requireTokenBeyondLoopback(host, options.token);',
-        replace: '',
-        tests: ['gateway/server-walls.test.ts'],
-      },
-      {
         name: 'http-errors',
         holds: 'A request that fails is told nothing of what went wrong inside.',
         find: "return context.json({ error: 'The request failed; the log says why.' }, 500);",
@@ -97,26 +77,6 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
         holds: 'A line without an end is not held in memory.',
         find: "this.#log.warn('closed a control client that wrote an endless line');\n      this.#socket.destroy();",
         replace: '',
-      },
-      {
-        name: 'control-unread',
-        holds: 'A program that does not read does not fill the memory.',
-        find: 'if (this.#socket.writableLength > MOST_UNREAD) {',
-        replace: 'if (this.#socket.writableLength < 0) {',
-      },
-      {
-        name: 'control-own-methods',
-        holds: 'Names that every object has are no requests.',
-        find: 'Object.hasOwn(this.#handlers, method) ? this.#handlers[method] : undefined',
-        replace: 'this.#handlers[method]',
-        tests: ['gateway/control-walls.test.ts'],
-      },
-      {
-        name: 'control-most-requests',
-        holds: 'A program does not ask without end at once.',
-        find: '|| this.#requests.size >= MOST_REQUESTS',
-        replace: '',
-        tests: ['gateway/control-walls.test.ts'],
       },
       {
         name: 'control-abort',

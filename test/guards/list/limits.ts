@@ -7,12 +7,6 @@ export const LIMIT_GUARDS: readonly Guard[] = [
     ['tools/exec.test.ts'],
     [
       {
-        name: 'run-time-limit',
-        holds: 'A command without an end is ended.',
-        find: "deadline(clock, timeoutMs, 'the command')",
-        replace: "deadline(clock, timeoutMs * 1000, 'the command')",
-      },
-      {
         name: 'run-stopped',
         holds: 'A /stop ends what a command is doing, before the turn goes on.',
         find: 'AbortSignal.any([signal, limit.signal,',
@@ -41,30 +35,6 @@ export const LIMIT_GUARDS: readonly Guard[] = [
         holds: 'What left its group and its parent is found by its mark.',
         find: '|| isMarked(pid, this.#mark)',
         replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/exec-watch.ts',
-    ['tools/exec-limits.test.ts'],
-    [
-      {
-        name: 'watch-output',
-        holds: 'Output without an end is ended.',
-        find: "if (output.bytes > limits.outputBytes) return 'outputBytes';",
-        replace: '',
-      },
-      {
-        name: 'watch-disk',
-        holds: 'A command that fills the disk is ended before it is full.',
-        find: "if (disks.some(({ path, least }) => freeOn(path) < least)) return 'freeBytes';",
-        replace: '',
-      },
-      {
-        name: 'watch-processes',
-        holds: 'A command that starts more and more processes is ended.',
-        find: "return tree.alive().length > limits.processes ? 'processes' : null;",
-        replace: 'return null;',
       },
     ],
   ),

@@ -7,12 +7,6 @@ export const MCP_GUARDS: readonly Guard[] = [
     ['mcp/pins.test.ts'],
     [
       {
-        name: 'mcp-agreed',
-        holds: 'A tool that a server changed after the owner agreed to it is not called.',
-        find: 'await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });',
-        replace: '',
-      },
-      {
         name: 'mcp-only-reads',
         holds: "A server's word that something only reads counts only where the owner says so.",
         find: "effect: trusted && onlyReads ? 'none' : 'effect',",
@@ -23,14 +17,6 @@ export const MCP_GUARDS: readonly Guard[] = [
         holds: 'The tools of a server are for the role that the owner gave them.',
         find: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role,",
         replace: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role: role === 'owner' ? 'trusted' : role,",
-        tests: ['mcp/room-walls.test.ts'],
-      },
-      {
-        name: 'mcp-untrusted',
-        holds: 'What a server answers counts as words of strangers, also its errors.',
-        find: 'timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,\n    untrusted: true,',
-        replace:
-          'timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,\n    untrusted: false as true,',
         tests: ['mcp/room-walls.test.ts'],
       },
       {
@@ -56,18 +42,6 @@ export const MCP_GUARDS: readonly Guard[] = [
         holds: 'A damaged file of agreements counts as no agreement.',
         find: 'const nothing = Object.entries(options.identities).map(',
         replace: 'const nothing = Object.entries<string>({}).map(',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/mcp/room.ts',
-    ['mcp/pins.test.ts'],
-    [
-      {
-        name: 'mcp-trust-shown',
-        holds: 'An agreement is to what was shown, not to what came after it.',
-        find: 'if (listingHash(listing) !== hash) {',
-        replace: "if (hash === '') {",
       },
     ],
   ),
@@ -127,33 +101,9 @@ export const MCP_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/fetch/body-stream.ts',
-    ['security/stream-fetch.test.ts'],
-    [
-      {
-        name: 'stream-bytes',
-        holds: 'An answer that comes bit by bit does not fill the memory.',
-        find: 'if (size > maxBytes) {',
-        replace: 'if (size > maxBytes * 1e6) {',
-      },
-      {
-        name: 'stream-packed',
-        holds: 'An answer that is packed, and could unpack to anything, is not read.',
-        find: "if (encoding !== 'identity' && encoding !== '') {",
-        replace: "if (encoding === '') {",
-      },
-    ],
-  ),
-  ...guardsIn(
     'security/stream-fetch.ts',
     ['security/stream-fetch.test.ts'],
     [
-      {
-        name: 'stream-headers',
-        holds: 'A server that accepts and says nothing does not hold a call.',
-        find: "deadline(clock, headersMs, 'the answer')",
-        replace: "deadline(clock, headersMs * 1e6, 'the answer')",
-      },
       {
         name: 'stream-opened',
         holds: 'Of the private network only what is opened by name is reached.',

@@ -28,30 +28,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         replace: 'else if (mayGive(entry, said))',
       },
       {
-        name: 'given-not-pressed',
-        holds: 'The label of a button that a model made gives no address by its press.',
-        find: ' || entry.pressed === true)',
-        replace: ')',
-      },
-      {
-        name: 'given-not-quoted',
-        holds: 'An answer of the model that somebody quotes gives no address.',
-        find: 'repeats: at === 0 ? [...said.tainted] : []',
-        replace: 'repeats: []',
-      },
-      {
-        name: 'given-not-own-results',
-        holds: 'An address that the model had a tool write down after strangers were heard does not count as given.',
-        find: 'entry.untrusted === true ? entry.private !== true || isAlone : wasClean',
-        replace: 'true',
-      },
-      {
-        name: 'given-not-headers',
-        holds: 'An address in the header of a result, which repeats what the model asked for, does not count as given.',
-        find: "return end === -1 ? '' : output.slice(end + 1);",
-        replace: 'return output;',
-      },
-      {
         name: 'given-not-summaries',
         holds: 'After a summary of strangers no result counts as clean.',
         find: 'let isClean = summary?.untrusted !== true;',
@@ -65,22 +41,10 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ['agent/tape-actions.test.ts'],
     [
       {
-        name: 'tape-private',
-        holds: 'What is private on a tape is shown to the owner alone.',
-        find: "return role === 'owner' || entry.private !== true;",
-        replace: 'return true;',
-      },
-      {
         name: 'tape-search-taint',
         holds: 'What is found on a tape keeps its taint.',
         find: "return { ...answer(lines.join('\\n')), ...taintOf(found) };",
         replace: "return answer(lines.join('\\n'));",
-      },
-      {
-        name: 'tape-handoff-taint',
-        holds: 'A summary keeps the taint of what it stands for.',
-        find: 'untrusted: history.untrusted || during?.untrusted === true,',
-        replace: 'untrusted: during?.untrusted === true,',
       },
       {
         name: 'tape-reset-taint',
@@ -94,12 +58,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     'agent/archive-memory.ts',
     ['agent/archiving-memory.test.ts'],
     [
-      {
-        name: 'archive-untrusted',
-        holds: 'Words of strangers do not reach MEMORY.md by being summarised.',
-        find: "if (change.untrusted) return { ...change, why: 'untrusted' };",
-        replace: '',
-      },
       {
         name: 'archive-shrinks',
         holds: 'A model does not lose most of the memory without a yes.',
@@ -130,12 +88,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         find: 'query.limit < 1 || query.scope.length === 0) return [];',
         replace: 'query.limit < 1) return [];',
       },
-      {
-        name: 'search-untrusted',
-        holds: 'What strangers said is told as theirs when it is found.',
-        find: 'untrusted: row.untrusted === 1,',
-        replace: 'untrusted: false,',
-      },
     ],
   ),
   ...guardsIn(
@@ -162,58 +114,16 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ['storage/untrusted-files.test.ts'],
     [
       {
-        name: 'origins-content',
-        holds: 'A file of strangers is known by its content, wherever it is moved to.',
-        find: 'if (marks.has(hashOf(file))) return true;',
-        replace: '',
-      },
-      {
-        name: 'origins-folders',
-        holds: "Whatever lies in strangers' folders is theirs.",
-        find: 'if (folders.some((folder) => isWithin(folder, path))) return true;',
-        replace: '',
-      },
-      {
-        name: 'origins-spans',
-        holds: 'What changed while a command of strangers ran is theirs.',
-        find: 'return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);',
-        replace: 'return spans.size < 0;',
-      },
-      {
         name: 'origins-durable',
         holds: 'A mark survives a crash.',
         find: 'await this.#append({ v: 1, hash, name: basename(name) });',
         replace: '',
       },
       {
-        name: 'origins-named',
-        holds: 'A command that names a file of strangers is known to.',
-        find: 'if (await this.knowsName(command.split(',
-        replace: "if (await this.knowsName(''.split(",
-      },
-      {
         name: 'origins-span-died',
         holds: 'A process that died while such a command ran leaves its mark.',
         find: 'await this.#append({ v: 1, span: id, from });',
         replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'storage/named-places.ts',
-    ['storage/untrusted-files.test.ts'],
-    [
-      {
-        name: 'places-walked',
-        holds: 'A command that walks through folders is known to come by files of strangers that it does not name.',
-        find: 'if (WALKS.test(command)) {',
-        replace: 'if (!WALKS) {',
-      },
-      {
-        name: 'places-descended',
-        holds: 'A pattern for names of folders is known to reach the files of strangers in them.',
-        find: 'DESCENDS.test(word) && holds(',
-        replace: 'DESCENDS.test(word) && !holds(',
       },
     ],
   ),

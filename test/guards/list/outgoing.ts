@@ -29,24 +29,6 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'channels/markup/html.ts',
-    ['channels/markup-telegram.test.ts'],
-    [
-      {
-        name: 'html-escaped',
-        holds: 'Text does not become markup of the platform.',
-        find: 'escapeHtml(span.text)',
-        replace: 'span.text',
-      },
-      {
-        name: 'html-link-escaped',
-        holds: 'An address does not end its attribute.',
-        find: 'escapeHtml(span.link)',
-        replace: 'span.link',
-      },
-    ],
-  ),
-  ...guardsIn(
     'channels/markup/telegram.ts',
     ['channels/markup-telegram.test.ts'],
     [
@@ -75,12 +57,6 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     ['tools/message.test.ts'],
     [
       {
-        name: 'message-owner',
-        holds: 'Only the owner has something sent to another chat.',
-        find: "isElsewhere(chat, context) && !atLeast(context.role, 'owner')",
-        replace: "isElsewhere(chat, context) && context.role === 'guest'",
-      },
-      {
         name: 'message-other-chat',
         holds: 'A message to another chat is known as one.',
         find: 'isElsewhere(chat, context)\n        ? elsewhere(',
@@ -93,28 +69,10 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
         replace: 'target !== undefined && context.chat !== undefined && nameOf(target) !== nameOf(context.chat)',
       },
       {
-        name: 'message-thread',
-        holds: 'Another thread of this chat counts as another chat.',
-        find: "[channel, chatId, ...(threadId === undefined ? [] : [threadId])].join(':')",
-        replace: "[channel, chatId].join(':')",
-      },
-      {
-        name: 'message-files',
-        holds: 'A file that may not be read is not sent either.',
-        find: "if (decision !== 'allow') return { decision: 'deny', reason: `${path} is not sent: ${reason}` };",
-        replace: "if (decision === 'ask' && path === '') return { decision: 'deny', reason };",
-      },
-      {
         name: 'message-files-shown',
         holds: 'Whoever is asked about a message is told of its files.',
         find: '[text, ...media, ...buttons',
         replace: '[text, ...buttons',
-      },
-      {
-        name: 'message-visible',
-        holds: 'Whoever is asked about a message sees every character of it.',
-        find: '${visible(text)}`,',
-        replace: '${text}`,',
       },
     ],
   ),
@@ -123,34 +81,10 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     ['channels/group-talk.test.ts'],
     [
       {
-        name: 'group-bots',
-        holds: 'Bots do not keep each other talking for ever.',
-        find: 'if (this.#botTurns.length >= this.#options.botTurnsPerHour) return false;',
-        replace: '',
-      },
-      {
-        name: 'group-partner',
-        holds: 'Only whoever spoke to the assistant goes on without meaning it.',
-        find: 'partner?.id === sender.id &&',
-        replace: 'partner !== undefined &&',
-      },
-      {
-        name: 'group-partner-bots',
-        holds: 'A bot always has to mean the assistant.',
-        find: 'return !sender.isBot && partner',
-        replace: 'return partner',
-      },
-      {
         name: 'group-places',
         holds: 'What is said in one group is not read along in another.',
         find: 'return JSON.stringify([chatId, threadId]);',
         replace: 'return JSON.stringify([threadId === chatId]);',
-      },
-      {
-        name: 'group-overheard',
-        holds: 'What people in a group say to each other begins nothing.',
-        find: "const isTaken = (mentioned || this.#options.policy === 'open') &&",
-        replace: 'const isTaken =',
       },
     ],
   ),

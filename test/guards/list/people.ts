@@ -11,34 +11,10 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     [ACCESS],
     [
       {
-        name: 'access-ranks',
-        holds: 'Whoever may do less does not do what needs more.',
-        find: 'return roleRank(role) >= roleRank(needed);',
-        replace: 'return roleRank(role) <= roleRank(needed);',
-      },
-      {
         name: 'access-weakest-nobody',
         holds: 'What nobody is named for has the rights of a guest.',
         find: "if (first === undefined) return 'guest';",
         replace: "if (first === undefined) return 'owner';",
-      },
-      {
-        name: 'access-weakest',
-        holds: 'What several people began has the rights of the weakest.',
-        find: 'roleRank(role) < roleRank(weak) ? role : weak',
-        replace: 'roleRank(role) > roleRank(weak) ? role : weak',
-      },
-      {
-        name: 'access-private-role',
-        holds: 'Private things are seen by owners alone.',
-        find: "where.role === 'owner' && where.chatType",
-        replace: "where.role !== 'guest' && where.chatType",
-      },
-      {
-        name: 'access-private-direct',
-        holds: 'Private things are seen in direct chats alone, and not where the kind of chat is unknown.',
-        find: "&& where.chatType === 'direct';",
-        replace: "&& where.chatType !== 'group';",
       },
       {
         name: 'access-unknown-way',
@@ -47,64 +23,10 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         replace: "return allow('owner');",
       },
       {
-        name: 'access-no-sender',
-        holds: 'A message that does not say who sent it is not heard.',
-        find: "if (!isId(id)) return deny('the message does not say who sent it');",
-        replace: "if (typeof id !== 'string') return deny('the message does not say who sent it');",
-      },
-      {
         name: 'access-own-messages',
         holds: "The assistant's own messages, and those of which it is not known, are not heard.",
         find: "sender?.isSelf !== false || typeof sender.isBot !== 'boolean'",
         replace: 'sender === undefined',
-      },
-      {
-        name: 'access-no-chat',
-        holds: 'A message that does not say where it was written is not heard.',
-        find: "if (!isId(chatId) || (chatType !== 'direct' && chatType !== 'group')) {",
-        replace: 'if (!isId(chatId)) {',
-      },
-      {
-        name: 'access-no-list',
-        holds: 'A channel without a list of people hears nobody.',
-        find: "if (settings?.allowFrom === undefined) return deny('the channel has no allowFrom list');",
-        replace: "if (settings?.allowFrom === undefined) return allow('guest');",
-      },
-      {
-        name: 'access-closed-group',
-        holds: 'Groups that are not opened are not listened to.',
-        find: 'if (closed !== null) return deny(closed);',
-        replace: '',
-      },
-      {
-        name: 'access-group-policy',
-        holds: 'Groups are off unless the configuration says how they are used.',
-        find: "if (policy !== 'mention' && policy !== 'open')",
-        replace: "if (policy === 'off')",
-      },
-      {
-        name: 'access-group-no-list',
-        holds: 'Where no list of groups is given there is no group.',
-        find: "if (allowed === undefined) return 'the channel has no groups.allow list';",
-        replace: 'if (allowed === undefined) return null;',
-      },
-      {
-        name: 'access-group-listed',
-        holds: 'Of groups that are listed no other is listened to.',
-        find: 'if (allowed.length === 0 || names(allowed, chatId)) return null;',
-        replace: 'if (allowed.length >= 0) return null;',
-      },
-      {
-        name: 'access-bots',
-        holds: 'Other bots are heard only where they are named.',
-        find: "chatType === 'group' && groups?.allowBots?.includes(id) === true;",
-        replace: "chatType === 'group';",
-      },
-      {
-        name: 'access-bots-direct',
-        holds: 'Other bots are never heard in direct chats.',
-        find: "const isHeard = chatType === 'group' && groups",
-        replace: 'const isHeard = groups',
       },
       {
         name: 'access-bots-guests',
@@ -137,34 +59,16 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         replace: "groups?.policy !== 'off'",
       },
       {
-        name: 'access-stranger',
-        holds: 'Whoever is on no list is not heard.',
-        find: 'return { ...deny(`the sender ${id} is neither in allowFrom nor paired`), stranger: chatType };',
-        replace: "return allow('guest');",
-      },
-      {
         name: 'access-only-owner',
         holds: 'With several people on the list and no owner named, none of them is one.',
         find: "return owners.length === 0 && listed.size === 1 ? 'owner' : 'trusted';",
         replace: "return owners.length === 0 && listed.size >= 1 ? 'owner' : 'trusted';",
       },
       {
-        name: 'access-named-owner',
-        holds: 'Once owners are named, nobody else is one.',
-        find: "return owners.length === 0 && listed.size === 1 ? 'owner' : 'trusted';",
-        replace: "return listed.size === 1 ? 'owner' : 'trusted';",
-      },
-      {
         name: 'access-star-no-id',
         holds: 'The star stands for no single person.',
         find: "return typeof id === 'string' && id !== '' && id !== EVERYBODY;",
         replace: "return typeof id === 'string' && id !== '';",
-      },
-      {
-        name: 'access-role-words',
-        holds: 'A role that nobody knows is the weakest.',
-        find: "return role === 'owner' || role === 'trusted' ? role : 'guest';",
-        replace: "return role === 'guest' || role === 'trusted' ? role : 'owner';",
       },
     ],
   ),
@@ -185,22 +89,10 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         replace: 'senderId.length === 0',
       },
       {
-        name: 'pairing-hourly',
-        holds: 'Strangers with many accounts can not make the assistant write without end.',
-        find: 'recent.length >= MOST_HOURLY ||',
-        replace: '',
-      },
-      {
         name: 'pairing-pending',
         holds: 'Few codes are valid at once.',
         find: '.length < MOST_PENDING;',
         replace: '.length < MOST_HOURLY;',
-      },
-      {
-        name: 'pairing-wrong',
-        holds: 'Codes can not be tried one after another.',
-        find: "if (this.lockedUntil() !== null) return 'locked';",
-        replace: '',
       },
       {
         name: 'pairing-wrong-counted',
@@ -215,28 +107,10 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         replace: '[...bytes].map((_, at) => ALPHABET.charAt(at))',
       },
       {
-        name: 'pairing-used',
-        holds: 'A code lets in once.',
-        find: "db.run('DELETE FROM pairing WHERE channel = ? AND user_id = ?', channel, person.id);",
-        replace: '',
-      },
-      {
         name: 'pairing-name',
         holds: 'Of what a stranger writes nothing is kept but a short name.',
         find: 'name === undefined ? null : cut(name, LONGEST_NAME)',
         replace: 'name === undefined ? null : name',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'agent/commands/table.ts',
-    ['e2e/owners.test.ts'],
-    [
-      {
-        name: 'people-ownerless-told',
-        holds: 'What is wrong with the settings is told in direct chats alone, and to no guest.',
-        find: "chatType === 'direct' && role === 'trusted' && command.role === 'owner';",
-        replace: "command.role === 'owner';",
       },
     ],
   ),
@@ -275,29 +149,10 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     [TELEGRAM],
     [
       {
-        name: 'telegram-not-allowed',
-        holds: 'What somebody writes who may not is not read.',
-        find: "if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };",
-        replace: '',
-      },
-      {
-        name: 'telegram-silent',
-        holds: 'Bots, closed groups and the like are met with silence.',
-        find: 'if (!decision.allowed && decision.stranger === null) return nothing;',
-        replace: '',
-      },
-      {
         name: 'telegram-addressed',
         holds: 'What people in a group say to each other is not heard.',
         find: "type: isMeant ? 'message' : 'overheard',",
         replace: "type: 'message',",
-      },
-      {
-        name: 'telegram-press',
-        holds: 'A button that somebody presses who may not does nothing.',
-        find: "if (!decision.allowed) return nothing;\n  const threadId = threadOf(message);\n  return {\n    type: 'message',",
-        replace: "const threadId = threadOf(message);\n  return {\n    type: 'message',",
-        tests: ['channels/telegram-heard.test.ts'],
       },
       {
         name: 'telegram-press-bot',
@@ -311,12 +166,6 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         holds: 'A message has the role that was decided.',
         find: 'sender,\n      role: decision.role,\n      text: edited',
         replace: "sender,\n      role: 'owner',\n      text: edited",
-      },
-      {
-        name: 'telegram-forward',
-        holds: 'A forward is known as words of somebody else.',
-        find: 'untrusted: isForward(message),',
-        replace: 'untrusted: false,',
       },
       {
         name: 'telegram-quoted-author',

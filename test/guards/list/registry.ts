@@ -11,18 +11,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     [REGISTRY],
     [
       {
-        name: 'registry-role',
-        holds: 'A call runs only for a role that may make it, whatever the model was shown.',
-        find: 'if (refusal !== null) return { problem: refusal, refused: true };',
-        replace: '',
-      },
-      {
-        name: 'registry-offers',
-        holds: 'A role is not shown tools that it may not call.',
-        find: '.filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)',
-        replace: '',
-      },
-      {
         name: 'registry-arguments',
         holds: 'Arguments that do not fit the schema of a tool do not reach it.',
         find: 'return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };',
@@ -35,12 +23,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         find: "if (limited !== null) return { decision: 'deny', reason: limited };",
         replace: '',
         tests: ['e2e/skills.test.ts'],
-      },
-      {
-        name: 'registry-tool-denies',
-        holds: 'What a tool itself refuses does not run.',
-        find: "if (decision.decision === 'deny') return decision;",
-        replace: "if (decision.decision === 'deny') return { decision: 'allow' };",
       },
       {
         name: 'registry-taint',
@@ -68,13 +50,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         replace: 'return this.#execute(ready, context, options);',
       },
       {
-        name: 'registry-changed',
-        holds: 'What changed after the yes does not run.',
-        find: 'if ((await context.changed?.()) === true) return ownError(tool, CHANGED);',
-        replace: '',
-        tests: ['tools/asked.test.ts'],
-      },
-      {
         name: 'registry-intent-first',
         holds: 'The start of a call with effects is on the tape before it runs.',
         find: "if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);",
@@ -82,60 +57,11 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         tests: [RUN],
       },
       {
-        name: 'registry-stopped',
-        holds: 'No call begins in a turn that was stopped.',
-        find: "if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');",
-        replace: '',
-        tests: [RUN],
-      },
-      {
-        name: 'registry-time-limit',
-        holds: 'A tool that never ends is given up.',
-        find: 'using limit = deadline(clock, limitMs, tool.name);',
-        replace: 'using limit = deadline(clock, limitMs * 1000, tool.name);',
-        tests: [RUN],
-      },
-      {
-        name: 'registry-untrusted',
-        holds: 'Results of a tool whose words are by strangers count as theirs, also its errors.',
-        find: 'result.untrusted === true || this.#find(call.name)?.untrusted === true',
-        replace: 'result.untrusted === true',
-        tests: [TAINTED],
-      },
-      {
-        name: 'registry-repeats',
-        holds: 'An answer that may hold what the model put into the call gives no addresses.',
-        find: '(untrusted && context.taint.private && this.#repeats(call, context))',
-        replace: 'false',
-        tests: [TAINTED],
-      },
-      {
         name: 'registry-shows',
         holds: "A tool that shows the owner's files is asked about in a group.",
         find: '?? shownToGroup(tool.shows?.(params, context), context)',
         replace: '?? null',
         tests: [TAINTED],
-      },
-      {
-        name: 'registry-redacts-output',
-        holds: 'Secrets in the output of a tool do not reach the transcript.',
-        find: 'const output = redact(result.output);',
-        replace: 'const { output } = result;',
-        tests: [RUN],
-      },
-      {
-        name: 'registry-redacts-title',
-        holds: 'Secrets in the title of a result do not reach the transcript.',
-        find: 'title: redact(result.title),',
-        replace: 'title: result.title,',
-        tests: [RUN],
-      },
-      {
-        name: 'registry-redacts-metadata',
-        holds: 'Secrets in the facts of a result do not reach the transcript.',
-        find: "typeof value === 'string' ? redact(value) : value",
-        replace: 'value',
-        tests: [RUN],
       },
       {
         name: 'registry-caps',
@@ -150,36 +76,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     'tools/policy.ts',
     [REGISTRY],
     [
-      {
-        name: 'policy-switched-off',
-        holds: 'What the configuration switches off is off for everybody.',
-        find: 'if (matches(policy.deny, tool.name) || !matches(policy.allow, tool.name)) {',
-        replace: 'if (!matches(policy.allow, tool.name)) {',
-      },
-      {
-        name: 'policy-not-allowed',
-        holds: 'What tools.allow does not name is off.',
-        find: ' || !matches(policy.allow, tool.name)) {',
-        replace: ') {',
-      },
-      {
-        name: 'policy-guest-list',
-        holds: 'Guests call nothing but what the configuration lists for them.',
-        find: "needed !== 'owner' && matches(policy.guest, tool.name)",
-        replace: "needed !== 'owner'",
-      },
-      {
-        name: 'policy-guest-owner-tools',
-        holds: "A list for guests does not open the owner's tools.",
-        find: "needed !== 'owner' && matches(policy.guest, tool.name)",
-        replace: 'matches(policy.guest, tool.name)',
-      },
-      {
-        name: 'policy-role',
-        holds: "The owner's tools are for the owner alone.",
-        find: 'return atLeast(role, needed) ? null :',
-        replace: "return atLeast(role, 'guest') ? null :",
-      },
       {
         name: 'policy-whole-names',
         holds: 'A pattern stands for whole names, not for parts of them.',
@@ -251,12 +147,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ['tools/asked.test.ts'],
     [
       {
-        name: 'asked-no',
-        holds: 'A no is a no.',
-        find: 'if (!answer.approved) return answer;',
-        replace: '',
-      },
-      {
         name: 'asked-breaks',
         holds: 'A question that can not be asked is a no.',
         find: "return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };",
@@ -281,12 +171,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     'tools/run-once.ts',
     [REGISTRY],
     [
-      {
-        name: 'run-once-asks-nobody',
-        holds: 'A tool run from the command line does nothing that needs a yes.',
-        find: "if (call.dryRun || decision.decision !== 'allow') return",
-        replace: "if (call.dryRun || decision.decision === 'deny') return",
-      },
       {
         name: 'run-once-dry',
         holds: 'A dry run does nothing.',

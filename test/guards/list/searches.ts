@@ -1,7 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const WALK = 'security/guarded-walk.test.ts';
-const GREP = 'tools/files/grep.test.ts';
 const PATCH = 'tools/files/apply-patch.test.ts';
 const FILE_TAINT = 'tools/file-taint.test.ts';
 
@@ -11,30 +10,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     'security/guarded-walk.ts',
     [WALK],
     [
-      {
-        name: 'walk-links',
-        holds: 'A search follows no link, also where one was put in the place of a file meanwhile.',
-        find: ' | constants.O_NOFOLLOW);',
-        replace: ');',
-      },
-      {
-        name: 'walk-judged-open',
-        holds: 'What a search opened is judged by where it really lies.',
-        find: '(found.path === path || rules.allows(found.path))',
-        replace: 'true',
-      },
-      {
-        name: 'walk-kind',
-        holds: 'A search opens no pipe and no device.',
-        find: 'found.stat.isFile() && (',
-        replace: '(',
-      },
-      {
-        name: 'walk-hard-links',
-        holds: 'A search does not read the configuration or state under another name.',
-        find: ' && !rules.isClosed(found.stat);',
-        replace: ';',
-      },
       {
         name: 'walk-hard-links-private',
         holds: "A search does not read the owner's private files for others under another name.",
@@ -46,31 +21,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
         holds: 'A yes to where a search begins opens nothing in it that needs a yes of its own.',
         find: "decision === 'ask' && path === this.#base.path ?",
         replace: "decision === 'ask' ?",
-      },
-      {
-        name: 'walk-denied-names',
-        holds: 'A search does not name what a caller may not know of.',
-        find: "        if (decision === 'deny') continue;\n        const name",
-        replace: '        const name',
-        tests: ['tools/files/glob.test.ts'],
-      },
-      {
-        name: 'walk-base-same',
-        holds: 'A search begins where it was allowed to, and not at what was put there since.',
-        find: 'if (begin === undefined || !isSame) {',
-        replace: 'if (begin === undefined) {',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/files/finding.ts',
-    [GREP],
-    [
-      {
-        name: 'find-names',
-        holds: 'A file name in what was found does not look like markup or like another line.',
-        find: "return harmless(`${prefix}${below}`).replaceAll(/[\\r\\n]/gu, '␊');",
-        replace: 'return `${prefix}${below}`;',
       },
     ],
   ),
@@ -91,12 +41,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     [FILE_TAINT],
     [
       {
-        name: 'file-taint-folders',
-        holds: 'What a search or a list names in a folder of strangers, however deep, counts as theirs.',
-        find: ' || (await anyOf(folders, (folder) => origins.holdsFolder(folder)))',
-        replace: '',
-      },
-      {
         name: 'file-taint-quoted',
         holds: 'What a search quotes of a file of strangers counts as theirs.',
         find: '(await anyOf(shown, (file) => origins.holds(file)))',
@@ -108,12 +52,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     'tools/files/apply-patch.ts',
     [PATCH],
     [
-      {
-        name: 'patch-denied',
-        holds: 'A patch changes nothing where one of its files is closed.',
-        find: "if (decision.decision === 'deny') return decision;",
-        replace: '',
-      },
       {
         name: 'patch-one-yes',
         holds: 'A yes to one file of a patch opens no other that needs one.',
@@ -131,12 +69,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
         holds: 'A patch that fails in the middle leaves nothing of itself.',
         find: 'const problem = await putBack(done, files, context);',
         replace: 'const problem = null;',
-      },
-      {
-        name: 'patch-put-back-ours',
-        holds: 'What somebody else wrote meanwhile is not overwritten when a patch is taken back.',
-        find: "if (!isOurs) return 'somebody else wrote to it.';",
-        replace: '',
       },
     ],
   ),

@@ -7,18 +7,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
     ['agent/active-skills.test.ts'],
     [
       {
-        name: 'skills-strangers',
-        holds: 'Forwarded words call no skill.',
-        find: 'message.untrusted ||\n        heldAtButton',
-        replace: 'heldAtButton',
-      },
-      {
-        name: 'skills-guests',
-        holds: 'Guests call no skill.',
-        find: " ||\n        !atLeast(message.role, 'trusted')",
-        replace: '',
-      },
-      {
         name: 'skills-model-only',
         holds: 'A skill that only the model may call is not called by people.',
         find: 'skill.name === name && skill.userInvocable',
@@ -60,12 +48,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
         find: 'if (pinned.path !== path || pinned.stat.isSymbolicLink()) {',
         replace: 'if (pinned.path === null) {',
       },
-      {
-        name: 'plain-file-kind',
-        holds: 'Devices and pipes in a skill are not read.',
-        find: 'if (!pinned.stat.isFile()) throw',
-        replace: 'if (pinned.stat.isBlockDevice()) throw',
-      },
     ],
   ),
   ...guardsIn(
@@ -103,18 +85,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
         replace: '',
       },
       {
-        name: 'skills-index-plain',
-        holds: 'What somebody else says of their skill gives a model no order.',
-        find: 'if (!skill.foreign) return skill;',
-        replace: "if (skill.name !== '') return skill;",
-      },
-      {
-        name: 'skills-index-paths',
-        holds: 'The name of a folder of somebody else gives a model no order.',
-        find: '(foreign && !isPlainPath(file))',
-        replace: '(foreign && file.length === 0)',
-      },
-      {
         name: 'skills-index-escaped',
         holds: 'A description or path does not become markup of the prompt.',
         find: ".replace(/[&<>\"]/gu, (character) => ENTITIES[character] ?? '')",
@@ -126,12 +96,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
     'skills/yaml.ts',
     ['skills/yaml-bomb.test.ts'],
     [
-      {
-        name: 'yaml-long',
-        holds: 'The front matter of a skill does not keep the parser busy.',
-        find: "if (text.length > LONGEST) throw new RangeError('it is very long');",
-        replace: '',
-      },
       {
         name: 'yaml-aliases',
         holds: 'Front matter does not grow in memory by references to itself.',
@@ -151,31 +115,12 @@ export const SKILL_GUARDS: readonly Guard[] = [
         replace: "read.pin !== '';",
         tests: ['skills/foreign.test.ts'],
       },
-      {
-        name: 'skill-foreign',
-        holds: 'A skill counts as written by others, unless it comes with the assistant or a person vouched for it.',
-        find: "foreign: source !== 'package' && !trusted,",
-        replace: 'foreign: source === null && !trusted,',
-        tests: ['skills/foreign.test.ts'],
-      },
     ],
   ),
   ...guardsIn(
     'skills/plain-words.ts',
     ['skills/plain-words.test.ts'],
     [
-      {
-        name: 'plain-words-joined',
-        holds: 'No address, path or code is in what the index says of a skill of somebody else.',
-        find: ".replace(JOINER, ' ');",
-        replace: ';',
-      },
-      {
-        name: 'plain-words-orders',
-        holds: 'No order is in what the index says of a skill of somebody else.',
-        find: 'return ORDERS.some((order) => order.test(rest));',
-        replace: 'return rest === null;',
-      },
       {
         name: 'plain-words-packed',
         holds: 'No packed data is in what the index says of a skill of somebody else.',

@@ -2,7 +2,6 @@ import { guardsIn, type Guard } from '../guard.ts';
 
 const E2E = 'e2e/slack.test.ts';
 const LINE = 'channels/slack-line.test.ts';
-const CONTRACT = 'contract/slack.test.ts';
 
 /** What Slack's channel reads, fetches and shows. */
 export const SLACK_GUARDS: readonly Guard[] = [
@@ -11,23 +10,10 @@ export const SLACK_GUARDS: readonly Guard[] = [
     [E2E],
     [
       {
-        name: 'slack-not-allowed',
-        holds: 'What somebody writes who may not is not read.',
-        find: "if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };",
-        replace: '',
-      },
-      {
         name: 'slack-addressed',
         holds: 'What people in a channel say to each other is not heard.',
         find: "type: isMeant ? 'message' : 'overheard',",
         replace: "type: 'message',",
-      },
-      {
-        name: 'slack-share',
-        holds: 'A shared message is known as words of somebody else.',
-        find: 'untrusted: shared,',
-        replace: 'untrusted: false,',
-        tests: [CONTRACT],
       },
       {
         name: 'slack-role',
@@ -62,24 +48,6 @@ export const SLACK_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'channels/slack/files.ts',
-    [E2E],
-    [
-      {
-        name: 'slack-token-stays',
-        holds: 'The token is sent to no other server than Slack’s.',
-        find: 'if (!isSlacks(url, options.apiUrl))',
-        replace: 'if (false)',
-      },
-      {
-        name: 'slack-sign-in',
-        holds: 'A sign-in page is not taken for a file.',
-        find: "if (isPage && !(file.mimetype === 'text/html' && file.size === bytes.byteLength))",
-        replace: 'if (false)',
-      },
-    ],
-  ),
-  ...guardsIn(
     'channels/slack/outgoing.ts',
     [E2E],
     [
@@ -100,18 +68,6 @@ export const SLACK_GUARDS: readonly Guard[] = [
         holds: 'What is asked of the owner in a channel is not shown to the others.',
         find: "isApproval(part) && chatTypeOf(part.chatId) === 'group'",
         replace: 'false',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'channels/slack/home.ts',
-    [E2E],
-    [
-      {
-        name: 'slack-home',
-        holds: 'A stranger sees nothing in the home of the app.',
-        find: 'if (role === null) return;',
-        replace: '',
       },
     ],
   ),

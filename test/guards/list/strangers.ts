@@ -10,40 +10,16 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     [UNTRUSTED],
     [
       {
-        name: 'fence-boundary',
-        holds: 'A text can not hold the end of its own fence.',
-        find: "const inside = withoutLookAlikes(visible).replaceAll(boundary, '…');",
-        replace: 'const inside = withoutLookAlikes(visible);',
-      },
-      {
-        name: 'fence-look-alikes',
-        holds: 'A text of strangers holds no markup of chat templates, tool calls or blocks of this program.',
-        find: "const inside = withoutLookAlikes(visible).replaceAll(boundary, '…');",
-        replace: "const inside = visible.replaceAll(boundary, '…');",
-      },
-      {
         name: 'fence-invisible',
         holds: 'Nothing in a text of strangers is there for the model alone, unseen by people.',
         find: 'const inside = withoutLookAlikes(visible)',
         replace: 'const inside = withoutLookAlikes(text)',
       },
       {
-        name: 'fence-source',
-        holds: 'The name of a source does not break out of the attribute it stands in.',
-        find: `const name = harmless(oneLine(source, LONGEST_SOURCE)).replaceAll('"', "'").replaceAll(boundary, '…');`,
-        replace: 'const name = oneLine(source, LONGEST_SOURCE);',
-      },
-      {
         name: 'fence-secret-boundary',
         holds: 'Whoever writes a text can not compute the boundary that it will get.',
         find: 'JSON.stringify([secret, text])',
         replace: 'JSON.stringify([text])',
-      },
-      {
-        name: 'harmless-titles',
-        holds: 'Titles and names of strangers hold no markup and nothing invisible.',
-        find: 'return withoutLookAlikes(withoutInvisible(text).text);',
-        replace: 'return text;',
       },
     ],
   ),
@@ -105,12 +81,6 @@ export const STRANGER_GUARDS: readonly Guard[] = [
         find: String.raw`(?<=^[ \t>#*_-]{0,12}(?:`,
         replace: String.raw`(?!)(?<=^[ \t>#*_-]{0,12}(?:`,
       },
-      {
-        name: 'look-alikes-folded',
-        holds: 'Markup in full-width or mathematical letters is broken too.',
-        find: "if (text.normalize('NFKC') === text) return",
-        replace: 'if (text === text) return',
-      },
     ],
   ),
   ...guardsIn(
@@ -122,12 +92,6 @@ export const STRANGER_GUARDS: readonly Guard[] = [
         holds: 'Strangers do not leave behind what later conversations read, without a yes.',
         find: 'return ask(LASTING[action.target]);',
         replace: 'return ALLOW;',
-      },
-      {
-        name: 'taint-composed-url',
-        holds: 'Private things are not carried out in an address that the model put together.',
-        find: "if (action.composed) return ask('an address that nobody gave could carry private things out');",
-        replace: '',
       },
       {
         name: 'taint-other-chat',
@@ -170,12 +134,6 @@ export const STRANGER_GUARDS: readonly Guard[] = [
         holds: 'An address with white space in it does not take words of a text along.',
         find: String.raw`|| /\s/u.test(rest)) return 'composed';`,
         replace: ") return 'composed';",
-      },
-      {
-        name: 'url-origin-bare-host',
-        holds: 'A word without a dot is not taken for a host that somebody gave.',
-        find: String.raw`(/^[^/?]+\.[^/?]/u.test(bare) && occurs(text, bare))`,
-        replace: 'occurs(text, bare)',
       },
     ],
   ),

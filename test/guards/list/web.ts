@@ -12,19 +12,6 @@ export const WEB_GUARDS: readonly Guard[] = [
     [FETCH],
     [
       {
-        name: 'web-fetch-untrusted',
-        holds: 'Pages count as words of strangers.',
-        find: "role: 'guest',\n    untrusted: true,",
-        replace: "role: 'guest',",
-        tests: [WALLS],
-      },
-      {
-        name: 'web-fetch-decides',
-        holds: 'An address that is not to be reached is refused before anything is asked or sent.',
-        find: "return decision.decision === 'allow' ? { decision: 'allow' } : decision;",
-        replace: "return { decision: 'allow' };",
-      },
-      {
         name: 'web-fetch-composed',
         holds: 'An address that the model put together is known as one.',
         find: "const composed = urlOrigin(address, texts) === 'composed';",
@@ -98,13 +85,6 @@ export const WEB_GUARDS: readonly Guard[] = [
     [SEARCH],
     [
       {
-        name: 'web-search-untrusted',
-        holds: 'What a search finds counts as words of strangers.',
-        find: 'untrusted: true,\n    // A search',
-        replace: '// A search',
-        tests: [WALLS],
-      },
-      {
         name: 'web-search-key',
         holds: 'A key is not sent to a service that it may not be of.',
         find: "return key.startsWith('tvly-') ? 'tavily' : null;",
@@ -140,30 +120,6 @@ export const WEB_GUARDS: readonly Guard[] = [
         holds: 'Of the private host of a search no other port is open.',
         find: "return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;",
         replace: "return port === protocol ? '' : hostname;",
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/web/hidden.ts',
-    [TEXT],
-    [
-      {
-        name: 'hidden-attribute',
-        holds: 'What a page hides from people (hidden) is not read.',
-        find: 'if (hidden !== null && hidden !== undefined) return true;',
-        replace: '',
-      },
-      {
-        name: 'hidden-aria',
-        holds: 'What is not for those who are read to is not read.',
-        find: "if (attribute('aria-hidden')?.trim().toLowerCase() === 'true') return true;",
-        replace: '',
-      },
-      {
-        name: 'hidden-style',
-        holds: 'What its style hides is not read.',
-        find: 'return style !== null && style !== undefined && HIDING.test(style);',
-        replace: 'return false;',
       },
     ],
   ),
@@ -206,12 +162,6 @@ export const WEB_GUARDS: readonly Guard[] = [
         holds: 'Addresses that run or hold something (javascript:, data:) are left out of a page.',
         find: 'if (!SHOWN.has(url.protocol) || url.href.length > LONGEST) return undefined;',
         replace: 'if (url.href.length > LONGEST) return undefined;',
-      },
-      {
-        name: 'links-brackets',
-        holds: 'An address does not end its link and go on as text.',
-        find: "return url.href.replaceAll('(', '%28').replaceAll(')', '%29');",
-        replace: 'return url.href;',
       },
       {
         name: 'links-base',

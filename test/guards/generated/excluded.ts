@@ -1,0 +1,2 @@
+/** Mutants that no test can kill, by name, each with the reason. */
+export const EXCLUDED: Readonly<Record<string, string>> = {};
