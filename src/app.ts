@@ -171,7 +171,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   // Before a plugin is loaded: one that kills the process at once counts too.
   const safe = journal.starts.isLoop;
   const config = safe ? safeConfig(loaded.config) : loaded.config;
-  const plugins = await openPlugins(paths.plugins, config, clock);
+  const plugins = await openPlugins(paths.plugins, config, { clock, safe });
   const base: Base = {
     ...ground,
     config,

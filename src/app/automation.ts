@@ -23,6 +23,7 @@ import type { Stores } from './stores.ts';
 const LONGEST_BUTTON_BYTES = 64;
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
+const RESTS = 'I run in safe mode now, so nothing of the schedule happens by itself. /restart ends safe mode.';
 
 export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal'>;
@@ -59,27 +60,30 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     opened ??= openRooms(base, { stores, bus });
     return opened;
   };
-  const desk = async (): Promise<CronDesk> => (await rooms()).desk;
-  const one = async (by: CronCaller, action: string, id: string, code = ''): Promise<CronAnswer> => {
-    const of = await desk();
-    switch (action) {
-      case 'show':
-        return await of.show(by, id);
-      case 'remove':
-        return await of.remove(by, id);
-      case 'enable':
-        return await of.enable(by, id, code);
-      case 'disable':
-        return await of.disable(by, id);
-      case 'run':
-        return await of.run(by, id);
-      default:
-        return await of.list(by);
-    }
+  const ask = async (question: (desk: CronDesk) => Promise<CronAnswer>): Promise<CronAnswer> => {
+    const answer = await question((await rooms()).desk);
+    return base.safe ? { ...answer, text: `${answer.text}\n\n${RESTS}` } : answer;
   };
+  const one = (by: CronCaller, action: string, id: string, code = ''): Promise<CronAnswer> =>
+    ask((desk) => {
+      switch (action) {
+        case 'show':
+          return desk.show(by, id);
+        case 'remove':
+          return desk.remove(by, id);
+        case 'enable':
+          return desk.enable(by, id, code);
+        case 'disable':
+          return desk.disable(by, id);
+        case 'run':
+          return desk.run(by, id);
+        default:
+          return desk.list(by);
+      }
+    });
   const toolDesk: CronToolDesk = {
-    add: async (by, job) => (await desk()).add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job),
-    list: async (by) => (await desk()).list(callerOf(by, journal.inbox.byId([by.messageId])[0])),
+    add: (by, job) => ask((desk) => desk.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
+    list: (by) => ask((desk) => desk.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
     one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
     silence: (turnId, reason) => journal.cron.silence(turnId, reason),
   };
@@ -96,7 +100,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       const by = ownerAtHome(journal.questions.ownersChat());
       if (action !== 'add') return await one(by, action, id ?? '', code);
       if (job === undefined) throw new AppError('cron-refused', 'Nothing says what is to be scheduled.');
-      return await (await desk()).add(by, job);
+      return await ask((desk) => desk.add(by, job));
     },
     holdBack: async ({ turnId, messages }, { outcome, answer }) => {
       const message = messages.at(-1);

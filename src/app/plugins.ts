@@ -20,16 +20,19 @@ export interface Plugins {
 interface PluginState {
   readonly name: string;
   readonly version: string | null;
-  readonly state: 'running' | 'not enabled' | 'failed';
+  readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
 }
 
-/** Loads the plugins that the configuration lists, and joins their channels with what every channel needs. Never throws. */
+/**
+ * Loads the plugins that the configuration lists, and joins their channels with what every channel needs. Never throws.
+ * `safe`: none is loaded.
+ */
 export async function openPlugins(
   folder: string,
   config: { readonly plugins: readonly string[]; readonly channels: Readonly<Record<string, AccessSettings>> },
-  clock: Clock,
+  { clock, safe }: { readonly clock: Clock; readonly safe: boolean },
 ): Promise<Plugins> {
-  const { found, running, troubles } = await loadPlugins(folder, config.plugins, {
+  const { found, running, troubles } = await loadPlugins(folder, safe ? [] : config.plugins, {
     clock,
     showParameters: toJsonSchema,
   });
@@ -44,6 +47,11 @@ export async function openPlugins(
       }
     }
   }
+  const stateOf = (name: string): PluginState['state'] => {
+    if (running.has(name)) return 'running';
+    if (!config.plugins.includes(name)) return 'not enabled';
+    return safe ? 'safe mode' : 'failed';
+  };
   const names = new Set([...config.plugins, ...found.map(({ name }) => name)]);
   return {
     running: [...running.values()],
@@ -51,7 +59,7 @@ export async function openPlugins(
     list: Array.from(names, (name) => ({
       name,
       version: found.find((one) => one.name === name)?.version ?? null,
-      state: running.has(name) ? 'running' : config.plugins.includes(name) ? 'failed' : 'not enabled',
+      state: stateOf(name),
     })),
     troubles: [...troubles, ...taken],
   };
@@ -65,8 +73,8 @@ function pluggedKind(
     shows,
     open: async (name, settings) => {
       try {
-        const { kitFor } = await import('./plugin-kit.ts');
-        return await open(name, settings, kitFor(channels[name]));
+        const { kitFor, withPlain } = await import('./plugin-kit.ts');
+        return withPlain(await open(name, settings, kitFor(channels[name])));
       } catch (error) {
         if (error instanceof ChannelError) throw error;
         throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });

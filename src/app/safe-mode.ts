@@ -15,9 +15,14 @@ export function safeModeSentence({ recent }: { readonly recent: number }): strin
   return `I run in safe mode, because I was started ${recent} times within five minutes and each time broke down. I answer here as always; scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I broke down. /restart ends safe mode; without it I end it myself after 30 calm minutes.`;
 }
 
-/** The configuration without what others wrote and what begins by itself. */
+/** The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where they start. */
 export function safeConfig(config: Config): Config {
-  return { ...config, plugins: [], mcpServers: {}, heartbeat: { ...config.heartbeat, enabled: false } };
+  const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
+  return {
+    ...config,
+    mcpServers: Object.fromEntries(servers),
+    heartbeat: { ...config.heartbeat, enabled: false },
+  };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

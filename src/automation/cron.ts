@@ -75,6 +75,7 @@ export class Cron {
   #watching: Disposable | undefined;
   #ticking: Promise<void> | undefined;
   #again = false;
+  #started = false;
   #stopped = false;
   #startedAt = 0;
   #lastStart = Number.NEGATIVE_INFINITY;
@@ -90,6 +91,7 @@ export class Cron {
 
   /** Looks for the first time; what came due meanwhile is made up for. */
   async start(): Promise<void> {
+    this.#started = true;
     this.#startedAt = this.#ports.clock.monotonic();
     const { book, log } = this.#ports;
     try {
@@ -100,9 +102,9 @@ export class Cron {
     await this.look();
   }
 
-  /** Looks now; resolves when it did. Never throws. */
+  /** Looks now, once it was started; resolves when it did. Never throws. */
   async look(): Promise<void> {
-    if (this.#stopped) return;
+    if (!this.#started || this.#stopped) return;
     if (this.#ticking !== undefined) {
       this.#again = true;
       await this.#ticking;

@@ -3,6 +3,11 @@ import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
 import { json, visible } from './printable.ts';
 
+const HOW: Readonly<Record<string, string>> = {
+  'not enabled': 'found, not enabled (list it in "plugins")',
+  'safe mode': 'not loaded, because the assistant runs in safe mode (/restart ends it)',
+};
+
 /** `assistant plugins [list]`. */
 export async function pluginsListCommand(
   flags: Readonly<Record<string, unknown>>,
@@ -11,7 +16,7 @@ export async function pluginsListCommand(
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
   const plugins = await assistant.port.request('pluginsList', {});
   const lines = plugins.map(({ name, version, state }) => {
-    const how = state === 'not enabled' ? 'found, not enabled (list it in "plugins")' : state;
+    const how = HOW[state] ?? state;
     return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
   });
   const shown = flags['json'] === true ? json(plugins) : visible(lines.join('\n'));

@@ -94,7 +94,7 @@ interface RequestResults {
     readonly name: string;
     /** Null: there is no such package. */
     readonly version: string | null;
-    readonly state: 'running' | 'not enabled' | 'failed';
+    readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
   }[];
   readonly outboxList: readonly (MailItem & { readonly kind: string; readonly attempts: number })[];
   readonly outboxRetry: null;

@@ -81,6 +81,24 @@ describe('a channel of a plugin', () => {
     ]);
   });
 
+  test('that fails at a text shows it without markup, also when it has no way of its own to do so', async () => {
+    const config = settings();
+    Object.assign(config.channels['letters'] ?? {}, { folder: '' });
+    await using world = await startWorld({ config });
+    Object.assign(config.channels['letters'] ?? {}, { folder: letters(world) });
+    await install(world);
+    const file = join(world.home, 'plugins', 'paper-mail', 'index.js');
+    const code = await readFile(file, 'utf8');
+    const fails = "render(markdown) {\n    if (markdown.includes('blot')) throw new Error('the ink ran');";
+    expect(code).toContain('render(markdown) {');
+    await writeFile(file, code.replace('render(markdown) {', fails));
+    await world.restart();
+    world.model.reply('A **blot** in the answer.');
+    await write(world, '1', 'ann', 'how is the weather?');
+    await waitFor(async () => (await received(world)).length === 1, { timeoutMs: 40_000, what: 'the answer' });
+    expect(await received(world)).toEqual(['To ann\n\nA **blot** in the answer.\n']);
+  });
+
   test('is found and not run as long as the configuration does not list it', async () => {
     await using world = await startWorld();
     await install(world);

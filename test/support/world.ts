@@ -29,6 +29,8 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** @default the machine's */
   readonly clock?: Clock;
+  /** What /restart does. @default nothing would begin anew */
+  readonly onRestart?: () => void;
   readonly server?: FakeTelegramOptions;
   /** Fills the home before the first start. */
   readonly furnish?: (home: string) => Promise<void>;
@@ -91,6 +93,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       hooks: options.hooks ?? [],
       config: options.config ?? {},
       ...(options.clock === undefined ? {} : { clock: options.clock }),
+      ...(options.onRestart === undefined ? {} : { onRestart: options.onRestart }),
     });
     startMs = performance.now() - began;
     return started;

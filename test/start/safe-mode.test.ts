@@ -1,0 +1,71 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const run = promisify(execFile);
+const long = { timeoutMs: 60_000 };
+
+interface Gateway {
+  readonly process: ChildProcess;
+  readonly ended: Promise<NodeJS.Signals | null>;
+  /** How often it became ready. */
+  readonly starts: () => number;
+}
+
+function startGateway(env: NodeJS.ProcessEnv): Gateway {
+  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let log = '';
+  gateway.stderr.on('data', (chunk) => (log += String(chunk)));
+  return {
+    process: gateway,
+    ended: new Promise((resolve) => gateway.once('exit', (_code, signal) => resolve(signal))),
+    starts: () => log.split('"msg":"ready"').length - 1,
+  };
+}
+
+test('a plugin that kills the program at each start is left out at the sixth: it answers, says so, and /restart tries it again', async () => {
+  await using folder = await tempFolder();
+  const home = join(folder.path, 'home');
+  const plugin = join(home, 'plugins', 'deadly');
+  await mkdir(plugin, { recursive: true });
+  await writeFile(join(plugin, 'package.json'), '{"name":"deadly","assistant":{"plugin":"./index.mjs"}}');
+  await writeFile(join(plugin, 'index.mjs'), "process.kill(process.pid, 'SIGKILL');");
+  await writeFile(join(home, 'config.json'), '{"plugins":["deadly"]}');
+  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
+  const say = async (text: string): Promise<string> =>
+    (await run(process.execPath, [LAUNCHER, 'chat', '-m', text], { env })).stdout;
+  const status = async (): Promise<string> => (await run(process.execPath, [LAUNCHER, 'status'], { env })).stdout;
+  const plugins = async (): Promise<string> => (await run(process.execPath, [LAUNCHER, 'plugins'], { env })).stdout;
+
+  for (let start = 1; start <= 5; start += 1) {
+    const { ended, starts } = startGateway(env);
+    expect(await ended).toBe('SIGKILL');
+    expect(starts()).toBe(0);
+  }
+  const gateway = startGateway(env);
+  try {
+    await waitFor(() => gateway.starts() === 1, { ...long, what: 'the sixth start' });
+    expect(await status()).toMatch(/I run in safe mode, because I was started 6 times within five minutes/u);
+    expect(await plugins()).toMatch(/^deadly.*: not loaded, because the assistant runs in safe mode/u);
+    expect(await say('/help')).toContain('/status');
+    expect(await say('/status')).toMatch(/⚠ I run in safe mode/u);
+
+    await writeFile(join(plugin, 'index.mjs'), "export default { name: 'deadly' };");
+    expect(await say('/restart')).toContain('Restarting.');
+    await waitFor(() => gateway.starts() === 2, { ...long, what: 'the start after /restart' });
+    expect(await status()).not.toMatch(/safe mode/u);
+    expect(await plugins()).toMatch(/^deadly.*: running/u);
+  } finally {
+    if (gateway.process.exitCode === null && gateway.process.kill('SIGTERM')) await gateway.ended;
+  }
+}, 180_000);
