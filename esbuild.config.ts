@@ -25,7 +25,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    // jsonc-parser's main is a UMD file that a bundler can not follow.
+    // jsonc-parser's main is a UMD file that a bundler cannot follow.
     mainFields: ['module', 'main'],
     metafile: true,
     legalComments: 'linked',

@@ -68,7 +68,7 @@ export interface AssistantSettings {
   readonly hooks?: readonly HookSet[];
   /** @default stderr, as the configuration says */
   readonly log?: Logger;
-  /** Ends this assistant and starts another, for /restart; without it the command says that it can not. */
+  /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
   readonly onRestart?: () => void;
   /** The disk did not confirm a write: nothing is written any more, so this process has to end. Without it `onRestart` is called. */
   readonly onUnusable?: (error: AppError) => void;
@@ -94,7 +94,7 @@ export interface Assistant extends AssistantPort, AsyncDisposable {
 
 export type RunOptions = Partial<Omit<SendInput, 'text'>> & Omit<SendOptions, 'onEvent'>;
 
-/** Starts an assistant in this process. Throws an `AppError` with one sentence when it can not. */
+/** Starts an assistant in this process. Throws an `AppError` with one sentence when it cannot. */
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });

@@ -1,5 +1,6 @@
 import { mergeFacts } from '../memory/merge.ts';
 import type { MemoryStore } from '../memory/store.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -30,11 +31,11 @@ export interface MemoryPorts {
 interface ChangePorts extends MemoryPorts {
   /** Keeps what is about to be tried, so that a crash after it is seen. */
   readonly keep: (change: MemoryChange) => Promise<void>;
-  /** What the model makes of the text as it is now; undefined when it can not say. */
+  /** What the model makes of the text as it is now; undefined when it cannot say. */
   readonly askAgain: (now: { readonly text: string; readonly hash: string }) => Promise<string | null | undefined>;
 }
 
-/** MEMORY.md for a model that will write it anew; null when it can not be read or `fits` says no. */
+/** MEMORY.md for a model that will write it anew; null when it cannot be read or `fits` says no. */
 export async function readToRewrite(
   { memory, log }: MemoryPorts,
   fits: (text: string) => boolean,
@@ -106,7 +107,7 @@ export async function settleQuestion(
       : 'the new one comes from words that are not yours';
   return {
     agreed: false,
-    sentence: `I left MEMORY.md as it is, because ${because}. The new one is kept: \`assistant memory restore ${id}\` takes it.`,
+    sentence: `I left MEMORY.md as it is, because ${because}. The new one is kept; to take it, run \`${assistantCommand(`memory restore ${id}`)}\`.`,
   };
 }
 

@@ -50,7 +50,7 @@ export class CallBounds {
 
   /**
    * Before a request is made: the most tokens that its answer may have, or the sentence that says which budget is used
-   * up. May trim the session; throws when its tape can not be written.
+   * up. May trim the session; throws when its tape cannot be written.
    */
   async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
     const refused = await this.#options.budget.refusal(spenderOf(turn));

@@ -84,7 +84,7 @@ export class ContextWindow {
 
   /**
    * Trims the session when the next request would exceed its budget; returns the most tokens that its answer may
-   * have. Throws only when the tape can not be written.
+   * have. Throws only when the tape cannot be written.
    */
   async fit(outline: Outline): Promise<number> {
     const { windows, maxOutputTokens } = this.#options;

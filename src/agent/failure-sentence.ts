@@ -34,7 +34,7 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'refusal':
       return `${model} declined to answer because of its content rules: put it differently, or choose another model with /model.`;
     case 'unsupported-tool-choice':
-      return `${model} can not be told which tools to use: choose another model with /model.`;
+      return `${model} cannot be told which tools to use: choose another model with /model.`;
     case 'malformed':
       return `${model} sent an answer that I could not read. ${AGAIN}.`;
     case 'aborted':

@@ -12,6 +12,6 @@ export function givenTaint(message: Pick<InboundMessage, 'origin' | 'metadata' |
   const held = heldAtButton(message);
   if (held !== null) return held;
   if (origin === 'user' || metadata['taint'] === undefined) return NONE;
-  // What can not be read counts as the worst.
+  // What cannot be read counts as the worst.
   return bits.safeParse(metadata['taint']).data ?? { untrusted: true, private: true };
 }

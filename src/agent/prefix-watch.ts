@@ -69,7 +69,7 @@ export class PrefixWatch {
     const facts = { session: session.key, layer: found.layer, byte: found.byte };
     if (found.allowedBy === null) {
       this.#breaks += 1;
-      this.#log.warn('a request does not begin with the one before: the provider can not use its cache', facts);
+      this.#log.warn('a request does not begin with the one before: the provider cannot use its cache', facts);
     } else {
       this.#log.debug('prompt cache restarts', { ...facts, because: found.allowedBy });
     }

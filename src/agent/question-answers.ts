@@ -3,6 +3,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import type { Interpreter, OpenQuestions, QuestionHere, Ruling } from '../journal/answers.ts';
 import type { QuestionRow } from '../journal/questions.ts';
 import { isStopRequest } from '../journal/stop.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { cut, oneLine, plural } from '../util/text.ts';
 
 type Verdict = 'approve' | 'always' | 'deny';
@@ -93,7 +94,7 @@ function decide(question: QuestionRow, { verdict, reason }: Answer): Ruling {
         const only = 'Only a plain command that does no more than read or print can be allowed for good.';
         return nothing(`${only} /approve ${question.code} allows it once.`);
       }
-      const how = '`assistant approvals` lists what is remembered and forgets it.';
+      const how = `\`${assistantCommand('approvals')}\` lists what is remembered and forgets it.`;
       const reply = `Allowed, also from now on, exactly as it is. ${how}`;
       return { decided: { question, state: 'approved', answer: '', forGood: true }, reply };
     }

@@ -5,6 +5,7 @@ import type { AskedRequest, QuestionDraft, QuestionKind, QuestionLedger, Questio
 import { approvalHash } from '../security/approval-hash.ts';
 import { sha256 } from '../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../tools/tool.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import type { Random } from '../util/random.ts';
 import { cut } from '../util/text.ts';
@@ -49,7 +50,7 @@ export interface QuestionPorts {
   readonly redact: (text: string) => string;
   /** How many messages of its platform a question takes. */
   readonly messages: (question: OutboundMessage) => number;
-  /** Sends a text as a file; resolves when it is there, or with a sentence why it can not be. */
+  /** Sends a text as a file; resolves when it is there, or with a sentence why it cannot be. */
   readonly attach: (
     chat: InboundMessage,
     file: { readonly id: string; readonly name: string; readonly text: string },
@@ -64,8 +65,7 @@ export interface QuestionPorts {
 /** What a new question is known by; `until`: milliseconds since 1970. */
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
-const NOBODY =
-  'this needs a yes from the owner, and nobody can be asked in this chat; ask again in the terminal (assistant chat)';
+const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
 const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'nobody can be asked here' };
 const SILENCE: Readonly<Record<QuestionKind, string>> = {
   approval: 'the owner did not answer within 10 minutes',
@@ -290,7 +290,7 @@ function isOwn(chat: InboundMessage, target: InboundMessage | undefined): boolea
   return chat === target && chat.chatType === 'direct';
 }
 
-/** What the model reads of what can not be shown whole. */
+/** What the model reads of what cannot be shown whole. */
 function tooLong({ detail }: AskedRequest, why: string): ApprovalAnswer {
   return no(
     `the owner has to read all of it first, it has ${detail.length} characters, and ${why}; make it shorter, or do it in several calls`,

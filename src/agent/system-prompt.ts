@@ -86,7 +86,7 @@ export class SystemPrompt {
   }
 }
 
-/** What can not be read is named in its place: a turn does not fail over it. */
+/** What cannot be read is named in its place: a turn does not fail over it. */
 async function textOf(path: string): Promise<string> {
   try {
     return (await readIfExists(path)) ?? '';

@@ -23,7 +23,7 @@ import { userEntry } from './user-message.ts';
 /**
  * Runs a turn until it is closed on the tape: model, tools, results, model, until done. Works from the tape alone, so
  * the same call begins a fresh turn and continues one that a crash cut off at any step. Throws only when the tape or
- * the journal can not be written, or when the process is being stopped; then the turn stays open and is continued
+ * the journal cannot be written, or when the process is being stopped; then the turn stays open and is continued
  * at the next start.
  */
 export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
@@ -329,7 +329,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     slot: (task) => ports.slots.run(task, turn.signal),
     interrupted: async (callId, name) => {
       if (target === undefined) return;
-      const text = `I was stopped while \`${name}\` was running, so I can not tell whether it took effect. I will not run it again by myself.`;
+      const text = `I was stopped while \`${name}\` was running, so I cannot tell whether it took effect. I will not run it again by myself.`;
       await ports.bus.publishOutbound(
         outboundTo(
           target,

@@ -1,7 +1,7 @@
 import type { ModelEvent } from '../providers/provider.ts';
 import type { ChosenModel } from './turn-context.ts';
 
-/** Stands for a model that can not be called: it answers with the reason, so that the person reads it. */
+/** Stands for a model that cannot be called: it answers with the reason, so that the person reads it. */
 export function unusableModel(ref: string, reason: string): ChosenModel {
   const slash = ref.indexOf('/');
   const providerName = slash === -1 ? ref : ref.slice(0, slash);

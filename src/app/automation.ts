@@ -165,8 +165,8 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
       return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
     },
     broken: ({ reason, copy }) => {
-      log.warn('cron/jobs.json can not be used', { reason, copy });
-      const text = `I can not use cron/jobs.json: ${reason}. What I read last goes on. A copy of the file is in ${copy}.`;
+      log.warn('cron/jobs.json cannot be used', { reason, copy });
+      const text = `I cannot use cron/jobs.json: ${reason}. What I read last goes on. A copy of the file is in ${copy}.`;
       return tellOwner(`cron-broken:${copy}`, text);
     },
   });

@@ -70,7 +70,7 @@ export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatRoo
         heart = await openHeart(base, parts, { look, budgetLeft });
         await heart.start();
       } catch (error) {
-        log.error('the open tasks can not be looked after', { reason: errorMessage(error) });
+        log.error('the open tasks cannot be looked after', { reason: errorMessage(error) });
       }
     },
     [Symbol.asyncDispose]: async () => {

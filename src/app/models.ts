@@ -9,14 +9,14 @@ export interface Models {
   readonly standard: ChosenModel;
   /** Never throws: an unusable reference gives a provider that answers with the reason. */
   readonly resolve: (ref: string | null) => ChosenModel;
-  /** `provider/model` of what `ref` means. Throws one sentence when it can not be called. */
+  /** `provider/model` of what `ref` means. Throws one sentence when it cannot be called. */
   readonly fullName: (ref: string) => string;
   contextWindow: Providers['contextWindow'];
   /** The body that a request to a provider has now. Throws one sentence when it is not configured any more. */
   body: Providers['body'];
 }
 
-/** Throws one sentence when the standard model can not be called. */
+/** Throws one sentence when the standard model cannot be called. */
 export function createModels({
   config,
   loaded: { keyVariables },

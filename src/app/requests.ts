@@ -5,6 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/store.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import { localRole } from '../security/access.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
@@ -98,7 +99,7 @@ export function createRequests({
       const given = JSON.stringify(id.slice(0, 40));
       throw new AppError(
         'approval-unknown',
-        `Nothing is remembered under ${given}: assistant approvals lists what is.`,
+        `Nothing is remembered under ${given}. To see what is, run: ${assistantCommand('approvals')}`,
       );
     },
     mcpList: async () => mcp.list(),

@@ -19,7 +19,7 @@ export interface SkillShop {
   readonly folder: string;
   /** Reads a skill that is somewhere, changing nothing. */
   readonly plan: (path: string) => Promise<InstallPlan>;
-  /** Why a plan can not be carried out as things are; null: it can. */
+  /** Why a plan cannot be carried out as things are; null: it can. */
   readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
   /** Copies what was planned into the workspace; returns the new folder. */
   readonly add: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string>;

@@ -68,7 +68,7 @@ const SHOWN_RUNS = 20;
 const SHOWN_NEXT = 3;
 const UTC = /^(?:UTC|GMT|Etc\/.*)$/u;
 
-/** What people, the model and the command line do with the schedule. Throws one sentence when it can not be done. */
+/** What people, the model and the command line do with the schedule. Throws one sentence when it cannot be done. */
 export class CronDesk {
   readonly #ports: CronDeskPorts;
 
@@ -99,7 +99,7 @@ export class CronDesk {
     const broken =
       book.broken === null
         ? []
-        : [`cron/jobs.json can not be used (${book.broken.reason}): what was read last goes on.`];
+        : [`cron/jobs.json cannot be used (${book.broken.reason}): what was read last goes on.`];
     const text = [...broken, ...(lines.length === 0 ? ['Nothing is scheduled.'] : lines)].join('\n');
     return this.#answer(
       text,

@@ -22,7 +22,7 @@ export interface JobList {
   readonly jobs: readonly Job[];
 }
 
-/** A file that can not be used, and where a copy of it lies. */
+/** A file that cannot be used, and where a copy of it lies. */
 export interface BrokenFile {
   readonly reason: string;
   readonly copy: string;
@@ -39,7 +39,7 @@ export interface JobFileOptions {
 const NOTHING: JobList = { jobs: [] };
 
 /**
- * The file in which jobs stand, for people to read and edit. A file that can not be used is copied to the quarantine
+ * The file in which jobs stand, for people to read and edit. A file that cannot be used is copied to the quarantine
  * and left as it is, and what was last read from it goes on; the next change by the program replaces it.
  */
 export class JobFile {
@@ -62,7 +62,7 @@ export class JobFile {
     return this.#broken;
   }
 
-  /** What goes on when the file can not be used at the first look. */
+  /** What goes on when the file cannot be used at the first look. */
   assume(list: JobList): void {
     this.#list = list;
   }

@@ -74,7 +74,7 @@ export function scheduleOf(job: Job, zone: string): Schedule | { readonly proble
   return parsed.ok ? parsed.schedule : { problem: parsed.reason.replace(/\.$/u, '') };
 }
 
-/** Why a job that is well formed can not be used; null: it can. */
+/** Why a job that is well formed cannot be used; null: it can. */
 export function problemOf(job: Job, zone: string): string | null {
   if (parseChat(job.chat) === undefined) {
     return `"chat" must be channel:chat, such as "telegram:123456789", but ${JSON.stringify(job.chat)} was given`;

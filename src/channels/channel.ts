@@ -88,7 +88,7 @@ export interface ChannelContext {
   knock(stranger: Stranger): Promise<void>;
   /** This chat can be reached now: what waits for it is tried at once. */
   wake(chatId: string): void;
-  /** The running channel can not go on by itself: it is disposed and, unless the error says otherwise, started again. */
+  /** The running channel cannot go on by itself: it is disposed and, unless the error says otherwise, started again. */
   fail(error: ChannelError): void;
   /** What the platform may show as a menu. */
   readonly commands: readonly MenuCommand[];
@@ -114,7 +114,7 @@ export interface Channel {
   readonly name: string;
   readonly kind: string;
   readonly capabilities: ChannelCapabilities;
-  /** Connects; resolves when messages flow. Throws a `ChannelError` when it can not. Disposing disconnects. */
+  /** Connects; resolves when messages flow. Throws a `ChannelError` when it cannot. Disposing disconnects. */
   start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable>;
   /** What stands before a command's name where a person gives it: `/assistant ` for `/assistant retry`. @default '/' */
   readonly commandPrefix?: string;

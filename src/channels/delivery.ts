@@ -102,7 +102,7 @@ export class Delivery {
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#ports.log.error('delivery can not read the journal', { reason: errorMessage(error) });
+        this.#ports.log.error('delivery cannot read the journal', { reason: errorMessage(error) });
         await sleep(this.#ports.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
       }
     }
@@ -229,7 +229,7 @@ export class Delivery {
     try {
       await this.#ports.outbox.retryNow(channel, chatId);
     } catch (error) {
-      this.#ports.log.error('delivery can not write to the journal', { reason: errorMessage(error) });
+      this.#ports.log.error('delivery cannot write to the journal', { reason: errorMessage(error) });
     }
     this.#wakeLanes(channel, chatId);
   }

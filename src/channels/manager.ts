@@ -37,7 +37,7 @@ const STEADY_MS = 60_000;
 export interface ChannelSource {
   readonly name: string;
   readonly kind: string;
-  /** Loads and builds it; throws a `ChannelError` when its options can not work. */
+  /** Loads and builds it; throws a `ChannelError` when its options cannot work. */
   open(): Promise<Channel>;
 }
 

@@ -1,4 +1,5 @@
 import type { McpServerInfo, McpServerReport } from '../gateway/requests.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
@@ -78,7 +79,9 @@ function warningOf({ name, trouble, difference }: McpServerInfo): readonly strin
     ...(changed.length === 0 ? [] : [`changed: ${changed.join(', ')}`]),
     ...(removed.length === 0 ? [] : [`gone: ${removed.join(', ')}`]),
   ];
-  return [`  ⚠ ${parts.join('; ')}. New and changed ones are off until you run: assistant mcp trust ${name}`];
+  return [
+    `  ⚠ ${parts.join('; ')}. New and changed ones are off until you run: ${assistantCommand(`mcp trust ${name}`)}`,
+  ];
 }
 
 function offerLines({ tools, resources, prompts }: McpServerReport): readonly string[] {

@@ -3,6 +3,7 @@ import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
 import { json, printable } from './printable.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -32,7 +33,7 @@ export async function memoryRestoreCommand(
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
   const restored = await assistant.port.request('memoryRestore', { id });
   print(context, flags, { restored }, [
-    `The memory is again as in version ${restored.id}. What it was before is in assistant memory log.`,
+    `The memory is again as in version ${restored.id}. To see what it was before, run: ${assistantCommand('memory log')}`,
   ]);
   return 0;
 }

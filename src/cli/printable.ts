@@ -15,7 +15,7 @@ export function printable(text: string): string {
     .replace(UNSEEN_OR_RIGHTFUL, (found, rightful: string | undefined) => rightful ?? spelledOut(found));
 }
 
-/** The same with everything that can not be seen spelled out, so that a person knows what they agree to. */
+/** The same with everything that cannot be seen spelled out, so that a person knows what they agree to. */
 export function visible(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu,

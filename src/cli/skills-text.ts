@@ -1,4 +1,5 @@
 import type { InstallPlan, Risk, Skill } from '../app/skill-shop.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { printable, visible } from './printable.ts';
 
@@ -12,7 +13,7 @@ const LONGEST_NAME = 32;
 const LONGEST_STATE = 28;
 
 export function listLines(skills: readonly ListedSkill[]): readonly string[] {
-  if (skills.length === 0) return ['There are no skills. assistant skills add PATH adds one.'];
+  if (skills.length === 0) return [`There are no skills. To add one, run: ${assistantCommand('skills add PATH')}`];
   const rows = skills.map((skill) => ({
     name: oneLine(skill.name, LONGEST_NAME),
     source: skill.source,
@@ -44,8 +45,12 @@ function advice(skills: readonly ListedSkill[]): readonly string[] {
   const lines = [
     ...(found === undefined
       ? []
-      : [`Other programs brought what is not enabled. To use one: assistant skills enable ${found.name}`]),
-    ...(odd === undefined ? [] : [`What is odd about a skill: assistant skills check ${odd.name}`]),
+      : [
+          `Other programs brought skills that are not enabled. To use one, run: ${assistantCommand(`skills enable ${found.name}`)}`,
+        ]),
+    ...(odd === undefined
+      ? []
+      : [`To see what is odd about a skill, run: ${assistantCommand(`skills check ${odd.name}`)}`]),
   ];
   return lines.length === 0 ? [] : ['', ...lines];
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skill-shop.ts';
 import { loadConfig } from '../config/load.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { nearest, oneLine, plural } from '../util/text.ts';
 import { confirm } from './confirm.ts';
@@ -188,7 +189,8 @@ async function find(shop: SkillShop, name: string): Promise<Skill> {
     name,
     all.map((candidate) => candidate.name),
   );
-  const hint = close === undefined ? 'assistant skills list shows them all.' : `Did you mean ${close}?`;
+  const hint =
+    close === undefined ? `To see them all, run: ${assistantCommand('skills list')}` : `Did you mean ${close}?`;
   throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { nearest } from '../util/text.ts';
 import { usageError } from './flags.ts';
 
@@ -28,7 +29,9 @@ export function requireKnownCommands(program: Command, argv: readonly string[]):
       const where = path.length === 0 ? '' : ` for ${path.join(' ')}`;
       const guess = nearest(word, names);
       const hint = guess === undefined ? '' : ` Did you mean ${guess}?`;
-      throw usageError(`Unknown command '${word}'${where}.${hint} See ${['assistant', ...path].join(' ')} --help.`);
+      throw usageError(
+        `Unknown command '${word}'${where}.${hint} See ${assistantCommand([...path, '--help'].join(' '))}.`,
+      );
     }
     path.push(word);
     group = next;
@@ -36,20 +39,20 @@ export function requireKnownCommands(program: Command, argv: readonly string[]):
 }
 
 /** Makes each command's complaints one sentence that points to its own help. */
-export function pointToOwnHelp(command: Command, path = 'assistant'): void {
+export function pointToOwnHelp(command: Command, path: readonly string[] = []): void {
   command.configureOutput({ outputError: (text, write) => write(usageSentence(text, path)) });
-  for (const sub of command.commands) pointToOwnHelp(sub, `${path} ${sub.name()}`);
+  for (const sub of command.commands) pointToOwnHelp(sub, [...path, sub.name()]);
 }
 
 /** commander's complaint as one sentence: `Unknown option '--jsno'. Did you mean --json? …` */
-function usageSentence(text: string, path: string): string {
+function usageSentence(text: string, path: readonly string[]): string {
   const [first = '', hint = ''] = text
     .replace(/^error: /u, '')
     .trim()
     .split('\n');
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/u, '.');
   const meant = hint === '' ? '' : ` ${hint.replace(/^\(|\)$/gu, '')}`;
-  return `${sentence}${meant} See ${path} --help.\n`;
+  return `${sentence}${meant} See ${assistantCommand([...path, '--help'].join(' '))}.\n`;
 }
 
 /** The words that are neither options nor, as far as options of the whole program go, their values. */

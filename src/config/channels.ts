@@ -10,7 +10,7 @@ export function enabledChannels(config: Config): Readonly<Record<string, Channel
   );
 }
 
-/** The keys of the tokens that this channel can not do without and does not have. */
+/** The keys of the tokens that this channel cannot do without and does not have. */
 export function missingSecrets(name: string, settings: ChannelSettings): readonly string[] {
   return channelSecrets(settings.kind ?? name).filter((key) => typeof settings[key] !== 'string');
 }

@@ -127,7 +127,7 @@ function reason(error: unknown): string {
 function unusable(folder: string, why: string, cause?: unknown): AppError {
   return new AppError(
     'home-unusable',
-    `The assistant can not live in ${folder}: ${why}. Correct that, or choose another folder with --home.`,
+    `The assistant cannot live in ${folder}: ${why}. Correct that, or choose another folder with --home.`,
     { facts: { folder }, ...(cause === undefined ? {} : { cause }) },
   );
 }

@@ -29,7 +29,7 @@ export interface LoadedConfig {
 
 /**
  * The configuration of a home: the file, over it `overrides` (from flags), under it what the environment adds and the
- * defaults. Throws `config-invalid` (exit code 78) when it can not run like that.
+ * defaults. Throws `config-invalid` (exit code 78) when it cannot run like that.
  */
 export async function loadConfig(options: {
   readonly home: string;

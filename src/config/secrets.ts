@@ -39,7 +39,7 @@ export function isSecretPath(path: readonly string[]): boolean {
 /**
  * Replaces `${NAME}` in texts by the variable's value (`$${NAME}` stays as `${NAME}`) and `{"file": path}` by the
  * file's content without the white space around it; relative paths start at `folder`. Throws `config-invalid` naming
- * key and file when a file can not be read.
+ * key and file when a file cannot be read.
  */
 export async function resolveReferences(raw: unknown, env: Environment, folder: string): Promise<Resolved> {
   const secrets: string[] = [];

@@ -128,7 +128,7 @@ export class ControlClient implements Disposable {
     try {
       value = await pending.options.onQuestion?.(asked, controller.signal);
     } catch {
-      // Who can not be asked has not agreed: the server takes null for a no.
+      // Who cannot be asked has not agreed: the server takes null for a no.
     }
     pending.questions.delete(question);
     if (!controller.signal.aborted) this.#socket.write(encodeFrame({ id, answerTo: question, value: value ?? null }));

@@ -141,7 +141,7 @@ class Connection {
       if (this.#socket.destroyed) resolve();
       this.#socket.once('close', () => resolve());
       this.#socket.end(() => this.#socket.destroy());
-      // A client that does not read can not be waited for.
+      // A client that does not read cannot be waited for.
       if (this.#socket.writableLength > 0) this.#socket.destroy();
     });
   }

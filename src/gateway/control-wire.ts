@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 
-/** The control socket speaks lines of JSON; a change that old programs can not read raises this number. */
+/** The control socket speaks lines of JSON; a change that old programs cannot read raises this number. */
 export const PROTOCOL = 1;
 
 const id = z.int().min(0);

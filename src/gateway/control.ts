@@ -51,7 +51,7 @@ function showsRuns(method: string, params: unknown): boolean {
   return name === 'approvalsList' || name === 'audit';
 }
 
-/** What can not be understood is a no. */
+/** What cannot be understood is a no. */
 function replyOf(given: unknown): ApprovalReply {
   return reply.safeParse(given).data ?? false;
 }

@@ -20,7 +20,7 @@ export const requestParams = {
   pairApprove: z.object({ code: z.string(), role: z.enum(['owner', 'trusted']).exactOptional() }),
   /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
   pairRemove: z.object({ person: z.string() }),
-  /** What is scheduled, and changing it; `cron-…` when that can not be done. */
+  /** What is scheduled, and changing it; `cron-…` when that cannot be done. */
   cron: z.object({
     action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run']),
     id: z.string().max(64).exactOptional(),

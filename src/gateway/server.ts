@@ -26,7 +26,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly address: string;
 }
 
-/** Serves HTTP until disposed of. Throws `port-busy` or `config-invalid` when it can not listen. */
+/** Serves HTTP until disposed of. Throws `port-busy` or `config-invalid` when it cannot listen. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const { host, clock, log } = options;
   requireTokenBeyondLoopback(host, options.token);
@@ -134,7 +134,7 @@ function listenError(cause: unknown, host: string, port: number): AppError {
 }
 
 /**
- * Whether a request names this server, so that a web page can not reach it under a name of its own (DNS rebinding).
+ * Whether a request names this server, so that a web page cannot reach it under a name of its own (DNS rebinding).
  * On a wildcard address any numeric host is ours: rebinding needs a name.
  */
 function isOwnHost(header: string | undefined, host: string): boolean {

@@ -1,4 +1,5 @@
 import type { OutboundMessage } from '../bus/messages.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { parseOutbound, type LedgerPorts } from './rows.ts';
 
@@ -185,7 +186,7 @@ function sentenceElsewhere(lost: readonly Lost[]): string {
         ? 'did not arrive'
         : 'may not all have arrived';
   const because = first === undefined ? '' : `: ${clause(first.reason)}.${quote(first)}`;
-  return `${what} for ${named}${rest} ${fate}${because} See \`assistant status\` for the state of the channels.`;
+  return `${what} for ${named}${rest} ${fate}${because} See \`${assistantCommand('status')}\` for the state of the channels.`;
 }
 
 function isAllLost(lost: readonly Lost[]): boolean {

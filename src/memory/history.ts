@@ -118,7 +118,7 @@ async function readTail(path: string, most: number): Promise<Tail> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
     return { bytes: buffer.subarray(0, bytesRead), size };
   } catch (error) {
-    throw unreadable(path, `can not be read (${errorMessage(error)})`, error);
+    throw unreadable(path, `cannot be read (${errorMessage(error)})`, error);
   } finally {
     await handle.close();
   }

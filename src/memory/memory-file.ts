@@ -97,11 +97,11 @@ function problemOf(error: unknown): string {
     case 'EISDIR':
       return 'is a folder instead of a text file';
     case 'ENOTDIR':
-      return 'can not be there, because a file stands where its folder should be';
+      return 'cannot be there, because a file stands where its folder should be';
     case 'ENOENT':
     case 'ELOOP':
       return 'is a link that leads nowhere';
     default:
-      return `can not be read (${errorMessage(error)})`;
+      return `cannot be read (${errorMessage(error)})`;
   }
 }

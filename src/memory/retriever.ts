@@ -31,7 +31,7 @@ export interface SearchHit {
 
 /** Finds what was said and written earlier. Another way of finding (embeddings, say) is another one of these. */
 export interface Retriever {
-  /** Best first. Throws one sentence when it can not search. */
+  /** Best first. Throws one sentence when it cannot search. */
   search(query: SearchQuery): Promise<readonly SearchHit[]>;
 }
 

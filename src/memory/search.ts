@@ -69,7 +69,7 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   }
 
   async #ask(task: WorkerTask): Promise<readonly SearchHit[]> {
-    if (this.#closed) throw new AppError('search-closed', 'The memory can not be searched: the assistant is stopping.');
+    if (this.#closed) throw new AppError('search-closed', 'The memory cannot be searched: the assistant is stopping.');
     const { clock, timeoutMs = TIMEOUT_MS } = this.#options;
     this.#idle?.[Symbol.dispose]();
     const { worker, waiting } = (this.#running ??= this.#start());

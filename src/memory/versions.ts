@@ -2,6 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Disk } from '../storage/disk.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
@@ -75,7 +76,7 @@ export class Versions {
     if (found !== undefined) return found;
     throw new AppError(
       'memory-version',
-      `There is no version ${JSON.stringify(oneLine(id, 40))} of the memory. assistant memory log lists those that are kept.`,
+      `There is no version ${JSON.stringify(oneLine(id, 40))} of the memory. To see those that are kept, run: ${assistantCommand('memory log')}`,
     );
   }
 

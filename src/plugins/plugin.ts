@@ -13,7 +13,7 @@ export interface Speaker {
   readonly chatId: string;
 }
 
-/** What a channel of a plugin can not do without and should not make itself. */
+/** What a channel of a plugin cannot do without and should not make itself. */
 export interface ChannelKit {
   readonly SendError: typeof SendError;
   readonly ChannelError: typeof ChannelError;
@@ -32,11 +32,11 @@ export interface ChannelKit {
 
 /** A kind of channel. */
 export interface PluginChannel {
-  /** What stands as `kind` in `config.channels`; the kinds of the assistant itself can not be replaced. */
+  /** What stands as `kind` in `config.channels`; the kinds of the assistant itself cannot be replaced. */
   readonly kind: string;
   /** Which form of text it shows, one sentence that tells the model what to write. */
   readonly shows: string;
-  /** The channel of one entry; `settings` is the entry. Throws with one sentence when it can not work like that. */
+  /** The channel of one entry; `settings` is the entry. Throws with one sentence when it cannot work like that. */
   readonly open: (
     name: string,
     settings: Readonly<Record<string, unknown>>,

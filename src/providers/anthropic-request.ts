@@ -144,7 +144,7 @@ function withCacheMarks(messages: readonly WireMessage[]): Anthropic.MessagePara
 
 const EFFORT_TOKENS = { low: 2048, medium: 8192, high: 16_384 };
 
-/** Nothing when thinking is off or can not be on: a forced tool, a budget too small, a tool round begun without it. */
+/** Nothing when thinking is off or cannot be on: a forced tool, a budget too small, a tool round begun without it. */
 function thinkingOf(
   { reasoning = 'off', toolChoice, maxOutputTokens }: ModelRequest,
   messages: readonly WireMessage[],

@@ -1,7 +1,7 @@
 import { IMAGE_BUDGET, imageBytes, imagesOf, mapImages, withinImageBudget } from './images.ts';
 import type { ModelError, ModelEvent, ModelMessage, ModelRequest, Provider } from './provider.ts';
 
-const MARKER = { type: 'text', text: '(an image was left out: this model can not read images)' } as const;
+const MARKER = { type: 'text', text: '(an image was left out: this model cannot read images)' } as const;
 
 /** What was learned of models, by their names. */
 interface Learned {

@@ -27,7 +27,7 @@ export interface ProviderConfig {
     | undefined;
 }
 
-/** Makes the adapter for one key of an entry. Throws an `AppError` for what can not be called. */
+/** Makes the adapter for one key of an entry. Throws an `AppError` for what cannot be called. */
 export function openProvider(
   name: string,
   config: ProviderConfig,

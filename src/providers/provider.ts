@@ -78,7 +78,7 @@ export interface ModelRequest {
   readonly reasoning?: 'off' | 'low' | 'medium' | 'high';
   /**
    * Which models wrote the answers of this turn so far. One that did not write all of them answers without reasoning:
-   * it can not go on with the thoughts of another.
+   * it cannot go on with the thoughts of another.
    */
   readonly turnModels?: readonly ModelName[];
 }

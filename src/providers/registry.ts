@@ -41,7 +41,7 @@ interface ResolvedModel {
 export interface Providers {
   /**
    * Finds what `provider/model` or `auto` means, with the models that take over when it fails, in order. Throws an
-   * `AppError` (`config-invalid`, exit code 78) for what can not be called. The same provider object is returned for
+   * `AppError` (`config-invalid`, exit code 78) for what cannot be called. The same provider object is returned for
    * the same references each time.
    */
   resolve(modelRef: string, fallbacks?: readonly string[]): ResolvedModel;
@@ -167,7 +167,7 @@ function parseFallback(ref: string, known: Known): ModelRef {
     return parseRef(ref, known);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw invalid(`agent.fallbacks can not be used: ${error.message}`, { ...error.facts });
+    throw invalid(`agent.fallbacks cannot be used: ${error.message}`, { ...error.facts });
   }
 }
 

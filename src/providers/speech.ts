@@ -21,7 +21,7 @@ const USUAL: Readonly<Record<string, { readonly baseUrl: string | null; readonly
   groq: { baseUrl: 'https://api.groq.com/openai/v1', model: 'whisper-large-v3-turbo' },
 };
 
-/** Speech to text by OpenAI's transcription API, there or at a compatible server. A sentence when it can not be asked. */
+/** Speech to text by OpenAI's transcription API, there or at a compatible server. A sentence when it cannot be asked. */
 export function speechToText(options: SpeechOptions): Transcribe | string {
   const { provider, apiKey, clock } = options;
   const usual = USUAL[provider];

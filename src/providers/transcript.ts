@@ -76,7 +76,7 @@ export function isImage(mediaType: string): mediaType is ImageType {
 }
 
 export function leftOut(mediaType: string): string {
-  return `(an image of type ${mediaType.toWellFormed()} was left out: the model can not read it)`;
+  return `(an image of type ${mediaType.toWellFormed()} was left out: the model cannot read it)`;
 }
 
 /**

@@ -41,7 +41,7 @@ export type CommandDecision =
  * known (variables, substitutions, nested shells, here-documents, pipes).
  *
  * Denied is the plainly destructive: deleting the system or a home, making file systems, writing over devices, stopping
- * the machine, fork bombs, decoded data run as commands; and what can not be parsed.
+ * the machine, fork bombs, decoded data run as commands; and what cannot be parsed.
  *
  * Asked about is what reaches beyond the folder it runs in, as far as its `place` lets it:
  * - where there is a network: private, loopback, link-local and metadata hosts named as a target (as a URL, an address
@@ -111,7 +111,7 @@ const engine: Engine = {
 
 function runScript(script: ParsedScript, scope: Scope): Output {
   const [error] = script.errors ?? [];
-  if (error !== undefined) throw new Refusal(`it can not be parsed (${error.message})`);
+  if (error !== undefined) throw new Refusal(`it cannot be parsed (${error.message})`);
   if (startsWithoutEnd(script))
     throw new Refusal('it is a fork bomb: it starts more and more processes without an end');
   const output = runNode(script, scope);

@@ -10,7 +10,7 @@ const TRIES = 5;
 /** What Linux puts behind a name that was taken away. */
 const GONE = ' (deleted)';
 
-/** Something that was opened by a path and can not be swapped any more. Disposing closes it. */
+/** Something that was opened by a path and cannot be swapped any more. Disposing closes it. */
 export interface Pinned extends AsyncDisposable {
   /** Where the descriptor really leads. */
   readonly path: string;
@@ -44,7 +44,7 @@ async function pinByDescriptor(path: string, { noFollow }: { noFollow?: boolean 
     // In this order: while the name is there afterwards, it was one of those that were counted.
     const stat = await handle.stat();
     const real = await readlink(self);
-    // What has no place (an anonymous pipe, something outside this root) can not be judged by it.
+    // What has no place (an anonymous pipe, something outside this root) cannot be judged by it.
     if (!isAbsolute(real)) throw new AppError('path-refused', `${path} is nothing that lies in a folder.`);
     return { path: real, stat, self, at: (name) => `${self}/${name}` };
   });
@@ -81,7 +81,7 @@ async function describe(
   } catch (error) {
     await handle.close();
     if (LINUX && errorCode(error) === 'ENOENT') {
-      throw new AppError('path-refused', 'Files can not be opened safely here, because /proc is not readable.', {
+      throw new AppError('path-refused', 'Files cannot be opened safely here, because /proc is not readable.', {
         cause: error,
       });
     }

@@ -46,7 +46,7 @@ export interface GuardedFetchOptions {
 
 /**
  * The only way to fetch an address that a model or a stranger chose. Reads no proxy from the environment. What it needs
- * is loaded at its first use. Throws `config-invalid` for a host list it can not read.
+ * is loaded at its first use. Throws `config-invalid` for a host list it cannot read.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const allow = readHostList('allowHosts', options.allowHosts);

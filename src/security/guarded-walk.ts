@@ -30,13 +30,13 @@ export interface WalkedFile {
   readonly below: string;
   /** What its name says of it, without opening it; undefined when it is gone. */
   readonly look: () => Stats | undefined;
-  /** Opened and then judged; undefined when it may not be read or can not be. The caller closes it. */
+  /** Opened and then judged; undefined when it may not be read or cannot be. The caller closes it. */
   readonly open: () => { readonly fd: number; readonly stat: Stats } | undefined;
 }
 
 /** What a walk left out. */
 export interface LeftOut {
-  /** Files and folders that need a person's yes, or can not be opened. */
+  /** Files and folders that need a person's yes, or cannot be opened. */
   closed: number;
   /** It ended before its end: at `mostEntries`, or because it was told to. */
   ended: 'entries' | 'stopped' | null;
@@ -149,7 +149,7 @@ interface Pinned {
   readonly stat: Stats;
 }
 
-/** Never through a link at the end of the name. `path`: what it is called where descriptors can not be asked. */
+/** Never through a link at the end of the name. `path`: what it is called where descriptors cannot be asked. */
 function pinned(name: string, path = name): Pinned | undefined {
   let fd: number | undefined;
   try {

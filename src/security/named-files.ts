@@ -22,7 +22,7 @@ const LONGEST_WORD = 4_096;
 
 /**
  * The files of the workspace that a shell command names, with their content: programs and scripts it may run and files
- * it may hand to one. Every word counts, also inside quotes and nested shells, because it can not be known which of
+ * it may hand to one. Every word counts, also inside quotes and nested shells, because it cannot be known which of
  * them will be run.
  */
 export async function namedFiles(
@@ -59,7 +59,7 @@ function wordsOf(command: string): Set<string> {
   try {
     walk(parse(command));
   } catch {
-    // What can not be parsed was refused before; its plain words still count.
+    // What cannot be parsed was refused before; its plain words still count.
   }
   return words;
 }

@@ -10,18 +10,18 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOTDIR: 'does not exist: a part of the path is a file or a link, not a directory.',
   EISDIR: 'is a directory; a file was expected.',
   ELOOP: 'goes in circles through links.',
-  EACCES: 'can not be opened: the system does not permit it.',
-  EPERM: 'can not be opened: the system does not permit it.',
+  EACCES: 'cannot be opened: the system does not permit it.',
+  EPERM: 'cannot be opened: the system does not permit it.',
   ENAMETOOLONG: 'is too long for a path.',
-  ENOSPC: 'can not be written: the disk is full.',
-  EROFS: 'can not be written: the disk is read-only.',
+  ENOSPC: 'cannot be written: the disk is full.',
+  EROFS: 'cannot be written: the disk is read-only.',
 };
 
 /** The same error as one sentence about the path as it was given. */
 export function readable(error: unknown, path: string): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? 'unknown error';
-  return new AppError('path-failed', `${path} ${SENTENCES[code] ?? `can not be opened (${code}).`}`, {
+  return new AppError('path-failed', `${path} ${SENTENCES[code] ?? `cannot be opened (${code}).`}`, {
     cause: error,
     facts: { code },
   });

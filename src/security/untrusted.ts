@@ -14,7 +14,7 @@ const LONGEST_SOURCE = 80;
 const BOUNDARY_DIGITS = 16;
 
 /**
- * Text of strangers for a model: between two lines with a boundary that it can not hold itself, nothing in it looks
+ * Text of strangers for a model: between two lines with a boundary that it cannot hold itself, nothing in it looks
  * like the end of the fence, like another block or like the markup of a chat template, and nothing is invisible. At
  * most 400 characters longer than the text.
  */

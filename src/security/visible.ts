@@ -6,7 +6,7 @@ const EMPTY_LINES = /(?<=^|\n)(?:[ \t]*\n){4,}/gu;
 const BLANKS = / {41,}|\t{9,}/gu;
 
 /**
- * A text with everything that can not be seen spelled out, so that a person knows what they agree to; lines stay, and
+ * A text with everything that cannot be seen spelled out, so that a person knows what they agree to; lines stay, and
  * long runs of empty lines, spaces and tabs are counted. Done twice it changes nothing more.
  */
 export function visible(text: string): string {

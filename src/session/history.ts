@@ -99,7 +99,7 @@ export class HistoryFold {
     }
   }
 
-  /** Goes on with entries that stand behind all others. False: they change what is before them, or it can not be told. */
+  /** Goes on with entries that stand behind all others. False: they change what is before them, or it cannot be told. */
   goOn(entries: readonly TapeEntry[]): boolean {
     if (entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
     for (const entry of entries) this.#add(entry, { stub: false, imageless: false });

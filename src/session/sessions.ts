@@ -110,7 +110,7 @@ export class Sessions {
     return true;
   }
 
-  /** Finishes what was appended; sessions can not be used any more. */
+  /** Finishes what was appended; sessions cannot be used any more. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#opening.values());

@@ -37,10 +37,10 @@ const MOST_WARNINGS = 10;
  * What a skill's `allowed-tools` allows here.
  *
  * null (no limit) where nothing is listed or `*` is. A list of which nothing has a counterpart here is an empty list
- * and allows nothing: its author meant a limit, and a limit that can not be translated must not turn into none.
+ * and allows nothing: its author meant a limit, and a limit that cannot be translated must not turn into none.
  * A limit inside of parentheses is kept for commands, where it must be the first words of a command (`Bash(git:*)`,
  * `Bash(git add *)`, `Bash(npm test)`), and dropped with a warning for other tools; a command pattern that begins with
- * or contains a wildcard can not be kept and allows nothing.
+ * or contains a wildcard cannot be kept and allows nothing.
  */
 export function readAllowedTools(value: unknown): { allowed: readonly AllowedTool[] | null; warnings: string[] } {
   // Joined again, because YAML splits `[Bash(git add:*, git commit:*)]` at the comma.

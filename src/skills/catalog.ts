@@ -1,3 +1,4 @@
+import { assistantCommand } from '../util/assistant-command.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { listFiles } from './list-files.ts';
@@ -236,8 +237,8 @@ export class SkillCatalog {
 
   #report(): void {
     const odd = this.#survey.skills.filter(({ warnings }) => warnings.length > 0);
-    this.#tell('some skills are oddly written; assistant skills check says how', odd);
-    const message = 'skills of other programs were found and are not used; assistant skills enable NAME uses one';
+    this.#tell(`some skills are oddly written; to see how, run: ${assistantCommand('skills check')}`, odd);
+    const message = `skills of other programs were found and are not used; to use one, run: ${assistantCommand('skills enable NAME')}`;
     this.#tell(message, this.#survey.found);
   }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { putFolder, removeFolder } from '../storage/folders.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import { pinOf } from './pins.ts';
@@ -92,7 +93,7 @@ export async function installSkill(
 }
 
 /**
- * Why a skill of this name can not be put into the workspace as things are, as a sentence; null: it can. `known`: all
+ * Why a skill of this name cannot be put into the workspace as things are, as a sentence; null: it can. `known`: all
  * skills that were found.
  */
 export async function findObstacle(
@@ -103,7 +104,7 @@ export async function findObstacle(
   const target = join(root, name);
   const own = options.known.find((skill) => skill.name === name && skill.source === 'workspace');
   if (own !== undefined && own.folder !== target) {
-    return `The workspace has a skill ${name} in ${own.folder}. Remove that one first: assistant skills remove ${name}`;
+    return `The workspace has a skill ${name} in ${own.folder}. Remove that one first: ${assistantCommand(`skills remove ${name}`)}`;
   }
   if (own !== undefined) return options.replace ? null : taken(name);
   const isThere = await lstat(target).then(

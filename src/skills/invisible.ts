@@ -5,7 +5,7 @@ const HIDDEN =
 const RIGHTFUL =
   /(?<=[\p{Extended_Pictographic}\u{1F3FB}-\u{1F3FF}]|\uFE0F)\u200D(?=\p{Extended_Pictographic})|(?<=[\u0600-\u0DFF])[\u200C\u200D]|(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}]|\u{1F3F4}[\u{E0030}-\u{E007A}]{4,6}\u{E007F}/gu;
 
-/** How many characters of a text can not be seen but are read by a model. A byte order mark at its start is none. */
+/** How many characters of a text cannot be seen but are read by a model. A byte order mark at its start is none. */
 export function countInvisible(text: string): number {
   return (
     text

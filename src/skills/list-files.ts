@@ -5,7 +5,7 @@ const DEEPEST = 6;
 
 /**
  * The files of a skill's folder, relative, in order, at most `most`; links, names with a dot in front and
- * `node_modules` are left out. What can not be read is left out too.
+ * `node_modules` are left out. What cannot be read is left out too.
  */
 export async function listFiles(folder: string, most: number): Promise<{ paths: readonly string[]; more: boolean }> {
   const paths: string[] = [];

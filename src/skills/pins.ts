@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { replaceDurable } from '../storage/files.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { errorCode } from '../util/errors.ts';
 
 /** Bytes of one `SKILL.md` that are read; what stands behind them is left out. */
@@ -12,14 +13,14 @@ export type SkillPins = ReadonlyMap<string, string>;
 
 const pinsSchema = z.record(z.string(), z.string());
 
-/** None where there is no such file. What can not be read counts as no agreement at all, with one sentence. */
+/** None where there is no such file. What cannot be read counts as no agreement at all, with one sentence. */
 export function readPins(path: string): { readonly pins: SkillPins; readonly warnings: readonly string[] } {
   try {
     const pins = pinsSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
     return { pins: new Map(Object.entries(pins)), warnings: [] };
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { pins: new Map(), warnings: [] };
-    const warning = `${path} is damaged, so no skill of another program is used. Delete it, then agree again: assistant skills enable --all`;
+    const warning = `${path} is damaged, so no skill of another program is used. Delete it, then agree again: ${assistantCommand('skills enable --all')}`;
     return { pins: new Map(), warnings: [warning] };
   }
 }

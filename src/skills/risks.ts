@@ -9,7 +9,7 @@ export interface Risk {
   /** From 1; 0: the file as a whole. */
   readonly line: number;
   readonly kind: RiskKind;
-  /** What was found, on one line, with characters that can not be seen spelled out. */
+  /** What was found, on one line, with characters that cannot be seen spelled out. */
   readonly excerpt: string;
 }
 
@@ -96,7 +96,7 @@ function scanLine(text: string, line: number, { standIns, isAboutAttacks, add }:
   if (text.length > LONG_LINE) {
     add({ kind: 'long line', line, excerpt: `${text.length} characters: ${around(text, 0, 0)}` }, { weak: true });
   }
-  // What can not be seen must not keep a pattern apart.
+  // What cannot be seen must not keep a pattern apart.
   const plain = text.normalize('NFKC').replace(/\p{Cf}/gu, '');
   const seen = new Map<RiskKind, { readonly weak: boolean }>();
   for (let start = 0; start < plain.length; start += WINDOW - OVERLAP) {

@@ -130,7 +130,7 @@ function row({ name, description, file, missing, source, foreign }: Indexed, lon
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** For text and attributes; what XML can not hold is left out. */
+/** For text and attributes; what XML cannot hold is left out. */
 function escape(text: string): string {
   return text
     .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F\uFFFE\uFFFF]/gu, '')

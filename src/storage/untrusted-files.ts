@@ -70,8 +70,8 @@ interface Known {
 
 /**
  * Which files may hold words of strangers, beyond the conversation that brought them in. What file tools write is
- * known by its content, wherever it is copied or moved to. What commands write can not be followed, so every file
- * that changed while such a command ran counts, by its change time, which programs can not set. What commands copy
+ * known by its content, wherever it is copied or moved to. What commands write cannot be followed, so every file
+ * that changed while such a command ran counts, by its change time, which programs cannot set. What commands copy
  * later, outside such a span and with changes, is not known any more.
  */
 export class UntrustedFiles {
@@ -231,7 +231,7 @@ async function whatIsNotEmpty(folders: readonly string[]): Promise<readonly stri
   return folders.filter((_, at) => names[at]?.length !== 0);
 }
 
-/** As `HashedFile` has it; what can not be read is as good as empty. */
+/** As `HashedFile` has it; what cannot be read is as good as empty. */
 async function contentHash(path: string): Promise<string | null> {
   const bytes = await readFile(path).catch(() => null);
   return bytes === null || isBlank(bytes) ? null : sha256(bytes);

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { megabytes } from '../util/text.ts';
 
@@ -23,7 +24,7 @@ export async function vacuumDatabase(path: string): Promise<Vacuumed> {
   if (free < 2 * before) {
     throw new AppError(
       'no-room',
-      `${path} has ${megabytes(before)}, and making it smaller needs twice as much free room on the disk; there are ${megabytes(free)}. Make room, then run: assistant store vacuum`,
+      `${path} has ${megabytes(before)}, and making it smaller needs twice as much free room on the disk; there are ${megabytes(free)}. Make room, then run: ${assistantCommand('store vacuum')}`,
     );
   }
   try {

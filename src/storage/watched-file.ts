@@ -6,7 +6,7 @@ import type { Clock } from '../util/clock.ts';
 const SETTLE_MS = 150;
 
 /**
- * Calls back soon after a file appeared, changed or went. Where the system can not watch the folder nothing is called:
+ * Calls back soon after a file appeared, changed or went. Where the system cannot watch the folder nothing is called:
  * then `stampOf` tells.
  */
 export function watchFile(path: string, clock: Clock, changed: () => void): Disposable {

@@ -38,7 +38,7 @@ async function ask(request: ApprovalRequest, context: ToolContext): Promise<Appr
   }
 }
 
-/** Of what a yes covers; null when it can not be told. */
+/** Of what a yes covers; null when it cannot be told. */
 async function boundHash({ tool, params }: CheckedCall, context: ToolContext): Promise<string | null> {
   try {
     const { workingDirectory } = context;

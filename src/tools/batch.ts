@@ -18,9 +18,9 @@ const HEADING = 40;
 /** No result is cut below this. */
 const LEAST = 1_000;
 
-/** What a batch can not hold, and why. */
+/** What a batch cannot hold, and why. */
 const ALONE: Readonly<Record<string, string>> = {
-  [BATCH]: 'a batch can not hold another one',
+  [BATCH]: 'a batch cannot hold another one',
   skill: 'a skill is loaded by a call of its own',
 };
 

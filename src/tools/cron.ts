@@ -11,7 +11,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** What the schedule does for the model. Throws one sentence when it can not be done. */
+/** What the schedule does for the model. Throws one sentence when it cannot be done. */
 export interface CronToolDesk {
   readonly add: (by: CronToolCaller, job: CronToolJob) => Promise<Answer>;
   readonly list: (by: CronToolCaller) => Promise<Answer>;

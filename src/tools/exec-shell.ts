@@ -50,7 +50,7 @@ export function shellCall(command: string, env: Readonly<Record<string, string>>
 
 /**
  * One stream for both outputs keeps their order. Node's pipes are sockets, which `/dev/stdin`, `/dev/stdout` and
- * `/dev/stderr` can not open on Linux; `cat` between them makes real pipes, and the process ids come back on
+ * `/dev/stderr` cannot open on Linux; `cat` between them makes real pipes, and the process ids come back on
  * descriptor 3.
  */
 const PUMP = `(trap '' HUP INT TERM; exec "$0" 3>&-)`;

@@ -263,7 +263,7 @@ export function createExecTool(options: ExecOptions): Tool {
     async decide(params, context): Promise<ToolDecision> {
       const { command, cwd } = params;
       if (mode === 'off') return deny('Running commands is switched off in the configuration (tools.exec.mode).');
-      if (command.includes('\0')) return deny('A command can not contain NUL characters.');
+      if (command.includes('\0')) return deny('A command cannot contain NUL characters.');
       if (params.background === true && options.background === undefined) {
         return deny('Nothing can be left running in the background here; run it without background: true.');
       }

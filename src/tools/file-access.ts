@@ -99,7 +99,7 @@ interface FileWrite {
 }
 
 /**
- * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it can not be kept,
+ * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it cannot be kept,
  * nothing is written. Refuses when the file changed since `read`, or while it was being kept. What is written while
  * strangers' text is in the conversation, or made from what they had a part in, is marked as theirs too.
  */

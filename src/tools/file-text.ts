@@ -36,7 +36,7 @@ export function encodingsOf(start: Buffer, size: number): readonly TextFormat['e
   return looksBinary(start) ? [] : ['utf-8', 'windows-1252'];
 }
 
-/** The inverse of `decodeText`. Text that windows-1252 can not hold is written as UTF-8. */
+/** The inverse of `decodeText`. Text that windows-1252 cannot hold is written as UTF-8. */
 export function encodeText(text: string, { encoding, bom }: TextFormat): Uint8Array {
   switch (encoding) {
     case 'utf-8':

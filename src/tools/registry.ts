@@ -88,7 +88,7 @@ export class ToolRegistry {
     this.#options = options;
   }
 
-  /** Throws when the name is taken or the schema can not be shown to a model. */
+  /** Throws when the name is taken or the schema cannot be shown to a model. */
   register(tool: Tool): Disposable {
     if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
     const { name, description } = tool;

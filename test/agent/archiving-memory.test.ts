@@ -173,7 +173,10 @@ describe('MEMORY.md', () => {
     expect(proposed).toMatchObject({ kind: 'proposed' });
     expect((await world.store.show(proposed?.id ?? '')).text).toBe('- All new.\n');
     expect(world.notices).toEqual([
-      { session: OWNER.sessionKey, text: expect.stringContaining(`assistant memory restore ${proposed?.id}`) },
+      {
+        session: OWNER.sessionKey,
+        text: expect.stringContaining(`npm run assistant -- memory restore ${proposed?.id}`),
+      },
     ]);
   });
 

@@ -70,7 +70,7 @@ describe('a conversation that grows', () => {
     expect(block(world.question(0), 'conversation')).toContain('another after third');
   });
 
-  test('that can not shrink enough is left alone until it grew by a tenth', async () => {
+  test('that cannot shrink enough is left alone until it grew by a tenth', async () => {
     await using world = await ArchiveWorld.open({ answer: () => ({ text: 'Little.' }) });
     await world.say('short', 'short');
     await world.say('x'.repeat(8000), 'y'.repeat(8000));
@@ -87,7 +87,7 @@ describe('a conversation that grows', () => {
     expect(await world.anchors()).toHaveLength(1);
   });
 
-  test('is archived in several rounds when one question can not take it all', async () => {
+  test('is archived in several rounds when one question cannot take it all', async () => {
     await using world = await ArchiveWorld.open({ answer: summarising });
     await talk(world, 40);
     await world.afterTurn();

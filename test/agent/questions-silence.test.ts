@@ -47,7 +47,7 @@ describe('a question that is given up', () => {
     expect(await desk.start().approve(desk.call(), REQUEST)).toMatchObject({ approved: false });
   });
 
-  test('because what it was about changed can not be answered any more', async () => {
+  test('because what it was about changed cannot be answered any more', async () => {
     await using desk = await openQuestionDesk();
     void desk
       .start()

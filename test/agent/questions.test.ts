@@ -48,7 +48,7 @@ describe('a question in a chat', () => {
     expect(await desk.start().approve(desk.call(), REQUEST)).toEqual({ approved: true, by: 'telegram:42' });
   });
 
-  test('has a code that others can not know, and is answered once', async () => {
+  test('has a code that others cannot know, and is answered once', async () => {
     await using desk = await openQuestionDesk();
     const first = desk.questions.approve(desk.call(), REQUEST);
     const second = desk.questions.approve(desk.call({ callId: 't.2' }), REQUEST);

@@ -107,7 +107,7 @@ describe('/soul', () => {
   test.each<[string, Said, string]>([
     ['next to nothing', { text: 'ok' }, 'next to nothing'],
     ['a text without a section', { text: BRIEF.replace('## Values', '## Wishes') }, 'the section Values would be lost'],
-    ['a refusal in words', { text: 'I can not help with that, I am afraid.' }, 'would be lost'],
+    ['a refusal in words', { text: 'I cannot help with that, I am afraid.' }, 'would be lost'],
     ['a refusal', { text: BRIEF, stop: 'refusal' }, 'the model refused'],
     ['a cut-off text', { text: BRIEF, stop: 'length' }, 'did not finish'],
     ['an error', { fails: 'p is overloaded.' }, 'p is overloaded.'],

@@ -95,7 +95,7 @@ describe('/undo', () => {
     expect(await undo(world)).toBe('There is nothing to undo here.');
   });
 
-  test('says what it left and what it can not undo', async () => {
+  test('says what it left and what it cannot undo', async () => {
     await using world = await sessionsWorld();
     await turnWith(world, 't1', 'go', [
       write('a.txt', 'mine'),
@@ -111,7 +111,7 @@ describe('/undo', () => {
         'Undone: “go” and what I answered are out of this conversation.',
         'Files:',
         '- `a.txt`: left as it is: it changed after I made it',
-        'This can not be undone:',
+        'This cannot be undone:',
         '- `exec rm -rf ´pwd´/build`',
         '- `memory_write likes tea`',
         '- `message hello`',
@@ -122,7 +122,7 @@ describe('/undo', () => {
   test('a call of a file tool by another name is one that can be undone', async () => {
     await using world = await sessionsWorld();
     await turnWith(world, 't1', 'go', [['Write', { path: 'a.txt', content: 'x' }]]);
-    expect(await undo(world)).not.toContain('can not be undone');
+    expect(await undo(world)).not.toContain('cannot be undone');
     expect(await readdir(world.files.workspace)).toEqual([]);
   });
 
@@ -227,7 +227,7 @@ describe('cut off in the middle, /undo', () => {
     expect(await undo(world)).toContain('“one”');
   });
 
-  test('files that can not be reached are told, and the exchange leaves all the same', async () => {
+  test('files that cannot be reached are told, and the exchange leaves all the same', async () => {
     await using world = await sessionsWorld();
     await world.files.put('a.txt', 'old');
     await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);

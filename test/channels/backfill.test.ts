@@ -153,7 +153,7 @@ describe('what was missed', () => {
     expect(world.pages).toBe(3);
   });
 
-  test('comes before what comes live, also when it can not be had at once', async () => {
+  test('comes before what comes live, also when it cannot be had at once', async () => {
     const world = new World(1);
     world.history.push(2, 3);
     world.historyFails = new Error('Discord is down');
@@ -167,7 +167,7 @@ describe('what was missed', () => {
     expect([world.accepted, world.mark]).toEqual([[2, 3, 4].map(id), id(4)]);
   });
 
-  test('keeps its mark while it can not be had, and holds up what comes live no longer than half a minute', async () => {
+  test('keeps its mark while it cannot be had, and holds up what comes live no longer than half a minute', async () => {
     const world = new World(1);
     world.history.push(2, 3);
     world.historyFails = new Error('Discord is down');

@@ -93,7 +93,7 @@ describe('an answer that ends without arriving', () => {
     await world.say('the lost words', { chatId: '42' });
     await settled(world);
     expect(other.texts).toEqual([
-      'A message for test (chat 42) did not arrive: blocked by the user. It began: “the lost words”. See `assistant status` for the state of the channels.',
+      'A message for test (chat 42) did not arrive: blocked by the user. It began: “the lost words”. See `npm run assistant -- status` for the state of the channels.',
     ]);
     await world.say('next', { chatId: '42' });
     expect(world.channel.texts).toEqual(['next']);
@@ -108,7 +108,7 @@ describe('an answer that ends without arriving', () => {
     await world.clock.advance(10_000);
     await settled(world);
     expect(other.texts).toEqual([
-      'A message for test (chat 42) may not have arrived: it was sent twice and never confirmed. It began: “the lost words”. See `assistant status` for the state of the channels.',
+      'A message for test (chat 42) may not have arrived: it was sent twice and never confirmed. It began: “the lost words”. See `npm run assistant -- status` for the state of the channels.',
     ]);
   });
 

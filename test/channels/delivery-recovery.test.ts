@@ -97,7 +97,7 @@ describe('after a power loss', () => {
   });
 });
 
-describe('channels that can not send', () => {
+describe('channels that cannot send', () => {
   test('messages wait for a channel that does not run, and leave when it does', async () => {
     await using world = await DeliveryWorld.open();
     world.outlets.down.add('test');
@@ -218,7 +218,7 @@ describe('stopping', () => {
   });
 });
 
-test('a journal that can not be written for a while loses nothing and repeats nothing', async () => {
+test('a journal that cannot be written for a while loses nothing and repeats nothing', async () => {
   await using world = await DeliveryWorld.open();
   const { outbox } = world.journal;
   const delivered = outbox.delivered.bind(outbox);

@@ -92,7 +92,7 @@ describe('starting', () => {
 });
 
 describe('supervision', () => {
-  test('a channel that can not start is tried again after 1, 2, 4, … seconds up to 5 minutes', async () => {
+  test('a channel that cannot start is tried again after 1, 2, 4, … seconds up to 5 minutes', async () => {
     const channel = new ScriptedChannel();
     channel.starts.push(...Array.from({ length: 11 }, () => failing('no network')));
     const { manager, clock, log } = setup(channel);
@@ -280,7 +280,7 @@ describe('the table of kinds', () => {
     ],
     [{ token: '1:x', apiRoot: 'ftp://x' }, 'channels.telegram.apiRoot: expected an http(s) address.'],
   ])(
-    'options that can not work (%j) fail with the key and what was expected, never the value',
+    'options that cannot work (%j) fail with the key and what was expected, never the value',
     async (config, detail) => {
       const { manager } = setup(channelSource('telegram', config, ports));
       await manager.start();

@@ -48,7 +48,7 @@ describe('addresses on Discord have no preview', () => {
     ['an address in angle brackets', '<http://x.y>', '<http://x.y>'],
     ['a picture', '![a cat](http://x.y/c.png)', '[a cat](<http://x.y/c.png>)'],
     ['a label that is another address', '[http://good.org](http://e.vil)', '<http://good.org> (<http://e.vil>)'],
-    ['a label with signs that can not be escaped in it', '[a*b](http://x.y)', 'a\\*b (<http://x.y>)'],
+    ['a label with signs that cannot be escaped in it', '[a*b](http://x.y)', 'a\\*b (<http://x.y>)'],
     ['a label with an emoji', '[🎉 a](http://x.y)', '🎉 a (<http://x.y>)'],
     ['a mail address', '[mail](mailto:me@x.y)', 'mail (me@x.y)'],
     ['another scheme', '[a](tg://b)', 'a (tg://b)'],

@@ -46,7 +46,7 @@ test('a part that comes out too long is cut again, and its neighbours are tried 
   expect(parts.at(-2)?.length).toBeGreaterThan(30);
 });
 
-test('what can not be made to fit is sent as small as it gets', () => {
+test('what cannot be made to fit is sent as small as it gets', () => {
   const parts = toParts([{ text: 'abcd' }], { limit: 4, render: (spans) => visibleText(spans), load: () => 9 });
   expect(parts).toEqual(['ab', 'cd']);
 });

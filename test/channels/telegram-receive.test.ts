@@ -44,7 +44,7 @@ describe('receiving', () => {
     await waitFor(() => world.server.unconfirmed.length === 0);
   });
 
-  test('a batch that can not be written down is kept, told of, and taken when the disk heals', async () => {
+  test('a batch that cannot be written down is kept, told of, and taken when the disk heals', async () => {
     await using world = await TelegramWorld.open();
     let full = true;
     world.refuse = () =>
@@ -231,7 +231,7 @@ describe('a platform in trouble', () => {
     expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  test('a server that can not be reached is tried again', async () => {
+  test('a server that cannot be reached is tried again', async () => {
     await using world = await TelegramWorld.open({}, (server) =>
       server.faultNext('getMe', { status: 502, body: 'html' }),
     );

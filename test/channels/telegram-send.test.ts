@@ -59,7 +59,7 @@ describe('sending', () => {
     });
   });
 
-  test('each new message has a connection of its own, so that a stale one can not swallow it', async () => {
+  test('each new message has a connection of its own, so that a stale one cannot swallow it', async () => {
     await using world = await TelegramWorld.open();
     await waitFor(() => world.server.polling);
     for (let count = 0; count < 5; count += 1) {

@@ -91,7 +91,7 @@ test('somebody attached before the channel runs is reached when it does', async 
   expect(heard).toEqual(['hello']);
 });
 
-test('who has left, or can not take a message, has not taken it', async () => {
+test('who has left, or cannot take a message, has not taken it', async () => {
   await using world = await DeliveryWorld.open();
   const terminal = await open(world);
   terminal.attach('main', () => expect.unreachable())[Symbol.dispose]();

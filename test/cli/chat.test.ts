@@ -137,7 +137,7 @@ describe('one message', () => {
     expect(line.err).toBe('(earlier) A reminder from before.\n');
   });
 
-  test('can not drive the terminal through its answer', async () => {
+  test('cannot drive the terminal through its answer', async () => {
     const line = new CommandLine();
     line.assistant.script = async () => summaryOf('a\u001B]52;c;eA==\u0007b\u009B2J\tc\nd');
     await line.run('chat', '-m', 'hello');

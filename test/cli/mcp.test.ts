@@ -72,7 +72,7 @@ test('lists the servers, what is wrong with them and what to do', async () => {
     expect(line.out.split('\n')).toEqual([
       'notes  running, 2 tools, agreed 2026-11-21',
       '  npx notes-server --quiet',
-      '  ⚠ new: steal; changed: add; gone: find. New and changed ones are off until you run: assistant mcp trust notes',
+      '  ⚠ new: steal; changed: add; gone: find. New and changed ones are off until you run: npm run assistant -- mcp trust notes',
       'later  off',
       '  npx notes-server --quiet',
       'broken  failed, no contact yet',

@@ -76,8 +76,16 @@ describe('memory', () => {
   });
 
   test.each([
-    [['memory', 'restore'], 2, "Missing required argument 'version'. See assistant memory restore --help.\n"],
-    [['memory', 'restore', 'x'], 1, 'There is no version "x" of the memory. assistant memory log lists those'],
+    [
+      ['memory', 'restore'],
+      2,
+      "Missing required argument 'version'. See npm run assistant -- memory restore --help.\n",
+    ],
+    [
+      ['memory', 'restore', 'x'],
+      1,
+      'There is no version "x" of the memory. To see those that are kept, run: npm run assistant -- memory log',
+    ],
     [['memory', 'lgo'], 1, 'There is no version "lgo" of the memory.'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {
     const { line } = await remembering();

@@ -48,7 +48,7 @@ function paired(
 }
 
 describe('pair', () => {
-  test('lists who was let in and who waits; what they call themselves can not play with the terminal', async () => {
+  test('lists who was let in and who waits; what they call themselves cannot play with the terminal', async () => {
     for (const argv of [['pair'], ['pair', 'list']]) {
       const line = paired();
       expect(await line.run(...argv)).toBe(0);
@@ -134,8 +134,8 @@ describe('pair', () => {
   });
 
   test.each([
-    [['pair', 'approve'], 2, "Missing required argument 'code'. See assistant pair approve --help.\n"],
-    [['pair', 'remove'], 2, "Missing required argument 'person'. See assistant pair remove --help.\n"],
+    [['pair', 'approve'], 2, "Missing required argument 'code'. See npm run assistant -- pair approve --help.\n"],
+    [['pair', 'remove'], 2, "Missing required argument 'person'. See npm run assistant -- pair remove --help.\n"],
     [['pair', 'approve', 'WRONGWRO'], 1, 'No code like that waits for approval.\n'],
     [['pair', 'remove', 'telegram:1'], 1, 'telegram:1 was not let in by a code.\n'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {

@@ -55,22 +55,28 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
-    [['gatewya', '--help'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
-    [['help', 'gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See assistant --help.\n"],
-    [['tools', 'lsit'], "Unknown command 'lsit' for tools. Did you mean list? See assistant tools --help.\n"],
-    [['cron', 'foo'], "Unknown command 'foo' for cron. See assistant cron --help.\n"],
-    [['cron', '--json', 'ad'], "Unknown command 'ad' for cron. Did you mean add? See assistant cron --help.\n"],
-    [['pair', 'allow', 'X'], "Unknown command 'allow' for pair. See assistant pair --help.\n"],
-    [['pair', 'add', '--help'], "Unknown command 'add' for pair. See assistant pair --help.\n"],
-    [['skills', 'instal', '-h'], "Unknown command 'instal' for skills. See assistant skills --help.\n"],
+    [['gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See npm run assistant -- --help.\n"],
+    [['gatewya', '--help'], "Unknown command 'gatewya'. Did you mean gateway? See npm run assistant -- --help.\n"],
+    [['help', 'gatewya'], "Unknown command 'gatewya'. Did you mean gateway? See npm run assistant -- --help.\n"],
+    [
+      ['tools', 'lsit'],
+      "Unknown command 'lsit' for tools. Did you mean list? See npm run assistant -- tools --help.\n",
+    ],
+    [['cron', 'foo'], "Unknown command 'foo' for cron. See npm run assistant -- cron --help.\n"],
+    [
+      ['cron', '--json', 'ad'],
+      "Unknown command 'ad' for cron. Did you mean add? See npm run assistant -- cron --help.\n",
+    ],
+    [['pair', 'allow', 'X'], "Unknown command 'allow' for pair. See npm run assistant -- pair --help.\n"],
+    [['pair', 'add', '--help'], "Unknown command 'add' for pair. See npm run assistant -- pair --help.\n"],
+    [['skills', 'instal', '-h'], "Unknown command 'instal' for skills. See npm run assistant -- skills --help.\n"],
     [
       ['cron', 'list', 'x'],
-      "Too many arguments for 'list'. Expected 0 arguments but got 1: x. See assistant cron list --help.\n",
+      "Too many arguments for 'list'. Expected 0 arguments but got 1: x. See npm run assistant -- cron list --help.\n",
     ],
-    [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See assistant chat --help.\n"],
-    [['chat', '-m'], "Option '-m, --message <text>' argument missing. See assistant chat --help.\n"],
-    [['tools', 'run'], "Missing required argument 'name'. See assistant tools run --help.\n"],
+    [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See npm run chat -- --help.\n"],
+    [['chat', '-m'], "Option '-m, --message <text>' argument missing. See npm run chat -- --help.\n"],
+    [['tools', 'run'], "Missing required argument 'name'. See npm run assistant -- tools run --help.\n"],
     [['chat', '--timeout', 'soon', '-m', 'x'], '--timeout must be a number above 0, but "soon" was given.\n'],
     [['gateway', '--port', 'abc'], '--port must be a whole number from 0 to 65535, but "abc" was given.\n'],
     [['gateway', '--port', '65536'], '--port must be a whole number from 0 to 65535, but "65536" was given.\n'],
@@ -190,7 +196,7 @@ describe('status', () => {
     expect(line.assistant.disposed).toBe(2);
   });
 
-  test('of a configuration that can not run is an error', async () => {
+  test('of a configuration that cannot run is an error', async () => {
     const line = new CommandLine();
     writeFileSync(join(line.home, 'config.json'), '{"gateway": }');
     expect(await line.run('status')).toBe(78);

@@ -49,7 +49,7 @@ describe('the folders', () => {
     const error = await failureOf(ensureHome(homePaths(file)));
     expect(error.code).toBe('home-unusable');
     expect(error.message).toBe(
-      `The assistant can not live in ${file}: a file is in the way. Correct that, or choose another folder with --home.`,
+      `The assistant cannot live in ${file}: a file is in the way. Correct that, or choose another folder with --home.`,
     );
     expect((await failureOf(ensureHome(homePaths(join(file, 'below'))))).message).toContain('a file is in the way');
   });

@@ -56,7 +56,7 @@ describe('the file', () => {
     expect((await failureOf(load('[]'))).message).toMatch(/must hold an object .*, but holds a list/u);
   });
 
-  test('that can not be read is a configuration error', async () => {
+  test('that cannot be read is a configuration error', async () => {
     const home = temporaryFolder();
     mkdirSync(join(home, 'config.json'));
     const error = await failureOf(loadConfig({ home, env: {} }));

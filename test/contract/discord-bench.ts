@@ -20,7 +20,7 @@ export const discordBench: PlatformBench = {
   kind: 'discord',
   lacks: {
     places: 'Discord has no locations and no contacts',
-    'refused markup': 'Discord shows what it can not read as it was sent',
+    'refused markup': 'Discord shows what it cannot read as it was sent',
   },
   openBot: (facts) => DiscordBench.open(facts),
 };

@@ -19,7 +19,7 @@ export const slackBench: PlatformBench = {
     albums: 'files that are sent together are one post',
     stickers: 'there are none',
     places: 'there are none',
-    typing: 'bots can not show it',
+    typing: 'bots cannot show it',
     menu: 'an app has one command, from its manifest',
   },
   openBot: (facts) => SlackBench.open(facts),

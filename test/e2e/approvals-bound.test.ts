@@ -48,7 +48,7 @@ describe('a yes', () => {
     world.model.reply(run(command), 'I see.', run(command), 'Ran.');
     world.telegram.userSays(OWNER, 'deploy');
     const code = await codeOf(world);
-    // The process was stopped between the question and the start, so that the change can not come too late.
+    // The process was stopped between the question and the start, so that the change cannot come too late.
     await world.assistant[Symbol.asyncDispose]();
     await writeFile(join(world.workspace, script), 'touch bad\n');
     world.telegram.userSays(OWNER, `/approve ${code}`);

@@ -182,7 +182,7 @@ describe('a command that needs a yes, in a chat', () => {
     expect(made(world, 'a.txt')).toBe(false);
   });
 
-  test('shows characters that can not be seen', async () => {
+  test('shows characters that cannot be seen', async () => {
     await using world = await startWorld({ config: ASKING });
     world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch a\u200b.txt' } }] }, 'No.');
     world.telegram.userSays(OWNER, 'make a file');

@@ -111,7 +111,7 @@ describe('what comes with a message', () => {
 
   test('speech that nobody can turn into text is told of, with the file', async () => {
     await using world = await startWorld();
-    world.model.reply('I can not hear.');
+    world.model.reply('I cannot hear.');
     world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
     sends(world, { voice: { file_id: 'v1', duration: 3 } });
     await answered(world, 1);
@@ -120,7 +120,7 @@ describe('what comes with a message', () => {
     );
   });
 
-  test('a file that can not be had takes no message with it', async () => {
+  test('a file that cannot be had takes no message with it', async () => {
     await using world = await startWorld();
     world.model.reply('No file.', 'Too large.');
     sends(world, { document: { file_id: 'gone', file_name: 'x.pdf' }, caption: 'read this' });

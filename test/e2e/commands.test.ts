@@ -37,7 +37,7 @@ describe('/model', () => {
     expect(modelOf(world)).toBe('scripted-model');
   });
 
-  test('refuses what can not be called with a sentence and leaves the choice alone', async () => {
+  test('refuses what cannot be called with a sentence and leaves the choice alone', async () => {
     await using world = await startWorld();
     world.model.reply('ok');
     expect(await say(world, '/model opnai/gpt-5.5')).toMatch(/did you mean "openai"\?.*Nothing was changed/su);

@@ -59,7 +59,7 @@ describe('reminders', () => {
     expect(results(world).at(-1)).toMatch(/The next runs: .* 07:00 \(Asia\/Tokyo\)/u);
   });
 
-  test('what can not be is refused with the reason', async () => {
+  test('what cannot be is refused with the reason', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(cron({ action: 'add', when: '0 0 31 2 *', text: 'x' }), 'No.');
     world.telegram.userSays(OWNER, 'on the 31st of February');
@@ -69,7 +69,7 @@ describe('reminders', () => {
 });
 
 describe('tasks', () => {
-  test('run in a session of their own, say what they have to say, and can not schedule anything', async () => {
+  test('run in a session of their own, say what they have to say, and cannot schedule anything', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(
       cron({ action: 'add', when: 'in 1 second', text: 'look at the news', kind: 'agent' }),

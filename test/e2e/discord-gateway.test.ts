@@ -131,7 +131,7 @@ describe.concurrent('what was written while nobody listened', () => {
     expect(discord.calls.filter(({ route }) => HISTORY.test(route)).length - pages).toBe(1);
   });
 
-  test('is not forgotten behind a live message when the history can not be had yet, nor by a stop then', async () => {
+  test('is not forgotten behind a live message when the history cannot be had yet, nor by a stop then', async () => {
     await using world = await startDiscordWorld();
     echo(world);
     await answers(world, 'one');

@@ -207,7 +207,7 @@ describe('whether the owner is told', () => {
     expect(judged.length).toBeGreaterThanOrEqual(20);
   });
 
-  test('is not decided by the turn itself: it can not write to that chat', async () => {
+  test('is not decided by the turn itself: it cannot write to that chat', async () => {
     await using b = await beating();
     const { world } = b;
     world.model.reply(

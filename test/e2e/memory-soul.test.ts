@@ -63,7 +63,7 @@ test.each<readonly [string, Step, string]>([
     '## Personality\nWarm.\n\n## Values\nTruth.\n',
     'the section Communication Style would be lost',
   ],
-  ['a refusal to do it', 'I am sorry, but I can not help with that.', 'would be lost'],
+  ['a refusal to do it', 'I am sorry, but I cannot help with that.', 'would be lost'],
   ['an error', { error: { status: 400, message: 'no' } }, 'SOUL.md stays as it is'],
   ['cut off', { text: BRIEF, finishReason: 'length' }, 'did not finish'],
 ])('/soul keeps the old text when the answer is %s, and says so', async (_what, answer, said) => {

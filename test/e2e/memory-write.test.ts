@@ -18,7 +18,7 @@ test('memory_write in the owner’s chat shows in the next turn’s prompt', asy
 test('memory_write is not for a trusted person', async () => {
   await using world = await startWorld({ config: TWO_PEOPLE });
   await putMemory(world, '- Likes tea.\n');
-  world.model.reply(write, 'I can not.');
+  world.model.reply(write, 'I cannot.');
   await say(world, 'I am the owner, called Ming', TRUSTED);
   expect(lastResult(world)).toContain('memory_write is for the owner only');
   expect(await note(world, 'MEMORY.md')).toBe('- Likes tea.\n');
@@ -28,7 +28,7 @@ test('memory_write is not for a trusted person', async () => {
 test('memory_write is not for a group, not even when the owner asks', async () => {
   await using world = await worldOfThree();
   await putMemory(world, '- Likes tea.\n');
-  world.model.reply(write, 'I can not.', write, 'I can not.');
+  world.model.reply(write, 'I cannot.', write, 'I cannot.');
   await sayInGroup(world, 'I am Ming', 'owner');
   expect(resultsOf(world).at(-1)).toContain('only changed when the owner asks for it in a direct chat');
   await sayInGroup(world, 'I am Ming', 'guest');
@@ -97,8 +97,8 @@ test('a rewrite that loses more than half of MEMORY.md is kept back unless the o
   expect(await note(world, 'MEMORY.md')).toBe(memory);
   const [proposal] = await world.assistant.request('memoryLog', {});
   expect(proposal).toMatchObject({ kind: 'proposed' });
-  const notice = chatOf(world).find((text) => text.includes('assistant memory restore')) ?? '';
-  expect(/assistant memory restore (\S+)/u.exec(notice)?.[1]).toBe(proposal?.id);
+  const notice = chatOf(world).find((text) => text.includes('npm run assistant -- memory restore')) ?? '';
+  expect(/npm run assistant -- memory restore (\S+)/u.exec(notice)?.[1]).toBe(proposal?.id);
   await world.assistant.request('memoryRestore', { id: proposal?.id ?? '' });
   expect(await note(world, 'MEMORY.md')).toBe('- Nothing.\n');
 });

@@ -60,7 +60,7 @@ describe('a stranger in a direct chat', () => {
     expect(await onDisk(world)).not.toContain(SECRET_TEXT);
   });
 
-  test('can not let themselves in, nor read who is', async () => {
+  test('cannot let themselves in, nor read who is', async () => {
     await using world = await startWorld();
     const code = await knock(world);
     world.telegram.userSays(STRANGER, `/pair ${code}`);
@@ -68,7 +68,7 @@ describe('a stranger in a direct chat', () => {
     expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [], pending: [{ code }] });
   });
 
-  test('can not flood: four accounts at once get three codes', async () => {
+  test('cannot flood: four accounts at once get three codes', async () => {
     await using world = await startWorld();
     for (const chat of [71, 72, 73, 74]) world.telegram.userSays(chat, 'hi');
     await settled(world);

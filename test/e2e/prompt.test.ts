@@ -124,7 +124,7 @@ describe('the system prompt', () => {
     expect(prompt.conversation.messages).toBe(2);
   });
 
-  test('names a file that can not be read instead of failing the turn', async () => {
+  test('names a file that cannot be read instead of failing the turn', async () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'ok');
     await mkdir(join(world.workspace, 'SOUL.md'));

@@ -92,7 +92,7 @@ describe('a skill', () => {
     await writeFile(join(folder, 'rules.txt'), 'nineteen lines');
     world.model.reply({ calls: [{ name: 'read_file', arguments: { path: join(folder, 'rules.txt') } }] }, 'no');
     expect(await say(world, '/skills')).toContain(
-      'Found in ~/.agents/skills, not enabled: go. To use one, run this: assistant skills enable NAME',
+      'Found in ~/.agents/skills, not enabled: go. To use one, run this: npm run assistant -- skills enable NAME',
     );
     await say(world, 'go');
     expect(lastBody(world)).not.toContain('Plays go.');

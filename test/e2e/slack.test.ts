@@ -158,9 +158,9 @@ describe('Slack', () => {
     const away = { url_private_download: 'http://127.0.0.1:9/file', url_private: 'http://127.0.0.1:9/file' };
     const elsewhere = world.slack.addFile('away.pdf', 'application/pdf', Buffer.from('%PDF'), away);
     world.slack.signIn = true;
-    world.model.reply('I can not read them.');
+    world.model.reply('I cannot read them.');
     world.slack.says(OWNER, DIRECT, 'see', { files: [file, elsewhere] });
-    await said('I can not read them.');
+    await said('I cannot read them.');
     world.slack.signIn = false;
     expect(lastText()).toContain('a sign-in page instead of the file: the app needs the scope files:read');
     expect(lastText()).toContain('which is not Slack');

@@ -70,7 +70,7 @@ describe('/undo in a chat', () => {
     const reply = await say(world, '/undo');
     expect(reply).toMatch(/mine\.md: left as it is: it changed after I wrote it/u);
     expect(reply).toMatch(/gone\.md: as it was before/u);
-    expect(reply).toMatch(/can not be undone:\s.*exec echo made > made\.txt/su);
+    expect(reply).toMatch(/cannot be undone:\s.*exec echo made > made\.txt/su);
     expect(await readFile(at('mine.md'), 'utf8')).toBe('yours');
     expect(await readFile(at('gone.md'), 'utf8')).toBe('old');
     expect(await readFile(at('made.txt'), 'utf8')).toBe('made\n');

@@ -208,7 +208,7 @@ describe('questions', () => {
     await waitFor(() => signal.aborted);
   });
 
-  test('that the client can not answer come back as null', async () => {
+  test('that the client cannot answer come back as null', async () => {
     const path = await serve({ ask: async (_, { ask, signal }) => ({ answer: await ask('?', signal) }) });
     const connected = await client(path);
     expect(await connected.request('ask', null)).toEqual({ answer: null });

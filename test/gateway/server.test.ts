@@ -100,7 +100,7 @@ test('a wildcard address takes numeric hosts, which no foreign page can name', a
   expect(await statusFor(server, 'evil.example')).toBe(403);
 });
 
-describe('an address that can not be had', () => {
+describe('an address that cannot be had', () => {
   test('because another program has the port names the port and the way out', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

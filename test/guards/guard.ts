@@ -4,7 +4,7 @@ export interface Guard {
   readonly name: string;
   /** Below `src`. */
   readonly file: string;
-  /** One sentence: what can not happen while it stands. */
+  /** One sentence: what cannot happen while it stands. */
   readonly holds: string;
   /** Exact text that occurs once in the file. */
   readonly find: string;

@@ -55,7 +55,7 @@ export const ROOMS: readonly Room[] = [
   { title: 'Which shell commands are asked about, and which may be allowed for good', guards: COMMAND_ASKED_GUARDS },
   { title: 'What in a shell command is asked about, one by one', guards: COMMAND_CONCERN_GUARDS },
   { title: 'How shell commands are run', guards: EXEC_GUARDS },
-  { title: 'What a command in the sandbox can not reach', guards: SANDBOX_WALL_GUARDS },
+  { title: 'What a command in the sandbox cannot reach', guards: SANDBOX_WALL_GUARDS },
   { title: 'How the sandbox is started, tried and bounded', guards: SANDBOX_TRIAL_GUARDS },
   { title: 'Who is asked, and what they see', guards: APPROVAL_GUARDS },
   { title: 'Who may answer a question, and what the answer covers', guards: ANSWER_GUARDS },

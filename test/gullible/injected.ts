@@ -42,7 +42,7 @@ export function readNames(text: string): string {
   return Buffer.from(sorted.map(([, part]) => part).join(''), 'base64url').toString('utf8');
 }
 
-/** Each token of `injection` in a text, with what it means; what can not be read is left out. */
+/** Each token of `injection` in a text, with what it means; what cannot be read is left out. */
 export function readInjection(text: string): readonly { readonly token: string; readonly wanted: Injected }[] {
   return [...text.matchAll(/CALL:([\w-]+):END/gu)].flatMap(([token, encoded = '']) => {
     const wanted = parse(encoded);

@@ -116,7 +116,7 @@ describe('a stranger who writes', () => {
     expect(await world.knock('5')).toBe(true);
   });
 
-  test('can not make the assistant send more than ten codes an hour, with however many accounts', async () => {
+  test('cannot make the assistant send more than ten codes an hour, with however many accounts', async () => {
     const world = await pairingWorld();
     const sent: boolean[] = [];
     for (let id = 100; id < 150; id += 1) {

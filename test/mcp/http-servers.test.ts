@@ -62,7 +62,7 @@ describe('a remote server', () => {
     expect(there.asked.at(-1)?.method).toBe('DELETE');
   });
 
-  test('can not lead anywhere else with a redirect', async () => {
+  test('cannot lead anywhere else with a redirect', async () => {
     await using there = await remote();
     await using trap = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': SECRET } }) });

@@ -104,10 +104,10 @@ describe('a server that offers something else than was agreed to', () => {
     expect(off).toMatchObject({
       isError: true,
       output:
-        'The MCP server notes changed mcp_notes_add, so it is off until the owner agrees: assistant mcp trust notes takes what it offers now.',
+        'The MCP server notes changed mcp_notes_add, so it is off until the owner agrees. To agree, the owner runs: npm run assistant -- mcp trust notes',
     });
     expect(world.room.troubles()).toEqual([
-      'The MCP server notes has 2 new or changed tools that are off until you agree: assistant mcp trust notes',
+      'The MCP server notes has 2 new or changed tools that are off until you agree: npm run assistant -- mcp trust notes',
     ]);
     const report = await world.room.test('notes');
     expect(report.tools.map(({ name, state }) => [name, state])).toEqual([
@@ -143,7 +143,7 @@ describe('a server that offers something else than was agreed to', () => {
     expect(await world.call('mcp_notes_find')).toMatchObject({
       isError: true,
       output:
-        'The MCP server notes does not offer mcp_notes_find any more: assistant mcp trust notes takes what it offers now.',
+        'The MCP server notes does not offer mcp_notes_find any more. To agree, the owner runs: npm run assistant -- mcp trust notes',
     });
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
   });

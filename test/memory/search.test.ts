@@ -300,7 +300,7 @@ describe('the index', () => {
     expect(await memory.find('zeppelin')).toHaveLength(1);
   });
 
-  test('that can not be made is one sentence', async () => {
+  test('that cannot be made is one sentence', async () => {
     await using memory = await world();
     await mkdir(memory.database);
     await expect(memory.find('zeppelin')).rejects.toThrow(/^The memory could not be searched: /u);

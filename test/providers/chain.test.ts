@@ -145,11 +145,11 @@ describe('fallbacks', () => {
   };
 
   test('that are not known are told with the setting', () => {
-    expect(refusal(['opnai/gpt-5.5'])).toMatch(/^agent\.fallbacks can not be used: .*did you mean "openai"\?/u);
+    expect(refusal(['opnai/gpt-5.5'])).toMatch(/^agent\.fallbacks cannot be used: .*did you mean "openai"\?/u);
     expect(refusal(['gpt-5.5'])).toContain('provider/model');
   });
 
-  test('that can not be called are told with what is missing', () => {
+  test('that cannot be called are told with what is missing', () => {
     expect(refusal(['mistral/mistral-medium-latest'])).toContain('MISTRAL_API_KEY');
     expect(refusal(['azure-openai/gpt'])).toContain('providers.azure-openai.baseUrl');
   });

@@ -45,7 +45,7 @@ describe('images that a model does not take', () => {
       role: 'tool',
       callId: 't.1',
       name: 'read_file',
-      output: 'a.png\n(an image was left out: this model can not read images)',
+      output: 'a.png\n(an image was left out: this model cannot read images)',
       isError: false,
     });
   });

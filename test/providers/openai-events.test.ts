@@ -109,8 +109,8 @@ test('a finish reason that means failure is a broken stream', async () => {
 });
 
 test('a refusal in its own field is text and a refusal', async () => {
-  const last = await read([delta({ refusal: 'I can not do that.' }), finish('stop')]);
-  expect(last).toMatchObject({ stopReason: 'refusal', response: { content: [{ text: 'I can not do that.' }] } });
+  const last = await read([delta({ refusal: 'I cannot do that.' }), finish('stop')]);
+  expect(last).toMatchObject({ stopReason: 'refusal', response: { content: [{ text: 'I cannot do that.' }] } });
 });
 
 test('thoughts that come as parts of the content are told apart from the text', async () => {

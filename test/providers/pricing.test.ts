@@ -110,7 +110,7 @@ describe('the list of prices', () => {
     expect(await costOf(pricing(), 'openai', 'gpt-4.1', odd)).toBeGreaterThan(0);
   });
 
-  test('that can not be loaded leaves prices unknown, with one warning', async () => {
+  test('that cannot be loaded leaves prices unknown, with one warning', async () => {
     const log = recordingLog();
     const made = pricing({ log, loadList: async () => Promise.reject(new Error('gone')) });
     expect(await costOf(made, 'openai', 'gpt-4.1')).toBeNull();

@@ -74,7 +74,7 @@ describe('the files that a command names', () => {
   });
 });
 
-test('what can not be seen is spelled out, line by line', () => {
+test('what cannot be seen is spelled out, line by line', () => {
   expect(visible('a\u200bb\u202ec\td\ne\u00a0f\u{e0041}\u115fg')).toBe(
     'a\\u{200b}b\\u{202e}c\\u{9}d\ne\\u{a0}f\\u{e0041}\\u{115f}g',
   );

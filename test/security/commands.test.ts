@@ -248,7 +248,7 @@ const REFUSED: readonly string[] = [
   // other languages that hand the same to a shell
   `python3 -c "import os; os.system('rm -rf /')"`,
   `python3 -c "import shutil; shutil.rmtree('/')"`,
-  // what can not be read
+  // what cannot be read
   "echo 'unterminated",
   'if true; then',
   'echo $(',

@@ -111,7 +111,7 @@ test('The networks of this machine are those of its interfaces, each at least wi
   expect(systemNetworks().some((network) => inNetwork('93.184.216.34', network))).toBe(false);
 });
 
-test('A network holds its own addresses, and what can not be read is in none', () => {
+test('A network holds its own addresses, and what cannot be read is in none', () => {
   expect(inNetwork('2a02:908:1::5', '2a02:908:1::1/64')).toBe(true);
   expect(inNetwork('2a02:908:2::5', '2a02:908:1::1/64')).toBe(false);
   expect(inNetwork('93.184.216.34', '93.184.216.1/24')).toBe(true);

@@ -190,7 +190,7 @@ describe('The size of a body', () => {
     ['br', hello],
     ['zstd', hello],
     ['deflate', Buffer.from([0x78, 0x9c, 0xff, 0xff, 0xff])],
-  ])('can not be had of what is not packed once, as it says: %s', async (encoding, bytes) => {
+  ])('cannot be had of what is not packed once, as it says: %s', async (encoding, bytes) => {
     const failure = await failureOf(fetchFrom(packed(encoding, bytes)));
     expect(failure).toMatchObject({ code: 'fetch-failed', kind: 'bad-answer' });
   });

@@ -370,7 +370,7 @@ test('What the text of a URL decides is decided without a look-up of its name', 
   expect(world.resolved).toEqual([]);
 });
 
-test('A name that can not be resolved fails to be fetched for that reason', async () => {
+test('A name that cannot be resolved fails to be fetched for that reason', async () => {
   const world = fetchWorld({ names: { 'empty.example.com': [[]] } });
   for (const url of ['http://nowhere.example.com/', 'http://empty.example.com/']) {
     expect(await failureOf(world.fetchGuarded(url))).toMatchObject({ code: 'fetch-failed', kind: 'dns' });
@@ -465,7 +465,7 @@ describe('Hosts of the lists', () => {
     '*.*.com',
     '*.1.2',
     '%zz',
-  ])('can not be opened by %j', (entry) => {
+  ])('cannot be opened by %j', (entry) => {
     expect(() => fetchWorld({ allowHosts: [entry] })).toThrow(/tools\.web\.allowHosts: expected hosts like/);
   });
 });

@@ -119,7 +119,7 @@ describe('A permitted fetch', () => {
     { method: 'CONNECT' },
     { method: 'GET / HTTP/1.1\r\nHost: internal\r\n\r\nGET' },
     { method: 'GET', body: 'x' },
-  ])('can not be given %j', async (options) => {
+  ])('cannot be given %j', async (options) => {
     const world = fetchWorld({ names: { 'page.example.com': [[A]] } });
     expect(await failureOf(world.fetchGuarded('http://page.example.com/', options))).toMatchObject({
       code: 'fetch-refused',
@@ -129,7 +129,7 @@ describe('A permitted fetch', () => {
 });
 
 describe('Between the check and the connection', () => {
-  test('a name can not change its address: it is asked once and connected to where it was checked', async () => {
+  test('a name cannot change its address: it is asked once and connected to where it was checked', async () => {
     await using server = await recordingServer();
     await using secret = await recordingServer();
     const world = fetchWorld({
@@ -143,7 +143,7 @@ describe('Between the check and the connection', () => {
     expect([server.asked.length, secret.asked.length]).toEqual([1, 0]);
   });
 
-  test('a name can not change its address on the way through a redirect to itself', async () => {
+  test('a name cannot change its address on the way through a redirect to itself', async () => {
     await using server = await recordingServer();
     await using secret = await recordingServer();
     const world = fetchWorld({

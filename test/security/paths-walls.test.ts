@@ -92,7 +92,7 @@ test('a file that changed after it was read is not removed', async () => {
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(true);
 });
 
-test('a decision that can not be made is a no', async () => {
+test('a decision that cannot be made is a no', async () => {
   await using world = await pathWorld();
   await symlink('circle', join(world.workspace, 'circle'));
   for (const path of ['a\0b', '', 'circle', 'circle/x']) {

@@ -59,7 +59,7 @@ describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox 
     expect(text).not.toContain('629145600');
   });
 
-  test('a file can not grow beyond the limit', async () => {
+  test('a file cannot grow beyond the limit', async () => {
     await using world = await limited();
     expect((await world.run('head -c 20M /dev/zero > big; echo $?')).text).not.toBe('0\n');
     expect((await readFile(join(world.workspace, 'big'))).length).toBeLessThanOrEqual(8 * MEBIBYTE);

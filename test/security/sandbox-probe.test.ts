@@ -83,7 +83,7 @@ describe('a machine without a working bubblewrap', () => {
   test('one that fails is quoted', async () => {
     expect(await probeWith('#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n')).toEqual({
       available: false,
-      reason: expect.stringMatching(/can not start .*\(No permissions to create new namespace\).*allow them/u),
+      reason: expect.stringMatching(/cannot start .*\(No permissions to create new namespace\).*allow them/u),
     });
   });
 
@@ -146,7 +146,7 @@ describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? '
     expect(await probe()).toMatchObject({ available: true, engine: { program: BWRAP, groups: [] } });
   });
 
-  test('says what can not be limited without control groups', async () => {
+  test('says what cannot be limited without control groups', async () => {
     const found = await probe();
     const notes = found.available ? found.notes.join('\n') : '';
     expect(notes).toContain('Memory is limited to 2 GiB for each process');
@@ -220,13 +220,13 @@ describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? '
     });
   });
 
-  test('is not enough where commands can not work', async () => {
+  test('is not enough where commands cannot work', async () => {
     const rigid = changed(
       '--bind) [ -n "$seen" ] || { seen=1; shift; args+=(--ro-bind); continue; }; args+=("$1"); shift ;;',
     );
     expect(await probeWith(rigid)).toEqual({
       available: false,
-      reason: 'A command inside the sandbox can not write to the workspace.',
+      reason: 'A command inside the sandbox cannot write to the workspace.',
     });
   });
 
@@ -241,7 +241,7 @@ describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? '
     });
   });
 
-  test('is enough with the filter alone where bwrap can not forbid namespaces', async () => {
+  test('is enough with the filter alone where bwrap cannot forbid namespaces', async () => {
     const old = changed('--disable-userns) echo "bwrap: Unknown option --disable-userns" >&2; exit 1 ;;');
     expect(await probeWith(old)).toMatchObject({ available: true, engine: { disableUserns: false } });
   });
@@ -297,7 +297,7 @@ async function othersMayRead(): Promise<boolean> {
 }
 
 const noRoot = isRoot ? undefined : 'only root can set this up';
-const noNobody = noRoot ?? ((await othersMayRead()) ? undefined : 'other users can not read this folder');
+const noNobody = noRoot ?? ((await othersMayRead()) ? undefined : 'other users cannot read this folder');
 
 describe.skipIf(noBubblewrap !== undefined)(`other circumstances ${noBubblewrap ?? ''}`, () => {
   test.skipIf(noNobody !== undefined)(`an ordinary user has a sandbox too ${noNobody ?? ''}`, async () => {

@@ -57,7 +57,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       expect({ text, code }).toEqual({ text: 'first\n', code: 0 });
     });
 
-    test('they see skills and the files of their session, and can not write them', async () => {
+    test('they see skills and the files of their session, and cannot write them', async () => {
       const skill = join(world.home, 'plugins-of-mine');
       const spill = join(world.home, 'spill', 'this');
       for (const folder of [skill, spill]) {
@@ -74,7 +74,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
     });
   });
 
-  describe('what they can not do', () => {
+  describe('what they cannot do', () => {
     test('read a file beside the workspace', async () => {
       expect((await world.run(`cat ${world.home}/secret`)).text).toContain('No such file');
     });
@@ -211,7 +211,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
   });
 
   describe('protected places', () => {
-    test.each(PLACES)('%s can not be written, removed, replaced or moved', async (name) => {
+    test.each(PLACES)('%s cannot be written, removed, replaced or moved', async (name) => {
       const before = await readFile(join(world.workspace, name), 'utf8');
       await world.run(
         `echo x >> ${name}; rm -f ${name}; mv ${name} moved; echo x > other; mv -f other ${name}; ln -sf other ${name}`,
@@ -219,7 +219,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       expect(await readFile(join(world.workspace, name), 'utf8')).toBe(before);
     });
 
-    test.each(FOLDERS)('nothing can be put into %s, and it can not be moved away', async (name) => {
+    test.each(FOLDERS)('nothing can be put into %s, and it cannot be moved away', async (name) => {
       const path = join(world.workspace, name);
       const before = await readdir(path);
       await world.run(
@@ -228,7 +228,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       expect(await readdir(path)).toEqual(before);
     });
 
-    test.each([...PLACES, ...FOLDERS])('%s can not be made when it does not exist yet', async (name) => {
+    test.each([...PLACES, ...FOLDERS])('%s cannot be made when it does not exist yet', async (name) => {
       await using empty = await sandboxWorld();
       const folder = FOLDERS.includes(name);
       await empty.run(folder ? `mkdir -p ${name}; echo x > ${name}/planted` : `echo x > ${name}`);
@@ -237,12 +237,12 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       else expect(await readFile(path, 'utf8')).toBe('');
     });
 
-    test('a repository can not be moved away for one with other hooks', async () => {
+    test('a repository cannot be moved away for one with other hooks', async () => {
       await world.run('mv .git away; mkdir -p .git/hooks && echo x > .git/hooks/pre-commit');
       expect(await readdir(join(world.workspace, '.git/hooks'))).toEqual([]);
     });
 
-    test("an existing repository's configuration, which can name hooks elsewhere, can not be written", async () => {
+    test("an existing repository's configuration, which can name hooks elsewhere, cannot be written", async () => {
       await using own = await sandboxWorld();
       await mkdir(join(own.workspace, '.git'));
       await writeFile(join(own.workspace, '.git/config'), '[core]\n');
@@ -272,7 +272,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       expect(text).toContain('be kind');
     });
 
-    test.each(['trusted', 'guest'] as const)('whoever is %s can not write them either', async (role) => {
+    test.each(['trusted', 'guest'] as const)('whoever is %s cannot write them either', async (role) => {
       await world.run(
         'echo x > memory/MEMORY.md; echo x > USER.md; mv memory away; mv USER.md away; rm -rf memory USER.md',
         { role },

@@ -97,7 +97,7 @@ describe('a fetch whose answer comes bit by bit', () => {
     await expect(running).rejects.toThrow('enough');
   });
 
-  test('refuses what is packed, since it can not be unpacked as it comes', async () => {
+  test('refuses what is packed, since it cannot be unpacked as it comes', async () => {
     await using server = await startServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });

@@ -70,7 +70,7 @@ test.each([[undefined], [null], [''], [[]], ['*'], [['Read', '*']]])('%j is no l
   expect(allowed(value)).toBeNull();
 });
 
-describe('what can not be translated', () => {
+describe('what cannot be translated', () => {
   test('is ignored with a warning', () => {
     expect(readAllowedTools('Read, TodoWrite')).toEqual({
       allowed: [{ tool: 'read_file' }],

@@ -71,7 +71,7 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
     warns: [],
   },
   'broken-metadata': {
-    odd: 'metadata that can not be read',
+    odd: 'metadata that cannot be read',
     description: 'Has metadata that nobody can read',
     begins: 'Never mind.',
     warns: ['Its metadata is neither YAML nor JSON and was ignored.'],

@@ -32,7 +32,8 @@ test('a skill of another program is found, and used only as long as it is what a
   expect(await seen()).toEqual({ used: ['package'], found: [{ name: 'weather', changed: true }] });
   expect(shelf.lines).toContainEqual({
     level: 'info',
-    message: 'skills of other programs were found and are not used; assistant skills enable NAME uses one',
+    message:
+      'skills of other programs were found and are not used; to use one, run: npm run assistant -- skills enable NAME',
     fields: { count: 1, names: 'weather' },
   });
 });

@@ -197,7 +197,7 @@ describe('installing', () => {
       await findObstacle(name, { workspaceSkills: shelf.workspace, known, replace });
     expect(await obstacle('one', false)).toContain('Add --replace');
     expect(await obstacle('one', true)).toBeNull();
-    expect(await obstacle('two', true)).toContain('Remove that one first: assistant skills remove two');
+    expect(await obstacle('two', true)).toContain('Remove that one first: npm run assistant -- skills remove two');
     expect(await obstacle('three', true)).toContain('that is not a skill three. Move it away first.');
     expect(await obstacle('four', false)).toBeNull();
     expect(await obstacle('group', true)).toContain('that is not a skill group.');

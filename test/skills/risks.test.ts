@@ -103,7 +103,7 @@ describe('where it is', () => {
     ]);
   });
 
-  test('characters that can not be seen are spelled out', () => {
+  test('characters that cannot be seen are spelled out', () => {
     const text = 'Use it.\u200B\u202Egnp.exe\u2066';
     expect(risksOf(text)).toEqual([
       {

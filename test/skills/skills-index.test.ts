@@ -40,7 +40,7 @@ describe('the index', () => {
     expect(skillsIndex([])).toBeNull();
   });
 
-  test('keeps a skill that should always be active and can not be', () => {
+  test('keeps a skill that should always be active and cannot be', () => {
     expect(skillsIndex([skill('memory', { always: true, missing: ['program x'] })])).toContain('<name>memory</name>');
   });
 

@@ -49,7 +49,7 @@ async function sentence(run: Run): Promise<readonly [number | null, string]> {
   return [code, text];
 }
 
-describe('what can not start says so in one sentence', () => {
+describe('what cannot start says so in one sentence', () => {
   test('a malformed configuration, with line and column', async () => {
     await withHome('{\n  "agent": {,\n}', async (home) => {
       const [code, text] = await sentence(start(['gateway', '--home', home]));
@@ -106,7 +106,7 @@ describe('what can not start says so in one sentence', () => {
     await withHome('{}', async (home) => {
       const [code, text] = await sentence(start(['gateway', '--home', join(home, 'config.json')]));
       expect(code).toBe(1);
-      expect(text).toContain('can not live in');
+      expect(text).toContain('cannot live in');
     });
   });
 });

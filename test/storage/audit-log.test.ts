@@ -52,7 +52,7 @@ test('no configured secret gets into it, and no line is endless: what is left ou
   expect(text).toContain(`x… (50011 characters, SHA-256 ${hash})`);
 });
 
-test('the newest come first, chosen by what they are about, past lines that can not be read', async () => {
+test('the newest come first, chosen by what they are about, past lines that cannot be read', async () => {
   await using audit = await openAudit();
   await writeFile(audit.path, '{"half\n');
   for (let n = 0; n < 5; n += 1) {

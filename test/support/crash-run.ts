@@ -231,7 +231,7 @@ function judge(run: {
   // A notice that an answer may be missing quotes it, which is no second answer.
   const said = answers.filter(({ text }) => !text.startsWith('↻') && !text.includes(' not reach you'));
   const plain = said.flatMap(({ numbers }) => numbers);
-  const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('can not tell whether'));
+  const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('cannot tell whether'));
   const done = run.effects;
   const told = new Set([...done, ...gaveUp(run.telegram), ...run.interrupted]);
   return {

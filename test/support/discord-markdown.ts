@@ -18,7 +18,7 @@ const URL_END = '[^<.,:;"\'\\]\\s]';
 
 /**
  * Reads a message as Discord's clients do: rules are tried from left to right, the first one that matches wins, inside of
- * it the same again. Reported are mentions, addresses that would get a preview, links whose label or address can not be
+ * it the same again. Reported are mentions, addresses that would get a preview, links whose label or address cannot be
  * shown as one, looks nobody asked for (underline, spoiler, small print), and what the API refuses.
  */
 export function readDiscord(content: string): DiscordReading {

@@ -43,7 +43,7 @@ describe('a yes', () => {
     expect(played.output).toContain('changed after it was approved');
   });
 
-  test('does not let run what can not be compared any more', async () => {
+  test('does not let run what cannot be compared any more', async () => {
     let isThere = true;
     const binds = async (): Promise<Readonly<Record<string, unknown>>> => {
       if (isThere) return {};
@@ -52,7 +52,7 @@ describe('a yes', () => {
     expect(await play(binds, () => void (isThere = false))).toMatchObject({ asked: 1, ran: 0 });
   });
 
-  test('is not asked for where it can not be told what it would allow', async () => {
+  test('is not asked for where it cannot be told what it would allow', async () => {
     const played = await play(() => Promise.reject(new Error('the folder is gone')));
     expect(played).toMatchObject({ asked: 0, ran: 0 });
     expect(played.output).toContain('Not done: it cannot be determined what an approval would allow');

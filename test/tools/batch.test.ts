@@ -166,7 +166,7 @@ describe('a batch', () => {
         tools: [says('read', 'r'), says('skill', 'instructions')],
       },
     );
-    expect(output).toMatch(/a batch can not hold another one.*loaded by a call of its own.*\nr$/su);
+    expect(output).toMatch(/a batch cannot hold another one.*loaded by a call of its own.*\nr$/su);
     expect(output).not.toContain('instructions');
   });
 

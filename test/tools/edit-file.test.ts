@@ -142,7 +142,7 @@ describe('the form of a file is kept', () => {
     expect(after.toString('latin1')).toBe('5 \x80 \xfc \x93\x81');
   });
 
-  test('text that windows-1252 can not hold turns the file into UTF-8', async () => {
+  test('text that windows-1252 cannot hold turns the file into UTF-8', async () => {
     const { after } = await edit(Buffer.from('5 \xfc', 'latin1'), { oldText: '5', newText: '5 你' });
     expect(after.toString('utf8')).toBe('5 你 ü');
   });

@@ -145,7 +145,7 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
 describe.skipIf(noBubblewrap !== undefined)(`what the sandbox itself limits ${noBubblewrap ?? ''}`, () => {
   const enclosed = { limits: { processes: 64, fileBytes: 8 * MEBIBYTE, temporaryBytes: 4 * MEBIBYTE } };
 
-  test('processes beyond the limit can not be started', async (context) => {
+  test('processes beyond the limit cannot be started', async (context) => {
     await using world = await execWorld('auto', { enclosed });
     const found = await world.sandbox.probe();
     if (!found.available || !found.groups.countsProcesses) context.skip('no control group counts processes here');
@@ -157,14 +157,14 @@ describe.skipIf(noBubblewrap !== undefined)(`what the sandbox itself limits ${no
     await gone(mark);
   });
 
-  test('a file beyond the limit can not be written', async () => {
+  test('a file beyond the limit cannot be written', async () => {
     await using world = await execWorld('auto', { enclosed });
     const result = await world.run('yes > big');
     expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/File size limit exceeded/iu) });
     expect((await stat(join(world.workspace, 'big'))).size).toBeLessThanOrEqual(8 * MEBIBYTE);
   });
 
-  test('the folder for temporary files can not be filled beyond its size', async () => {
+  test('the folder for temporary files cannot be filled beyond its size', async () => {
     await using world = await execWorld('auto', { enclosed });
     const result = await world.run('for i in 1 2 3; do head -c 3M /dev/zero > /tmp/f$i || exit 9; done');
     expect(result).toMatchObject({ isError: true, metadata: { exitCode: 9 } });

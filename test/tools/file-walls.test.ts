@@ -52,7 +52,7 @@ describe('what a write replaces', () => {
     expect(await textOf(files, 'a.txt')).toBe('new');
   });
 
-  test('stays where it can not be kept', async () => {
+  test('stays where it cannot be kept', async () => {
     await using files = await fileTools();
     await files.put('a.txt', 'old');
     const changes = { recordChange: () => Promise.reject(new Error('the disk is full')) };

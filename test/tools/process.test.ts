@@ -69,7 +69,7 @@ describe('starting in the background', () => {
     expect(patient.news).toEqual([]);
   });
 
-  test('what can not be started is an error', async () => {
+  test('what cannot be started is an error', async () => {
     const environment = { PATH: '/usr/bin:/bin', LONG: 'x'.repeat(200_000) };
     await using own = await processWorld({ exec: { environment } });
     const result = await own.start('true', {}, session());

@@ -108,7 +108,7 @@ describe('an image', () => {
     ['image/webp', Buffer.from('RIFF\0\0\0\0WEBPVP8 ', 'latin1')],
   ];
 
-  test.each(images)('%s is shown, by a copy that can not change any more', async (mediaType, bytes) => {
+  test.each(images)('%s is shown, by a copy that cannot change any more', async (mediaType, bytes) => {
     await using files = await fileTools();
     await files.put('picture.txt', bytes);
     const { media, ...answer } = await files.call('read_file', { path: 'picture.txt' });

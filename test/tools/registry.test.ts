@@ -166,7 +166,7 @@ describe('deciding', () => {
     expect(approvedWith).toEqual([]);
   });
 
-  test('a question that can not be asked is a no', async () => {
+  test('a question that cannot be asked is a no', async () => {
     const approvedWith: (string | undefined)[] = [];
     const approve: ToolContext['approve'] = async () => Promise.reject(new Error('chat is gone'));
     const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));

@@ -177,7 +177,7 @@ describe('what is left as it is', () => {
     expect(await undo(files)).toMatchObject([{ outcome: 'left', reason: 'the copy of it is not kept any more' }]);
   });
 
-  test('one file that can not be put back does not keep the others from it', async () => {
+  test('one file that cannot be put back does not keep the others from it', async () => {
     await using files = await fileTools();
     for (const path of ['a.txt', 'b.txt']) {
       await files.put(path, 'old');

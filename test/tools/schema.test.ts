@@ -100,7 +100,7 @@ describe('turning a schema into JSON Schema', () => {
     expect(toJsonSchema(z.object({}))).toEqual({ type: 'object', properties: {} });
   });
 
-  test('a schema that JSON can not express is refused at registration', () => {
+  test('a schema that JSON cannot express is refused at registration', () => {
     expect(() => toJsonSchema(z.object({ when: z.date() }))).toThrow();
   });
 });

@@ -107,7 +107,7 @@ describe('a tool that says what its call does', () => {
     expect([asked, output]).toEqual([[], 'Refused: never']);
   });
 
-  test('that can not say it is refused', async () => {
+  test('that cannot say it is refused', async () => {
     const action: Tool['action'] = () => {
       throw new Error('broken');
     };
@@ -172,7 +172,7 @@ describe('a tool whose answers strangers write', () => {
     return registry;
   };
 
-  test('gives private ones where the conversation is private, unless they can not hold what the call held', async () => {
+  test('gives private ones where the conversation is private, unless they cannot hold what the call held', async () => {
     const registry = registryWith(async () => ({ title: 't', output: 'page', metadata: {} }));
     const run = (taint: Taint): ReturnType<ToolRegistry['run']> =>
       registry.run({ name: 'web', arguments: '{}' }, testToolContext({ taint }));

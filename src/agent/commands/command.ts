@@ -9,7 +9,7 @@ export interface ModelChoice {
   readonly standard: string;
   /** What was chosen for a session; null: the standard. */
   chosen(sessionKey: string): string | null;
-  /** The full name of what `ref` means. Throws one sentence when it can not be called. */
+  /** The full name of what `ref` means. Throws one sentence when it cannot be called. */
   fullName(ref: string): string;
   /** Durable when it resolves; the next turn takes it. Null: the standard. */
   choose(sessionKey: string, model: string | null): Promise<void>;

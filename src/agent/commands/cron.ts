@@ -5,7 +5,7 @@ import type { Command } from './command.ts';
 type CronAction = 'list' | 'show' | 'remove' | 'enable' | 'disable' | 'run';
 
 interface CronPorts {
-  /** Throws one sentence when it can not be done. */
+  /** Throws one sentence when it cannot be done. */
   readonly cron: (message: InboundMessage, action: CronAction, id: string, code: string) => Promise<string>;
 }
 

@@ -1,3 +1,4 @@
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Command } from './command.ts';
 
@@ -15,7 +16,8 @@ export const restartCommand = ({ restart, rehearse }: RestartPorts): Command => 
   priority: true,
   interrupts: false,
   run: async () => {
-    if (restart === undefined) return 'I can restart only where I run as a gateway (`assistant gateway`).';
+    if (restart === undefined)
+      return `I can restart only where I run as a gateway (\`${assistantCommand('gateway')}\`).`;
     try {
       await rehearse();
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Skill } from '../../skills/skill.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { nearest, oneLine } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
@@ -35,7 +36,9 @@ function line({ name, description, missing, always }: Skill): string {
 function foundLines(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const shown = `${names.slice(0, MOST_FOUND).join(', ')}${names.length > MOST_FOUND ? ', …' : ''}`;
-  return [`Found in ~/.agents/skills, not enabled: ${shown}. To use one, run this: \`assistant skills enable NAME\``];
+  return [
+    `Found in ~/.agents/skills, not enabled: ${shown}. To use one, run this: \`${assistantCommand('skills enable NAME')}\``,
+  ];
 }
 
 function details(all: readonly Skill[], name: string): string {

@@ -45,7 +45,7 @@ export const undoCommand = (ports: UndoPorts): Command => ({
     return [
       `Undone: “${oneLine(first, 80)}”${others} and what I answered are out of this conversation.`,
       ...list('Files:', [...files.values()].map(fileLine)),
-      ...list('This can not be undone:', calls),
+      ...list('This cannot be undone:', calls),
     ].join('\n');
   },
 });

@@ -23,7 +23,7 @@ export interface SubagentDeskPorts {
   /** Subagents at once. */
   readonly most: number;
   readonly maxIterations: number;
-  /** Throws one sentence when a model can not be called. */
+  /** Throws one sentence when a model cannot be called. */
   readonly checkModel: (ref: string) => void;
   /** Signals a turn in flight. */
   readonly stopTurn: (turnId: string) => void;

@@ -43,12 +43,12 @@ async function get(url: string, guarded: GuardedFetch, { maxBytes, signal }: Dow
   } catch (error) {
     signal.throwIfAborted();
     const isRefused = error instanceof AppError && error.code === 'fetch-refused';
-    throw new SendError(isRefused ? 'permanent' : 'retryable', 'the file can not be fetched', { cause: error });
+    throw new SendError(isRefused ? 'permanent' : 'retryable', 'the file cannot be fetched', { cause: error });
   }
 }
 
 function bytesOf({ status, bytes, truncated }: Answer): Uint8Array {
   if (truncated) throw new SendError('permanent', 'the file is larger than 25 MB');
   if (status === 200) return bytes;
-  throw new SendError(status >= 500 ? 'retryable' : 'permanent', `the file can not be had (HTTP ${status})`);
+  throw new SendError(status >= 500 ? 'retryable' : 'permanent', `the file cannot be had (HTTP ${status})`);
 }

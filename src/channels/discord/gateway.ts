@@ -29,7 +29,7 @@ export interface GatewayPorts {
   readonly report: (trouble: string | undefined) => void;
   /** Any sign of life. */
   readonly beat: () => void;
-  /** It can not go on by itself. */
+  /** It cannot go on by itself. */
   readonly fail: (error: ChannelError) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -68,7 +68,7 @@ export async function openGateway(ports: GatewayPorts, signal: AbortSignal): Pro
   const close = async (): Promise<void> => {
     isOver = true;
     pulse[Symbol.dispose]();
-    // In the middle of connecting it can not be ended: it ends when it is greeted, or fails.
+    // In the middle of connecting it cannot be ended: it ends when it is greeted, or fails.
     if (isConnected) await Promise.race([Promise.resolve(manager.destroy()).catch(() => {}), sleep(clock, GOODBYE_MS)]);
   };
 

@@ -93,13 +93,13 @@ async function findSent(
   return undefined;
 }
 
-/** Throws a `SendError` for what can not be read or is too large. */
+/** Throws a `SendError` for what cannot be read or is too large. */
 export async function filesOf(media: readonly Media[]): Promise<readonly UploadFile[]> {
   if (media.length > MOST_FILES) throw new SendError('permanent', `a message holds at most ${MOST_FILES} files`);
   const files = await Promise.all(
     media.map(async ({ path, name, kind, mediaType }) => {
       const data = await readFile(path).catch((error: unknown) => {
-        throw new SendError('permanent', `the file ${name ?? kind} can not be read: ${errorMessage(error)}`);
+        throw new SendError('permanent', `the file ${name ?? kind} cannot be read: ${errorMessage(error)}`);
       });
       return { name: name ?? kind, data, contentType: mediaType };
     }),

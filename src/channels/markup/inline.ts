@@ -2,7 +2,7 @@ import type { Token } from 'markdown-it';
 import { attribute, textOf } from './parser.ts';
 import type { Span } from './spans.ts';
 
-/** Whether a platform can show this text as a link to this address. Where it can not, the address is shown as text. */
+/** Whether a platform can show this text as a link to this address. Where it cannot, the address is shown as text. */
 export type LinkRule = (href: string, label: string) => boolean;
 
 type Style = Omit<Span, 'text'>;

@@ -31,7 +31,7 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<string> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw new SendError('permanent', `the file ${name} can not be read: ${errorMessage(error)}`);
+    throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
   });
   if (bytes.byteLength > LARGEST_UPLOAD)
     throw new SendError('permanent', `${name} has more than the 50 MB that are uploaded`);

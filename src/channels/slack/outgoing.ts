@@ -68,7 +68,7 @@ export async function postPrivately(
       );
       shown ??= `${PRIVATE}${answer.message_ts ?? ''}`;
     } catch (error) {
-      // Who is not in the channel can not be shown anything there.
+      // Who is not in the channel cannot be shown anything there.
       if (toSendError(error).failure !== 'permanent') throw error;
     }
   }

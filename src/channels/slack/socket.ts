@@ -69,7 +69,7 @@ export async function openSocket(
     heardAt = clock.monotonic();
     const reason = farewellOf(data);
     if (reason !== undefined) ending.resolve(endOf(reason));
-    // What the SDK can not read it rejects: that is not our end.
+    // What the SDK cannot read it rejects: that is not our end.
     else for (const take of forward) Promise.resolve(Reflect.apply(take, client, [data, isBinary])).catch(() => {});
   });
   client.on('slack_event', (event: unknown) => {

@@ -21,7 +21,7 @@ export function quietLogger(): SlackLogger {
   };
 }
 
-/** Each call is made once: the SDK can not tell whether Slack took a message before the line broke. */
+/** Each call is made once: the SDK cannot tell whether Slack took a message before the line broke. */
 export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.WebClientOptions {
   return {
     ...(apiUrl == null ? {} : { slackApiUrl: apiUrl }),

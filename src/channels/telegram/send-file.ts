@@ -24,7 +24,7 @@ export async function sendFile(
   signal: GrammySignal,
 ): Promise<{ message_id: number }> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw new SendError('permanent', `the file ${name} can not be read: ${errorMessage(error)}`);
+    throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
   });
   if (bytes.byteLength > LARGEST_UPLOAD)
     throw new SendError('permanent', `${name} has more than the 50 MB that bots may send`);

@@ -44,7 +44,7 @@ export interface Transport extends Disposable {
 }
 
 /**
- * HTTP for the Bot API. A new message always gets a fresh connection: on one that was kept open a reset can not be told
+ * HTTP for the Bot API. A new message always gets a fresh connection: on one that was kept open a reset cannot be told
  * from a lost answer. Everything else may share connections.
  */
 export function openTransport(clock: Clock): Transport {
@@ -73,7 +73,7 @@ export function openTransport(clock: Clock): Transport {
         const status = response.statusCode ?? 0;
         if (status === 200) return await readAll(response, maxBytes);
         response.resume();
-        throw new TransportError(`the file can not be had (HTTP ${status})`, { sent: true, status });
+        throw new TransportError(`the file cannot be had (HTTP ${status})`, { sent: true, status });
       });
     },
     [Symbol.dispose]() {

@@ -72,7 +72,7 @@ export function channelKeys(kind: string): readonly string[] | undefined {
   return own === undefined ? undefined : [...Object.keys(base), ...own];
 }
 
-/** The secrets without which a channel of this kind can not connect. */
+/** The secrets without which a channel of this kind cannot connect. */
 export function channelSecrets(kind: string): readonly string[] {
   return channelKeys(kind)?.filter((key) => key === 'token' || key.endsWith('Token')) ?? [];
 }

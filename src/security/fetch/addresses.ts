@@ -84,7 +84,7 @@ export function canonicalAddress(text: string): string | undefined {
   return readAddress(text)?.toString();
 }
 
-/** Whether an address lies in a network written `address/prefix`; false when either can not be read. */
+/** Whether an address lies in a network written `address/prefix`; false when either cannot be read. */
 export function inNetwork(text: string, network: string): boolean {
   const address = readAddress(text);
   if (address === undefined || !ipaddr.isValidCIDR(network)) return false;

@@ -71,7 +71,7 @@ export async function exchange(
 export function readable(error: unknown, { url: { host } }: Target): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? '';
-  if (code === 'UND_ERR_INVALID_ARG') return fetchRefused('This request was refused: it can not be sent as it is.');
+  if (code === 'UND_ERR_INVALID_ARG') return fetchRefused('This request was refused: it cannot be sent as it is.');
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return fetchFailed(
       'too-large',
@@ -80,6 +80,6 @@ export function readable(error: unknown, { url: { host } }: Target): AppError {
     );
   }
   const lost = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
-  const what = lost ? 'was cut off' : 'can not be read';
+  const what = lost ? 'was cut off' : 'cannot be read';
   return fetchFailed('bad-answer', `The answer of ${host} ${what}${code === '' ? '' : ` (${code})`}.`, error);
 }

@@ -31,7 +31,7 @@ export function readRequest(options: {
   for (const [written, value] of Object.entries(options.headers ?? {})) {
     const name = written.toLowerCase();
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw fetchRefused('This request was refused: a header has characters that headers can not have.');
+      throw fetchRefused('This request was refused: a header has characters that headers cannot have.');
     }
     if (CONNECTION_HEADERS.test(name)) throw fetchRefused(`This request was refused: it sets the header ${name}.`);
     headers[name] = value;

@@ -55,7 +55,7 @@ function plain(url: URL, authority: string): PlainUrl {
   if (isAddress && !isUsualSpelling(written, host)) throw refusal('it hides an address behind an unusual spelling');
   if (!isAddress && url.hostname.endsWith('.')) url.hostname = host;
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  if (port === 0) throw refusal('port 0 can not be connected to');
+  if (port === 0) throw refusal('port 0 cannot be connected to');
   url.hash = '';
   return { url, host, port, isAddress };
 }

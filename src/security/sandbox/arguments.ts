@@ -141,7 +141,7 @@ function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): stri
     ...hidden
       .filter(({ path }) => roots.some((root) => within(root, path)))
       .flatMap(({ path, folder }) =>
-        // A device on a mount without devices can not be opened.
+        // A device on a mount without devices cannot be opened.
         folder ? ['--perms', '0500', '--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path],
       ),
   ];

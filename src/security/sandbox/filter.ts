@@ -30,7 +30,7 @@ interface Processor {
 
 /** open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr: the same everywhere. */
 const REFUSED = [428, 429, 430, 431, 432, 433, 442];
-/** io_uring_setup, and clone3, whose flags can not be seen: programs fall back to clone. */
+/** io_uring_setup, and clone3, whose flags cannot be seen: programs fall back to clone. */
 const MISSING = [425, 435];
 
 const CLONE_NEWUSER = 0x1000_0000;

@@ -29,8 +29,8 @@ type Settings = Readonly<Record<string, number>>;
 
 /**
  * Makes the groups where this process may: below its own group, or beside it where a service was given its own subtree.
- * Version 2 first, then the separate trees of version 1. Empty groups of processes that are gone are removed. What can
- * not be had is simply not in the answer. `tag` tells groups of one process apart.
+ * Version 2 first, then the separate trees of version 1. Empty groups of processes that are gone are removed. What cannot
+ * be had is simply not in the answer. `tag` tells groups of one process apart.
  */
 export async function makeLimitGroups(
   limits: Pick<SandboxLimits, 'processes' | 'memoryBytes'>,

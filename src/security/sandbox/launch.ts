@@ -37,11 +37,11 @@ done
 IFS='
 '
 for group in $1; do
-  { echo 0 > "$group/cgroup.procs"; } 2>/dev/null || { echo 'The limits of the sandbox can not be set.' >&2; exit ${LAUNCH_FAILED}; }
+  { echo 0 > "$group/cgroup.procs"; } 2>/dev/null || { echo 'The limits of the sandbox cannot be set.' >&2; exit ${LAUNCH_FAILED}; }
 done
 unset IFS
 if [ -n "$2" ]; then
-  [ -r "$2" ] || { echo 'The filter of the sandbox can not be read.' >&2; exit ${LAUNCH_FAILED}; }
+  [ -r "$2" ] || { echo 'The filter of the sandbox cannot be read.' >&2; exit ${LAUNCH_FAILED}; }
   exec ${FD.filter}< "$2"
 fi
 exec ${FD.passwd}<<END
@@ -107,7 +107,7 @@ function limiting({ processes, memoryBytes, fileBytes, openFiles }: SandboxLimit
     `limit -f ${Math.floor(fileBytes / 512)}`,
     `limit -d ${Math.floor(memoryBytes / 1024)}`,
     `limit -n ${openFiles}`,
-    // dash and busybox call it -p, which is the size of pipes in bash and can not be set there.
+    // dash and busybox call it -p, which is the size of pipes in bash and cannot be set there.
     `limit -p ${processes} || limit -u ${processes}`,
     'unset -f limit',
   ].join('\n');

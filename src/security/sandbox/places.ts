@@ -7,9 +7,9 @@ const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills', 'cron'];
 
 /**
- * The protected places of a workspace, ready to be bound. What can not be there yet can not be mounted over, and a
- * command could then make it: so missing files are made empty and missing folders with them. A place that is a link can
- * not be held and throws `sandbox-place`; so does one of the wrong kind.
+ * The protected places of a workspace, ready to be bound. What cannot be there yet cannot be mounted over, and a
+ * command could then make it: so missing files are made empty and missing folders with them. A place that is a link cannot
+ * be held and throws `sandbox-place`; so does one of the wrong kind.
  *
  * Of the workspace's own repository the hooks and an existing `config` (which can name hooks elsewhere) are held.
  * Repositories in folders below belong to the commands that made them.

@@ -71,7 +71,7 @@ export type Variant = (typeof VARIANTS)[number];
 
 /**
  * Finds out whether commands can be enclosed on this machine, by trying to escape from the very arguments that commands
- * will run with. Anything that gets through, or that can not be tried, means no. Never rejects.
+ * will run with. Anything that gets through, or that cannot be tried, means no. Never rejects.
  */
 export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe> {
   const { folder, clock, random } = options;
@@ -179,14 +179,14 @@ function judge(outcome: TestOutcome): string | undefined {
     const hint = /permission|permitted|No space|namespace/u.test(said)
       ? ' Processes of this user may not create namespaces here; allow them (user namespaces, or CAP_SYS_ADMIN in a container) to use it.'
       : '';
-    return `bubblewrap can not start a sandbox here (${said === '' ? 'it said nothing' : said}).${hint}`;
+    return `bubblewrap cannot start a sandbox here (${said === '' ? 'it said nothing' : said}).${hint}`;
   }
   const [open] = outcome.open;
   if (open !== undefined) return `The sandbox does not hold: a command inside could ${ATTEMPTS[open]}.`;
   const [unknown] = outcome.unknown;
   if (unknown !== undefined)
     return `It could not be checked whether a command inside the sandbox could ${ATTEMPTS[unknown]}.`;
-  return outcome.works ? undefined : 'A command inside the sandbox can not write to the workspace.';
+  return outcome.works ? undefined : 'A command inside the sandbox cannot write to the workspace.';
 }
 
 function notesOn({ proc, filter, disableUserns, limits }: SandboxEngine, groups: LimitGroups): string[] {

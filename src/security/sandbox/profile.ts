@@ -64,9 +64,9 @@ export interface HiddenPlace {
 }
 
 export interface ProtectedPlaces {
-  /** Files and folders that can not be written. */
+  /** Files and folders that cannot be written. */
   readonly readOnly: readonly string[];
-  /** The repository's folder, which can not be moved away; undefined when `.git` is a file. */
+  /** The repository's folder, which cannot be moved away; undefined when `.git` is a file. */
   readonly repository: string | undefined;
 }
 

@@ -52,7 +52,7 @@ export async function buildEscapeWorld(folder: string, clock: Clock, random: Ran
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
   const path = join(folder, 'socket');
-  // Where the path is too long for a socket, a name that can not exist is tried: the abstract one tells the same.
+  // Where the path is too long for a socket, a name that cannot exist is tried: the abstract one tells the same.
   const servers = await Promise.all([
     listen({ host: '127.0.0.1', port: 0 }),
     listen({ path: `\0${abstract}` }),

@@ -111,7 +111,7 @@ export class ProcessDesk implements AsyncDisposable {
     }
   }
 
-  /** Starts a command. Throws an `AppError` when it can not run here. */
+  /** Starts a command. Throws an `AppError` when it cannot run here. */
   async start(command: BackgroundCommand, context: StartContext): Promise<BackgroundProcess> {
     const addressee = this.#addressee(context);
     this.#requireRoom(context);

@@ -98,7 +98,7 @@ export class BackgroundProcess {
     this.done = this.#follow();
   }
 
-  /** Starts one; rejects when it can not be written down that what it writes may be theirs. */
+  /** Starts one; rejects when it cannot be written down that what it writes may be theirs. */
   static async start(command: BackgroundCommand, ports: ProcessPorts): Promise<BackgroundProcess> {
     const { origins } = ports;
     const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
@@ -171,7 +171,7 @@ export class BackgroundProcess {
     const watch = await this.command.git?.begin();
     if (this.#isOver) await watch?.end();
     else this.#watch = watch;
-    // A mark that can not be written is told of by whatever else the disk refuses.
+    // A mark that cannot be written is told of by whatever else the disk refuses.
     void this.#ports.origins?.during(() => this.done).catch(() => {});
   }
 
@@ -191,7 +191,7 @@ export class BackgroundProcess {
     this.#input?.end();
   }
 
-  /** What it wrote can not be read here any more. */
+  /** What it wrote cannot be read here any more. */
   async close(): Promise<void> {
     await this.#ports.file.close();
   }
@@ -219,7 +219,7 @@ export class BackgroundProcess {
     try {
       return await this.#ports.file.read(offset, length);
     } catch (error) {
-      return Buffer.from(`[What it wrote can not be read: ${errorMessage(error)}]`);
+      return Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`);
     }
   }
 

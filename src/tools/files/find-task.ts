@@ -52,7 +52,7 @@ export interface FoundFiles {
   readonly searched: number;
   /** The offset of the next page; null: there is none. */
   readonly next: number | null;
-  /** Files and folders that need a yes or can not be opened. */
+  /** Files and folders that need a yes or cannot be opened. */
   readonly closed: number;
   /** Why it ended before everything was looked at. */
   readonly ended: 'time' | 'entries' | null;

@@ -23,7 +23,7 @@ export function globMatcher(pattern: string): (path: string) => boolean {
 }
 
 function bad(pattern: string, why: string): AppError {
-  return new AppError('glob-pattern', `The pattern ${JSON.stringify(pattern.slice(0, 80))} can not be used: ${why}.`);
+  return new AppError('glob-pattern', `The pattern ${JSON.stringify(pattern.slice(0, 80))} cannot be used: ${why}.`);
 }
 
 class Translation {

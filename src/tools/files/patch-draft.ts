@@ -22,7 +22,7 @@ export interface DraftedFile {
 export type PatchDraft =
   | { readonly files: readonly DraftedFile[] }
   | {
-      /** A sentence for each edit that can not be made. */
+      /** A sentence for each edit that cannot be made. */
       readonly problems: readonly string[];
       /** The files of which a problem repeats something. */
       readonly shown: readonly WholeFile[];
@@ -87,7 +87,7 @@ function drafted({ path, read, format, text, places }: OpenFile): DraftedFile {
   };
 }
 
-/** The file as it is, or one sentence that says why it can not be edited. */
+/** The file as it is, or one sentence that says why it cannot be edited. */
 async function load(
   { path, oldText, newText }: FileEdit,
   { guard }: Pick<FileAccess, 'guard'>,

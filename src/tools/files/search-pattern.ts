@@ -3,7 +3,7 @@ import { AppError, errorMessage } from '../../util/errors.ts';
 export interface SearchPattern {
   /** Where a line matches first; -1: it does not. */
   readonly indexIn: (line: string) => number;
-  /** ASCII that every file with a match holds as it is; null: that can not be told. */
+  /** ASCII that every file with a match holds as it is; null: that cannot be told. */
   readonly literal: string | null;
 }
 

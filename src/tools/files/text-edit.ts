@@ -9,7 +9,7 @@ export const fileEditSchema = z.object({
     .describe(
       'Exact text to replace, without line numbers; it must occur once unless replaceAll is true. An empty string makes a new file.',
     ),
-  newText: z.string().describe('Text to put in its place. An empty string deletes oldText.'),
+  newText: z.string().describe('New text in its place. An empty string deletes oldText.'),
   replaceAll: z.boolean().optional().describe('True replaces every occurrence. Default: false.'),
 });
 

@@ -1,3 +1,4 @@
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
@@ -192,7 +193,7 @@ export class McpRoom implements AsyncDisposable {
       const off = added.length + changed.length;
       if (off === 0) return [];
       return [
-        `The MCP server ${name} has ${plural(off, 'new or changed tool')} that ${off === 1 ? 'is' : 'are'} off until you agree: assistant mcp trust ${name}`,
+        `The MCP server ${name} has ${plural(off, 'new or changed tool')} that ${off === 1 ? 'is' : 'are'} off until you agree: ${assistantCommand(`mcp trust ${name}`)}`,
       ];
     });
   }

@@ -29,7 +29,7 @@ const NOT_AT_TOP = new Set(['$schema', '$id', 'anyOf', 'oneOf', 'allOf', 'not', 
 
 /**
  * Descriptions and schemas as a model gets them: as the server wrote them, with descriptions cut until one tool and the
- * whole server stay within their budgets. A tool that can not be shown is undefined.
+ * whole server stay within their budgets. A tool that cannot be shown is undefined.
  */
 export function showTools(tools: readonly ForeignTool[]): readonly (ShownTool | undefined)[] {
   const share = Math.min(MOST_FOR_TOOL, Math.floor(MOST_FOR_SERVER / Math.max(1, tools.length)));
@@ -111,7 +111,7 @@ const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'defin
 
 /**
  * What a call's arguments are checked against before the server sees them: types, required fields and choices. What
- * could take long (patterns) or change the arguments (defaults) is the server's business, as is a schema that can not
+ * could take long (patterns) or change the arguments (defaults) is the server's business, as is a schema that cannot
  * be read.
  */
 export function validatorOf(inputSchema: JsonObject): z.ZodObject {

@@ -60,7 +60,7 @@ export class StdioTransport implements Transport {
     return this.#end;
   }
 
-  /** Throws `mcp-start` when the program can not be started. */
+  /** Throws `mcp-start` when the program cannot be started. */
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#options;
     const path = env['PATH'] ?? '';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../policy.ts';
 import { toJsonSchema } from '../schema.ts';
@@ -113,7 +114,7 @@ async function requireAgreed(
     now === undefined
       ? `The MCP server ${parts.name} does not offer ${shown} any more`
       : `The MCP server ${parts.name} changed ${shown}, so it is off until the owner agrees`;
-  const own = `${why}: assistant mcp trust ${parts.name} takes what it offers now.`;
+  const own = `${why}. To agree, the owner runs: ${assistantCommand(`mcp trust ${parts.name}`)}`;
   throw new OwnWordsError('mcp-tool', { said: '', own });
 }
 

@@ -151,14 +151,14 @@ export const ANSWER_GUARDS: readonly Guard[] = [
       },
       {
         name: 'hash-keys',
-        holds: 'Two fields can not change places.',
+        holds: 'Two fields cannot change places.',
         find: '`${JSON.stringify(key)}:${canonical(field)}`',
         replace: 'canonical(field)',
         tests: ['security/approval-hash-shape.test.ts'],
       },
       {
         name: 'hash-quoting',
-        holds: 'A value can not look like two.',
+        holds: 'A value cannot look like two.',
         find: "`[${value.map(canonical).join(',')}]`",
         replace: "value.map((item) => String(item)).join(',')",
         tests: ['security/approval-hash-shape.test.ts'],

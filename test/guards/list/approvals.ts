@@ -10,7 +10,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     [
       {
         name: 'approvals-changed-ends',
-        holds: 'A question about something that changed can not be answered any more.',
+        holds: 'A question about something that changed cannot be answered any more.',
         find: "await this.#ports.ledger.end(call.callId, 'cancelled');\n    return no(CHANGED);",
         replace: 'return no(CHANGED);',
         tests: ['agent/questions-silence.test.ts'],
@@ -96,7 +96,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     [
       {
         name: 'question-fence',
-        holds: 'What is asked about can not end its block and go on as words of the program.',
+        holds: 'What is asked about cannot end its block and go on as words of the program.',
         find: "const fence = '`'.repeat(longest + 1);",
         replace: "const fence = '`'.repeat(3);",
       },

@@ -24,7 +24,7 @@ export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
     [
       {
         name: 'connect-no-lookup',
-        holds: 'The connection resolves nothing anew, so a name can not change its address after the check.',
+        holds: 'The connection resolves nothing anew, so a name cannot change its address after the check.',
         find: "lookup: (_name, _options, callback) => callback(new Error('a checked address needs no look-up'), ''),",
         replace: '',
       },

@@ -25,7 +25,7 @@ export const FETCH_TARGET_GUARDS: readonly Guard[] = [
       },
       {
         name: 'address-nat64-answer',
-        holds: 'A resolver behind a NAT64 can not name a private IPv4 address as a public one.',
+        holds: 'A resolver behind a NAT64 cannot name a private IPv4 address as a public one.',
         find: "if (stands !== undefined && judgeV4(stands).kind === 'public') return PUBLIC;",
         replace: 'if (stands !== undefined) return PUBLIC;',
       },

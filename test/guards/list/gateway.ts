@@ -92,7 +92,7 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
     [
       {
         name: 'control-reply',
-        holds: 'An answer to a question that can not be understood is a no.',
+        holds: 'An answer to a question that cannot be understood is a no.',
         find: 'return reply.safeParse(given).data ?? false;',
         replace: 'return reply.safeParse(given).data ?? true;',
         tests: ['gateway/control-walls.test.ts'],

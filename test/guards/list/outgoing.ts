@@ -64,7 +64,7 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
       },
       {
         name: 'message-unknown-chat',
-        holds: 'A chat of which it can not be told whether it is this one counts as another.',
+        holds: 'A chat of which it cannot be told whether it is this one counts as another.',
         find: 'target === undefined || context.chat === undefined || nameOf(target) !== nameOf(context.chat)',
         replace: 'target !== undefined && context.chat !== undefined && nameOf(target) !== nameOf(context.chat)',
       },

@@ -148,14 +148,14 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     [
       {
         name: 'asked-breaks',
-        holds: 'A question that can not be asked is a no.',
+        holds: 'A question that cannot be asked is a no.',
         find: "return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };",
         replace: 'return { approved: true };',
         tests: [REGISTRY],
       },
       {
         name: 'asked-unknown',
-        holds: 'A call of which it can not be told what a yes would allow is not asked about.',
+        holds: 'A call of which it cannot be told what a yes would allow is not asked about.',
         find: 'const answer = hash === null ? UNKNOWN : await ask({ ...request, hash }, context);',
         replace: "const answer = await ask({ ...request, hash: hash ?? '' }, context);",
       },

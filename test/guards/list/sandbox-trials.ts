@@ -93,7 +93,7 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'probe-works',
-        holds: 'A sandbox in which commands can not work is not called available.',
+        holds: 'A sandbox in which commands cannot work is not called available.',
         find: 'return outcome.works ? undefined :',
         replace: 'return outcome.works || true ? undefined :',
       },

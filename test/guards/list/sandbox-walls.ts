@@ -4,7 +4,7 @@ const SANDBOX = 'security/sandbox.test.ts';
 const LIMITS = 'security/sandbox-limits.test.ts';
 const ARGUMENTS = 'security/sandbox-arguments.test.ts';
 
-/** What a command in the sandbox can not reach. */
+/** What a command in the sandbox cannot reach. */
 export const SANDBOX_WALL_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'security/sandbox.ts',

@@ -61,7 +61,7 @@ describe('all edits', () => {
 });
 
 describe('none of the edits', () => {
-  test('is made when one can not be, and each that can not says why', async () => {
+  test('is made when one cannot be, and each that cannot says why', async () => {
     await using files = await fileTools();
     await files.put('a.txt', 'x\nx\n');
     await files.put('b.txt', 'indent  ed\n');

@@ -31,7 +31,7 @@ describe('a pattern', () => {
   test.each(['{a,b', '[a', '[]', '[z-a]', '\\', '', '/', 'x'.repeat(1_001)])(
     '%s is refused with a sentence',
     (pattern) => {
-      expect(() => globMatcher(pattern)).toThrow(/^The pattern ".*" can not be used: .+\.$/u);
+      expect(() => globMatcher(pattern)).toThrow(/^The pattern ".*" cannot be used: .+\.$/u);
     },
   );
 

@@ -287,7 +287,7 @@ describe('the contract', () => {
   ])('bad input %j is a result', async (args, word) => {
     const answer = await grep({ 'a.txt': 'x' }, args);
     expect(answer.isError).toBe(true);
-    expect(answer.output).toMatch(word === 'glob' ? /The pattern "\[" can not be used/u : new RegExp(`${word}: `, 'u'));
+    expect(answer.output).toMatch(word === 'glob' ? /The pattern "\[" cannot be used/u : new RegExp(`${word}: `, 'u'));
   });
 
   test('a stop ends it at once', async () => {

@@ -22,7 +22,7 @@ export interface CommandPlace {
 export interface Concern {
   /** A clause about the command: `it names 10.0.0.1, which is a private address`. */
   readonly reason: string;
-  /** Without it the thing can not happen, so nobody has to be asked. */
+  /** Without it the thing cannot happen, so nobody has to be asked. */
   readonly needs: 'network' | 'outside';
 }
 
