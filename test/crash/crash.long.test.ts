@@ -18,7 +18,7 @@ test.each(['openai', 'anthropic'] as const)(
 test('60 kills among messages and /stop: each /stop is answered, nothing stays open, no command runs twice', async () => {
   const report = await crashWithStops({ kills: 60, seed });
   console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
-  expect(report).toMatchObject({ open: 0, answeredTwice: [], repeatedEffects: [] });
+  expect(report).toMatchObject({ open: 0, doubled: [], tripled: [], repeatedEffects: [] });
   expect(report.stopReplies).toBeLessThanOrEqual(report.stops);
   expect(report.stopReplies + report.markedReplies).toBeGreaterThanOrEqual(report.stops);
 });

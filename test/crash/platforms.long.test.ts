@@ -8,10 +8,10 @@ test.each([
   ['Slack', slackSide],
 ] as const)(
   '100 kills while people write on %s lose no message and answer none twice',
-  { timeout: 900_000 },
+  { timeout: 60 * 60_000 },
   async (_, side) => {
     const report = await platformKills(side, { kills: 100, seed });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject({ lost: [], doubled: [], marked: 0 });
+    expect(report).toMatchObject({ lost: [], doubled: [], marks: 0 });
   },
 );

@@ -8,10 +8,10 @@ test.concurrent.each([
   ['Slack', slackSide],
 ] as const)(
   '10 kills while people write on %s lose no message and answer none twice',
-  { timeout: 120_000 },
+  { timeout: 400_000 },
   async (_, side) => {
     const report = await platformKills(side, { kills: 10, seed });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject({ lost: [], doubled: [], marked: 0 });
+    expect(report).toMatchObject({ lost: [], doubled: [], marks: 0 });
   },
 );

@@ -18,19 +18,19 @@ test.skipIf(!hasDisk).each(runs)(
   },
 );
 
-test.skipIf(!hasDisk).each(runs.slice(0, 4))(
-  '10 power losses, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
+test.skipIf(!hasDisk).each(runs.slice(0, 15))(
+  '3 power losses, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
   async (run) => {
-    const report = await crashRun({ ...run, kills: 10, power: true, during: 3 });
+    const report = await crashRun({ ...run, kills: 3, power: true, during: 3 });
     console.log(`seed ${run.seed}, power and recovery: ${JSON.stringify(report)}`);
     expect(report).toMatchObject(UNHARMED);
   },
 );
 
-test.each(runs.slice(0, 3))(
-  '10 kills, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
+test.each(runs.slice(15))(
+  '3 kills, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
   async (run) => {
-    const report = await crashRun({ ...run, kills: 10, during: 3 });
+    const report = await crashRun({ ...run, kills: 3, during: 3 });
     console.log(`seed ${run.seed}, recovery: ${JSON.stringify(report)}`);
     expect(report).toMatchObject(UNHARMED);
   },

@@ -7,7 +7,7 @@ const powerTest = (await diskEnvironment({})) === undefined ? test.skip : test.c
 
 powerTest(
   '4 power losses at random instants lose no message, answer none twice unmarked and repeat no command',
-  { timeout: 120_000 },
+  { timeout: 400_000 },
   async () => {
     const report = await crashRun({ kills: 4, seed, dialect: 'openai', power: true });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
@@ -17,7 +17,7 @@ powerTest(
 
 powerTest(
   'a recovery after a power loss that is killed three times begins anew each time and loses nothing',
-  { timeout: 120_000 },
+  { timeout: 400_000 },
   async () => {
     const report = await crashRun({ kills: 2, seed, dialect: 'anthropic', power: true, during: 3 });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);

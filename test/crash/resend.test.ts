@@ -13,7 +13,7 @@ const slow = { timeoutMs: 60_000 };
 
 powerTest(
   'an answer that was sent again as the power failed is not sent a third time, and its chat is told what is unknown',
-  { timeout: 180_000 },
+  { timeout: 400_000 },
   async () => {
     await using folder = await tempFolder();
     await using telegram = await startFakeTelegram();

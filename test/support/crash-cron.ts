@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAssistant } from '../../src/app.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { CHATS, killHard, prepareHome, seeded, slowSends, startChild, stopSoftly } from './crash-process.ts';
-import { readLedger } from './crash-steps.ts';
+import { judgeTexts } from './crash-judge.ts';
+import { countOpen, readLedger } from './crash-steps.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram } from './fake-telegram.ts';
 import type { ModelApiRequest, Step } from './model-script.ts';
@@ -28,6 +29,8 @@ export interface CronCrashReport {
   readonly traces: readonly unknown[];
   /** Those that came twice without the mark of an uncertain resend. */
   readonly doubled: readonly string[];
+  /** Those of which more than one marked copy came. */
+  readonly tripled: readonly string[];
   readonly marked: number;
   /** Due times of the repeated job: run, and written down as missed. */
   readonly ticks: number;
@@ -62,13 +65,13 @@ export async function crashAroundDueTimes(plan: {
     const second = Math.ceil((Date.now() + 100) / 1_000) * 1_000;
     await delay(Math.max(0, second - Date.now() - 100 + random() * 400));
     await killHard(child);
-    if (readLedger(folder.path).open > 0) inside += 1;
+    if (countOpen(folder.path) > 0) inside += 1;
   }
   const child = await startChild(folder.path);
   let settled = false;
   const said = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
   const heardOf = (name: string): boolean => said().some((text) => text.includes(`${name}.`));
-  await waitFor(() => names.every(heardOf) && readLedger(folder.path).open === 0, {
+  await waitFor(() => names.every(heardOf) && countOpen(folder.path) === 0, {
     // Runs that need a model begin five seconds apart: they fall behind, since one is due every three.
     timeoutMs: 300_000,
     what: 'everything that was due',
@@ -76,21 +79,23 @@ export async function crashAroundDueTimes(plan: {
     .then(() => (settled = true))
     .catch(() => {});
   await stopSoftly(child);
-  const plain = said().filter((text) => !text.startsWith('↻'));
   const ticks = tickRows(folder.path);
+  const { told } = readLedger(folder.path);
+  const verdict = judgeTexts({ asked: names, texts: said(), answered: nameOf, gaveUp: nameIn, told, uncertain: [] });
   return {
     kills: plan.kills,
     inside,
     reminders: names.length,
-    lost: names.filter((name) => !heardOf(name)),
-    traces: names.filter((name) => !heardOf(name)).map((name) => traceOf(folder.path, name)),
-    doubled: names.filter((name) => plain.filter((text) => text.includes(`${name}.`)).length > 1),
-    marked: said().length - plain.length,
+    lost: verdict.lost,
+    traces: verdict.lost.map((name) => traceOf(folder.path, name)),
+    doubled: verdict.doubled,
+    tripled: verdict.tripled,
+    marked: verdict.marks,
     ticks: ticks.ran,
     missed: ticks.missed,
     unreported: ticks.unreported,
-    extraTicks: Math.max(0, plain.filter((text) => text.startsWith('Tick')).length - ticks.ran),
-    open: settled ? 0 : readLedger(folder.path).open,
+    extraTicks: Math.max(0, said().filter((text) => text.startsWith('Tick')).length - ticks.ran),
+    open: settled ? 0 : countOpen(folder.path),
   };
 }
 
@@ -123,6 +128,18 @@ async function schedule(home: string, count: number): Promise<readonly string[]>
 function doTask({ view }: ModelApiRequest): Step {
   const name = /(?<name>task-\d+)\./u.exec(view.lastUserText)?.groups?.['name'] ?? 'nothing';
   return { delayMs: 15, text: `I did ${name}.` };
+}
+
+/** What a reminder or the answer to a task is about. */
+function nameOf(text: string): readonly string[] {
+  const name = /^(?:I did )?(?<name>(?:task|reminder)-\d+)\./u.exec(text)?.groups?.['name'];
+  return name === undefined ? [] : [name];
+}
+
+/** What a notice is about that gives a task up. */
+function nameIn(text: string): readonly string[] {
+  const name = /(?<name>task-\d+)\..*gave up on it/u.exec(text)?.groups?.['name'];
+  return name === undefined ? [] : [name];
 }
 
 function traceOf(home: string, name: string): unknown {

@@ -71,9 +71,19 @@ export async function startChild(home: string, options: ChildOptions = {}): Prom
   let output = '';
   child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
   child.stderr?.on('data', (data: Buffer) => (output += data.toString()));
-  await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 30_000, what: 'ready' });
+  await waitFor(() => output.includes('ready\n') || child.exitCode !== null, { timeoutMs: 120_000, what: 'ready' });
   if (child.exitCode !== null) throw new Error(`the assistant did not start:\n${output}`);
   return child;
+}
+
+/** The same, and how long it took: about so long does a step of this machine take now. */
+export async function startTimed(
+  home: string,
+  options: ChildOptions = {},
+): Promise<{ readonly child: ChildProcess; readonly startMs: number }> {
+  const began = performance.now();
+  const child = await startChild(home, options);
+  return { child, startMs: performance.now() - began };
 }
 
 export async function killHard(child: ChildProcess): Promise<void> {

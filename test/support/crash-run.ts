@@ -10,13 +10,15 @@ import {
   slowSends,
   spawnChild,
   startChild,
+  startTimed,
   stopSoftly,
 } from './crash-process.ts';
-import { inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
+import { judgeEffects, judgeTexts, type EffectVerdict, type Verdict } from './crash-judge.ts';
+import { countOpen, inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
+import { answerAfterWork, answered, asksFor, gaveUp, numbersNamed, numbersWritten, request } from './crash-talk.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
-import type { ModelApiRequest, Step } from './model-script.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
@@ -30,46 +32,39 @@ export interface CrashPlan {
   readonly during?: number;
 }
 
-export interface CrashReport {
+export interface CrashReport extends Verdict, EffectVerdict {
   readonly kills: number;
   /** Kills with a turn or a send in flight. */
   readonly inside: number;
   readonly histogram: Readonly<Record<CrashStep, number>>;
   readonly messages: number;
-  readonly answered: number;
-  /** Messages that got neither an answer nor a notice. */
-  readonly lost: readonly number[];
-  /** What the journal says of them. */
+  /** What the journal says of those that were lost. */
   readonly traces: readonly unknown[];
-  /** Messages answered twice without the mark of an uncertain resend. */
-  readonly doubled: readonly number[];
-  /** Resends that were marked although nothing was being sent when the process died. */
-  readonly wrongMarks: readonly string[];
-  readonly marks: number;
-  /** Effects that happened more than once. */
-  readonly repeatedEffects: readonly number[];
-  /** Effects that are missing although neither a dead letter nor an interrupted call tells why. */
-  readonly missingEffects: readonly number[];
   readonly interruptedNotices: number;
   /** Calls whose outcome nobody knows, by the tapes. */
   readonly interruptedCalls: number;
   /** Of these, the ones that no notice tells of; a notice has the id of its call, so there is never a second. */
   readonly unannounced: readonly string[];
-  readonly deadLetters: number;
+  /** Messages, turns and replies that never came to an end. */
+  readonly open: number;
 }
 
 /** What a report says when nothing was lost, doubled or marked without reason. */
 export const UNHARMED = {
   lost: [],
   doubled: [],
+  tripled: [],
   wrongMarks: [],
   repeatedEffects: [],
   missingEffects: [],
   unannounced: [],
+  open: 0,
 };
 
 const OUTSTANDING = 8;
-/** A start and what it takes up take about so long. */
+/** A process lives at most so long after its first step, or as long as its start took on a busy machine. */
+const LIFE_MS = 700;
+/** A start and what it takes up take about so long, or two starts on a busy machine. */
 const RECOVERY_MS = 900;
 
 /** Kills the assistant at random instants while numbered messages stream in, then lets it finish and counts. */
@@ -78,29 +73,29 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   await using folder = await tempFolder();
   await using telegram = await startFakeTelegram();
   await using model = await (plan.dialect === 'openai' ? startFakeOpenAi : startFakeAnthropic)({
-    handler: answerNumbers,
+    handler: answerAfterWork,
   });
   await using machine = await Machine.with(join(folder.path, 'home'), { isCut: plan.power === true, random });
   await prepareHome(machine.home, telegram, model.url, plan.dialect);
-  const effectsFile = (): string => join(machine.home, 'workspace', 'effects.txt');
   slowSends(telegram, random);
 
   let sent = 0;
+  const say = (): void => {
+    sent += 1;
+    telegram.userSays(CHATS[sent % CHATS.length] ?? 0, request(sent));
+  };
   const sendMore = (): void => {
-    while (sent - distinctAnswered(telegram).size < OUTSTANDING) {
-      sent += 1;
-      telegram.userSays(CHATS[sent % CHATS.length] ?? 0, `please do number ${sent}`);
-    }
+    while (sent - named(telegram).size < OUTSTANDING) say();
   };
   const histogram = Object.fromEntries(STEPS.map((step) => [step, 0])) as Record<CrashStep, number>;
   const uncertain: string[] = [];
   let inside = 0;
   /** What was in flight when a process ended; notes which parts may have been sent. */
   const examine = (modelBusy: boolean): readonly CrashStep[] => {
-    const effects = effectLines(effectsFile());
+    const effects = effectLines(machine.home);
     const wreck = inspectWreck(machine.home, {
       modelBusy,
-      happened: (command) => numbersIn(command, /echo (?<n>\d+)/gu).some((n) => effects.includes(n)),
+      happened: (command) => numbersWritten(command).some((n) => effects.includes(String(n))),
     });
     uncertain.push(...wreck.sending);
     return wreck.steps;
@@ -109,9 +104,9 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   for (let kill = 0; kill < plan.kills; kill += 1) {
     sendMore();
     const before = progress(telegram, model.requests.length);
-    const child = await startChild(machine.home, await machine.options());
-    await waitFor(() => progress(telegram, model.requests.length) > before, { timeoutMs: 30_000, what: 'progress' });
-    const end = performance.now() + random() * 700;
+    const { child, startMs } = await startTimed(machine.home, await machine.options());
+    await waitFor(() => progress(telegram, model.requests.length) > before, { timeoutMs: 120_000, what: 'progress' });
+    const end = performance.now() + random() * Math.max(LIFE_MS, startMs);
     while (performance.now() < end) {
       sendMore();
       await delay(Math.min(10, Math.max(0, end - performance.now())));
@@ -125,134 +120,64 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     uncertain.push(...machine.inDoubt);
     for (let again = 0; again < (plan.during ?? 0); again += 1) {
       const recovering = await spawnChild(machine.home, await machine.options());
-      await delay(random() * RECOVERY_MS);
+      await delay(random() * Math.max(RECOVERY_MS, 2 * startMs));
       await killHard(recovering);
       examine(false);
     }
   }
 
   const child = await startChild(machine.home, await machine.options());
-  const settled = (): boolean => distinctAnswered(telegram).size >= sent;
-  await waitFor(settled, { timeoutMs: 60_000, what: 'every message is answered' }).catch(() => {});
+  const settled = (): boolean =>
+    telegram.unconfirmed.length === 0 && model.inFlight === 0 && countOpen(machine.home) === 0;
+  await waitFor(settled, { timeoutMs: 180_000, what: 'everything comes to an end' }).catch(() => {});
+  // What was lost in a chat is told in front of its next answer.
+  for (const _chat of CHATS) say();
+  await waitFor(() => named(telegram).size >= sent && settled(), {
+    timeoutMs: 180_000,
+    what: 'every message is answered',
+  }).catch(() => {});
   await stopSoftly(child);
-  const ledger = readLedger(machine.home);
-  const report = judge({
-    telegram,
-    interrupted: ledger.interruptedWork.flatMap((command) => numbersIn(command, /echo (?<n>\d+)/gu)),
-    sent,
-    effects: effectLines(effectsFile()),
-    uncertain,
-    histogram,
-    inside,
-    kills: plan.kills,
+  const texts = textsOf(telegram);
+  const { interruptedCalls, interruptedWork, notices, told, open } = readLedger(machine.home);
+  const numbers = Array.from({ length: sent }, (_, n) => n + 1);
+  const asked = numbers.flatMap(asksFor);
+  const verdict = judgeTexts({ asked, texts, answered, gaveUp, told, uncertain });
+  const givenUp = texts.filter((text) => gaveUp(text).length > 0).flatMap(numbersNamed);
+  const effects = judgeEffects({
+    asked: numbers.map(String),
+    done: effectLines(machine.home),
+    explained: [...givenUp, ...interruptedWork.flatMap(numbersWritten)].map(String),
   });
   return {
-    ...report,
-    traces: report.lost.map((n) => traceOf(machine.home, n)),
-    interruptedCalls: ledger.interruptedCalls.length,
-    unannounced: ledger.interruptedCalls.filter((id) => !ledger.notices.includes(id)),
+    ...verdict,
+    ...effects,
+    kills: plan.kills,
+    inside,
+    histogram,
+    messages: sent,
+    traces: verdict.lost.map((name) => traceOf(machine.home, Number(name.split(' ')[1]))),
+    interruptedNotices: texts.filter((text) => text.includes('whether it took effect')).length,
+    interruptedCalls: interruptedCalls.length,
+    unannounced: interruptedCalls.filter((id) => !notices.includes(id)),
+    open,
   };
 }
 
-/** Each number is first written to a file by a command, then answered. */
-export function answerNumbers({ body }: ModelApiRequest): Step {
-  const messages = body['messages'] as readonly { role: string; content: unknown; tool_calls?: unknown }[];
-  const open = messages.slice(lastAnswer(messages) + 1);
-  const text = JSON.stringify(open);
-  const asked = numbersIn(text, /please do number (?<n>\d+)/gu);
-  const called = numbersIn(text, /echo (?<n>\d+) >>/gu);
-  const calls = asked.filter((n) => !called.includes(n));
-  if (calls.length > 0) {
-    return {
-      delayMs: 15,
-      calls: calls.map((n) => ({
-        name: 'exec',
-        arguments: { command: `echo ${n} >> effects.txt; sync effects.txt; sleep 0.02` },
-      })),
-    };
-  }
-  return { delayMs: 15, eventDelayMs: 2, text: asked.map((n) => `answer ${n}.`).join(' ') };
-}
-
-/** The last assistant message that called nothing: everything before it is answered. */
-function lastAnswer(messages: readonly { role: string; content: unknown; tool_calls?: unknown }[]): number {
-  return messages.findLastIndex(
-    ({ role, content, tool_calls }) =>
-      role === 'assistant' && tool_calls === undefined && !JSON.stringify(content).includes('"tool_use"'),
-  );
-}
-
-function numbersIn(text: string, pattern: RegExp): number[] {
-  return [...new Set([...text.matchAll(pattern)].map((match) => Number(match.groups?.['n'])))];
-}
-
 /** The numbers in the file that commands appended to, in order. */
-function effectLines(file: string): number[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number);
+export function effectLines(home: string): readonly string[] {
+  const file = join(home, 'workspace', 'effects.txt');
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-function answersOf(telegram: FakeTelegram): { readonly text: string; readonly numbers: readonly number[] }[] {
-  return telegram.sentMessages.map(({ visibleText }) => ({
-    text: visibleText,
-    numbers: numbersIn(visibleText, /answer (?<n>\d+)\./gu),
-  }));
+function textsOf(telegram: FakeTelegram): readonly string[] {
+  return telegram.sentMessages.map(({ visibleText }) => visibleText);
 }
 
-function gaveUp(telegram: FakeTelegram): number[] {
-  return telegram.sentMessages
-    .filter(({ visibleText }) => visibleText.includes('gave up on it'))
-    .flatMap(({ visibleText }) => numbersIn(visibleText, /number (?<n>\d+)/gu));
-}
-
-function distinctAnswered(telegram: FakeTelegram): Set<number> {
-  return new Set([...answersOf(telegram).flatMap(({ numbers }) => numbers), ...gaveUp(telegram)]);
+/** The numbers that people read anything of. */
+function named(telegram: FakeTelegram): ReadonlySet<number> {
+  return new Set(textsOf(telegram).flatMap(numbersNamed));
 }
 
 function progress(telegram: FakeTelegram, modelCalls: number): number {
   return telegram.sentMessages.length + modelCalls;
-}
-
-function judge(run: {
-  telegram: FakeTelegram;
-  /** What calls whose outcome nobody knows were to do. */
-  interrupted: readonly number[];
-  sent: number;
-  effects: readonly number[];
-  uncertain: readonly string[];
-  histogram: Readonly<Record<CrashStep, number>>;
-  inside: number;
-  kills: number;
-}): Omit<CrashReport, 'traces' | 'interruptedCalls' | 'unannounced'> {
-  const answers = answersOf(run.telegram);
-  const answered = distinctAnswered(run.telegram);
-  const all = Array.from({ length: run.sent }, (_, i) => i + 1);
-  const marked = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.startsWith('↻'));
-  // A notice that an answer may be missing quotes it, which is no second answer.
-  const said = answers.filter(({ text }) => !text.startsWith('↻') && !text.includes(' not reach you'));
-  const plain = said.flatMap(({ numbers }) => numbers);
-  const notices = run.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('cannot tell whether'));
-  const done = run.effects;
-  const told = new Set([...done, ...gaveUp(run.telegram), ...run.interrupted]);
-  return {
-    kills: run.kills,
-    inside: run.inside,
-    histogram: run.histogram,
-    messages: run.sent,
-    answered: answered.size,
-    lost: all.filter((n) => !answered.has(n)),
-    doubled: all.filter((n) => plain.filter((other) => other === n).length > 1),
-    wrongMarks: marked
-      .map(({ visibleText }) => visibleText)
-      .filter((text) => !run.uncertain.some((part) => text.includes(plainText(part)))),
-    marks: marked.length,
-    repeatedEffects: [...new Set(done.filter((n, i) => done.indexOf(n) !== i))],
-    missingEffects: all.filter((n) => !told.has(n)),
-    interruptedNotices: notices.length,
-    deadLetters: gaveUp(run.telegram).length,
-  };
-}
-
-function plainText(html: string): string {
-  return html.replace(/<[^>]*>/gu, '').trim();
 }

@@ -34,18 +34,33 @@ export interface Ledger {
   readonly interruptedWork: readonly string[];
   /** Ids of the notices about them. */
   readonly notices: readonly string[];
+  /** Texts of what ended without arriving and of which a delivered notice told. */
+  readonly told: readonly string[];
   /** Messages, turns and replies that have not come to an end. */
   readonly open: number;
+}
+
+/** How many messages, turns and replies have not come to an end. */
+export function countOpen(home: string): number {
+  using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  const count = (sql: string): number => Number(db.prepare(sql).get()?.['n']);
+  return (
+    count("SELECT count(*) AS n FROM inbound WHERE state IN ('accepted', 'running')") +
+    count("SELECT count(*) AS n FROM turns WHERE state IN ('running', 'stopping')") +
+    count("SELECT count(*) AS n FROM outbound WHERE state IN ('pending', 'sending', 'uncertain')")
+  );
 }
 
 /** What journal and tapes say when all is over. */
 export function readLedger(home: string): Ledger {
   const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
-  const count = (sql: string): number => Number(db.prepare(sql).get()?.['n']);
-  const open =
-    count("SELECT count(*) AS n FROM inbound WHERE state IN ('accepted', 'running')") +
-    count("SELECT count(*) AS n FROM turns WHERE state IN ('running', 'stopping')") +
-    count("SELECT count(*) AS n FROM outbound WHERE state IN ('pending', 'sending', 'uncertain')");
+  const told = db
+    .prepare(
+      `SELECT json_extract(lost.payload, '$.text') AS text FROM outbound AS lost
+       JOIN outbound AS notice ON notice.id = lost.told_by WHERE notice.state = 'delivered'`,
+    )
+    .all()
+    .map((row) => String(row['text']));
   const notices = db
     .prepare("SELECT id FROM outbound WHERE id LIKE '%:interrupted'")
     .all()
@@ -60,7 +75,8 @@ export function readLedger(home: string): Ledger {
       ({ callId }) => calls.find((part) => part.callId === callId && part.arguments !== undefined)?.arguments ?? '',
     ),
     notices,
-    open,
+    told,
+    open: countOpen(home),
   };
 }
 

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHATS, killHard, prepareHome, seeded, slowSends, startChild, stopSoftly } from './crash-process.ts';
-import { answerNumbers } from './crash-run.ts';
-import { readLedger } from './crash-steps.ts';
+import { isMarked, judgeEffects, judgeTexts } from './crash-judge.ts';
+import { effectLines } from './crash-run.ts';
+import { countOpen } from './crash-steps.ts';
+import { answerAfterWork, answered, gaveUp, request } from './crash-talk.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram } from './fake-telegram.ts';
 import { tempFolder } from './temp.ts';
@@ -17,8 +17,9 @@ export interface StopReport {
   readonly markedReplies: number;
   /** Messages, turns and replies that never came to an end. */
   readonly open: number;
-  readonly answeredTwice: readonly number[];
-  readonly repeatedEffects: readonly number[];
+  readonly doubled: readonly string[];
+  readonly tripled: readonly string[];
+  readonly repeatedEffects: readonly string[];
 }
 
 /** Kills the assistant while people say things and stop them again. */
@@ -26,7 +27,7 @@ export async function crashWithStops(plan: { readonly kills: number; readonly se
   const random = seeded(plan.seed);
   await using folder = await tempFolder();
   await using telegram = await startFakeTelegram();
-  await using model = await startFakeOpenAi({ handler: answerNumbers });
+  await using model = await startFakeOpenAi({ handler: answerAfterWork });
   await prepareHome(folder.path, telegram, model.url, 'openai');
   slowSends(telegram, random);
   let messages = 0;
@@ -38,7 +39,7 @@ export async function crashWithStops(plan: { readonly kills: number; readonly se
       telegram.userSays(chat, '/stop');
     } else {
       messages += 1;
-      telegram.userSays(chat, `please do number ${messages}`);
+      telegram.userSays(chat, request(messages));
     }
   };
   for (let kill = 0; kill < plan.kills; kill += 1) {
@@ -51,31 +52,23 @@ export async function crashWithStops(plan: { readonly kills: number; readonly se
     await killHard(child);
   }
   const child = await startChild(folder.path);
-  await waitFor(() => telegram.unconfirmed.length === 0 && readLedger(folder.path).open === 0, {
-    timeoutMs: 60_000,
+  await waitFor(() => telegram.unconfirmed.length === 0 && countOpen(folder.path) === 0, {
+    timeoutMs: 180_000,
     what: 'everything comes to an end',
   }).catch(() => {});
   await stopSoftly(child);
   const texts = telegram.sentMessages.map(({ visibleText }) => visibleText);
   const replies = texts.filter((text) => /^(?:↻ )?(?:Stopped|Nothing (?:is|was) running)/u.test(text));
-  const plain = texts.filter((text) => !text.startsWith('↻')).flatMap((text) => numbers(text, /answer (?<n>\d+)\./gu));
-  const file = join(folder.path, 'workspace', 'effects.txt');
-  const effects = existsSync(file) ? numbers(readFileSync(file, 'utf8'), /(?<n>\d+)/gu) : [];
+  const { doubled, tripled } = judgeTexts({ asked: [], texts, answered, gaveUp, told: [], uncertain: [] });
+  const { repeatedEffects } = judgeEffects({ asked: [], done: effectLines(folder.path), explained: [] });
   return {
     messages,
     stops,
-    stopReplies: replies.filter((text) => !text.startsWith('↻')).length,
-    markedReplies: replies.filter((text) => text.startsWith('↻')).length,
-    open: readLedger(folder.path).open,
-    answeredTwice: repeated(plain),
-    repeatedEffects: repeated(effects),
+    stopReplies: replies.filter((text) => !isMarked(text)).length,
+    markedReplies: replies.filter(isMarked).length,
+    open: countOpen(folder.path),
+    doubled,
+    tripled,
+    repeatedEffects,
   };
-}
-
-function numbers(text: string, pattern: RegExp): number[] {
-  return [...text.matchAll(pattern)].map((match) => Number(match.groups?.['n']));
-}
-
-function repeated(all: readonly number[]): number[] {
-  return [...new Set(all.filter((n, i) => all.indexOf(n) !== i))];
 }

@@ -1,7 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { killHard, seeded, startChild, stopSoftly } from './crash-process.ts';
+import { judgeTexts, type Verdict } from './crash-judge.ts';
+import { killHard, seeded, startChild, startTimed, stopSoftly } from './crash-process.ts';
+import { countOpen, readLedger } from './crash-steps.ts';
+import { answerAtOnce, answered, asksFor, gaveUp, numbersNamed, request } from './crash-talk.ts';
 import { startFakeDiscord } from './fake-discord.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeSlack } from './fake-slack.ts';
@@ -21,15 +24,13 @@ export interface KillSide extends AsyncDisposable {
   open(): number;
 }
 
-export interface PlatformKills {
+export interface PlatformKills extends Verdict {
   readonly messages: number;
-  readonly lost: readonly number[];
-  readonly doubled: readonly number[];
-  /** Copies that were marked as such. */
-  readonly marked: number;
 }
 
 const PEOPLE = 3;
+/** A process lives at most so long after its first step, or as long as its start took on a busy machine. */
+const LIFE_MS = 600;
 /** Messages without an answer at a time. */
 const OUTSTANDING = 6;
 
@@ -42,12 +43,7 @@ export async function platformKills(
   await using folder = await tempFolder();
   await using side = await open(random);
   await using model = await startFakeOpenAi({
-    handler: ({ view }) => ({
-      delayMs: 10,
-      text: numbers(view.lastUserText)
-        .map((n) => `answer ${n}.`)
-        .join(' '),
-    }),
+    handler: answerAtOnce,
   });
   await mkdir(join(folder.path, 'workspace'), { recursive: true });
   const config = {
@@ -60,19 +56,22 @@ export async function platformKills(
   };
   await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
   let sent = 0;
-  const answered = (): readonly number[] => [...new Set(side.texts().flatMap(numbers))];
+  const named = (): number => new Set(side.texts().flatMap(numbersNamed)).size;
   const say = (): void => {
     sent += 1;
-    side.says(sent % PEOPLE, `please do number ${sent}`);
+    side.says(sent % PEOPLE, request(sent));
   };
   const sendMore = (): void => {
-    while (sent - answered().length < OUTSTANDING) say();
+    while (sent - named() < OUTSTANDING) say();
   };
   const progress = (): number => side.progress() + model.requests.length;
   const toTheEnd = async (): Promise<void> => {
     const child = await startChild(folder.path);
-    await waitFor(() => answered().length >= sent, { timeoutMs: 60_000, what: 'every answer' }).catch(() => {});
-    await waitFor(() => side.open() === 0, { timeoutMs: 20_000, what: 'every acknowledgement' });
+    await waitFor(() => named() >= sent && countOpen(folder.path) === 0, {
+      timeoutMs: 180_000,
+      what: 'every answer',
+    }).catch(() => {});
+    await waitFor(() => side.open() === 0, { timeoutMs: 60_000, what: 'every acknowledgement' });
     await delay(400);
     await stopSoftly(child);
   };
@@ -80,14 +79,14 @@ export async function platformKills(
   // Who has never written has no chat of which a later start could know.
   const first = await startChild(folder.path);
   for (let person = 0; person < PEOPLE; person += 1) say();
-  await waitFor(() => answered().length === PEOPLE, { timeoutMs: 30_000, what: 'the first answers' });
+  await waitFor(() => named() === PEOPLE, { timeoutMs: 120_000, what: 'the first answers' });
   await killHard(first);
   for (let kill = 0; kill < kills; kill += 1) {
     sendMore();
     const before = progress();
-    const child = await startChild(folder.path);
-    await waitFor(() => progress() > before, { timeoutMs: 30_000, what: 'progress' });
-    const end = performance.now() + random() * 600;
+    const { child, startMs } = await startTimed(folder.path);
+    await waitFor(() => progress() > before, { timeoutMs: 120_000, what: 'progress' });
+    const end = performance.now() + random() * Math.max(LIFE_MS, startMs);
     while (performance.now() < end) {
       sendMore();
       await delay(10);
@@ -96,21 +95,10 @@ export async function platformKills(
     sendMore();
   }
   await toTheEnd();
-  const isMarked = (text: string): boolean => text.startsWith('↻');
-  // That one was given up is told apart from what answers it.
-  const isNotice = (text: string): boolean => /please do number/u.test(text);
-  const plain = side
-    .texts()
-    .filter((text) => !isMarked(text) && !isNotice(text))
-    .flatMap(numbers);
-  const all = Array.from({ length: sent }, (_, n) => n + 1);
-  const found = answered();
-  return {
-    messages: sent,
-    lost: all.filter((n) => !found.includes(n)),
-    doubled: all.filter((n) => plain.filter((other) => other === n).length > 1),
-    marked: side.texts().filter(isMarked).length,
-  };
+  const texts = side.texts();
+  const asked = Array.from({ length: sent }, (_, n) => asksFor(n + 1)).flat();
+  const { told } = readLedger(folder.path);
+  return { messages: sent, ...judgeTexts({ asked, texts, answered, gaveUp, told, uncertain: [] }) };
 }
 
 export async function slackSide(random: () => number): Promise<KillSide> {
@@ -154,10 +142,4 @@ function fault(random: () => number): 'reset-after' | { delayMs: number } | unde
   const dice = random();
   if (dice < 0.1) return 'reset-after';
   return dice < 0.5 ? { delayMs: 10 + random() * 30 } : undefined;
-}
-
-/** Of the numbers asked for, or answered. */
-function numbers(text: string): readonly number[] {
-  const found = Array.from(text.matchAll(/(?:number|answer) (\d+)/gu), ([, digits]) => Number(digits));
-  return [...new Set(found)];
 }
