@@ -2,7 +2,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { asRole, weakest } from '../security/access.ts';
 import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { IdFactory } from '../util/ids.ts';
+import type { Ids } from '../util/ids.ts';
 import { oneLine } from '../util/text.ts';
 import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
@@ -16,7 +16,7 @@ export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
 const LONGEST_COMMAND = 500;
 
 export interface CommandRunnerPorts extends RunnerPorts {
-  readonly newId: IdFactory;
+  readonly newId: Ids;
   /** Keeps who used which command; never throws. */
   readonly audit: (draft: AuditDraft) => Promise<void>;
 }

@@ -114,11 +114,13 @@ async function recoverSession(key: string, ports: LoopPorts): Promise<readonly L
  * it is, so that no message gets a second turn. The close of a turn is durable before the session's next one begins, so
  * only the newest of a session can be lost.
  */
-async function adoptLostTurn(key: string, { journal, sessions, log }: LoopPorts): Promise<void> {
+async function adoptLostTurn(key: string, { journal, sessions, log, newId }: LoopPorts): Promise<void> {
   const session = await sessions.open(key);
   const start = session.newestStart();
   if (start === undefined || start.turn === null) return;
   const { turn: id, role, sources } = start;
+  // The journal did not know this id, and the clock may have been put back: what comes now has to be newer all the same.
+  newId.after(id);
   const adopted = await journal.turns.adopt({ id, session: key, role: asRole(role), sources });
   if (adopted) log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
 }

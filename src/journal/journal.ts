@@ -47,7 +47,7 @@ export interface Journal extends Disposable {
   readonly pairing: Pairing;
   /** What of all this is kept how long. */
   readonly retention: Retention;
-  /** The greatest id of a turn or message; empty when there is none. */
+  /** The greatest id of a turn, message or archive; empty when there is none. */
   readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
   readonly mayHaveLost: boolean;
@@ -124,7 +124,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
 function newestId(db: Database): string {
   const newest = (sql: string): string => db.get(sql)?.textOrNull('id') ?? '';
-  const turn = newest('SELECT max(id) AS id FROM turns');
-  const message = newest('SELECT id FROM inbound ORDER BY seq DESC LIMIT 1');
-  return turn > message ? turn : message;
+  const ids = [
+    newest('SELECT max(id) AS id FROM turns'),
+    newest('SELECT max(id) AS id FROM archives'),
+    newest('SELECT id FROM inbound ORDER BY seq DESC LIMIT 1'),
+  ];
+  return ids.reduce((a, b) => (a > b ? a : b));
 }

@@ -10,7 +10,7 @@ interface Timer {
 /** Time that passes as it does, and can be skipped: whatever falls due in between comes at once, in its order. */
 export class SkippingClock implements Clock {
   #skipped = 0;
-  readonly #ahead: number;
+  #ahead: number;
   readonly #timers = new Set<Timer>();
 
   /** `start`: what its wall shows at first, ms since 1970. @default what the machine's shows */
@@ -36,6 +36,11 @@ export class SkippingClock implements Clock {
         this.#timers.delete(timer);
       },
     };
+  }
+
+  /** The wall is put forward or, where negative, back; timers do not notice. */
+  jump(ms: number): void {
+    this.#ahead += ms;
   }
 
   skip(ms: number): void {
