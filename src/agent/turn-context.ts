@@ -14,6 +14,7 @@ import type { Slots } from '../util/slots.ts';
 import type { Logger } from '../util/log.ts';
 import type { TurnSkills } from './active-skills.ts';
 import type { Questions } from './questions.ts';
+import type { Corrections } from './corrections.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks.ts';
 import type { Live } from './live.ts';
@@ -59,6 +60,11 @@ export interface Turn {
   readonly pauseDeadline: () => Disposable;
   /** Messages of the same chat that came meanwhile and may join this turn. */
   readonly steer: () => readonly InboundMessage[];
+  /** They are its own now. */
+  readonly join: (messages: readonly InboundMessage[]) => void;
+  readonly corrections: Corrections;
+  /** Puts a message in the place of the one with its id. */
+  readonly replace: (message: InboundMessage) => void;
 }
 
 export interface TurnPorts {

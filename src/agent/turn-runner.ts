@@ -9,6 +9,7 @@ import type { Archiving, NextRequest } from './archiving.ts';
 import type { TurnFacts } from './hooks.ts';
 import { isSelfStarted, mayJoin } from './joining.ts';
 import { keepShort } from './light-session.ts';
+import { Corrections } from './corrections.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo, withParts, type RenderParts } from './outgoing.ts';
 import { adoptSources } from './sources.ts';
@@ -134,7 +135,15 @@ export class TurnRunner {
       signal,
       live,
       pauseDeadline,
-      steer: this.#steering(claimed, messages),
+      steer: this.#steering(claimed),
+      join: (more) => void messages.push(...more),
+      corrections: new Corrections(this.#ports, claimed),
+      replace: (message) =>
+        void messages.splice(
+          messages.findIndex(({ id }) => id === message.id),
+          1,
+          message,
+        ),
     };
     // What one leaves is a result; its tape is nobody's conversation.
     const isSubagent = subagentOf(newest) !== null;
@@ -162,8 +171,8 @@ export class TurnRunner {
     return this.#ports.resolveModel(hooked ?? (typeof asked === 'string' ? asked : here));
   }
 
-  /** Takes a few of the waiting messages that may join a running turn, in their order, and adds them to its own. */
-  #steering(claimed: ClaimedTurn, messages: InboundMessage[]): () => readonly InboundMessage[] {
+  /** Finds a few of the waiting messages that may join a running turn, in their order. */
+  #steering(claimed: ClaimedTurn): () => readonly InboundMessage[] {
     const { journal, whenBusy } = this.#ports;
     const first = claimed.messages[0];
     let drains = 0;
@@ -174,7 +183,6 @@ export class TurnRunner {
       const end = waiting.findIndex((message) => !mayJoin(first, message) || !atLeast(message.role, claimed.role));
       const joining = end === -1 ? waiting : waiting.slice(0, end);
       if (joining.length > 0) drains += 1;
-      messages.push(...joining);
       return joining;
     };
   }

@@ -1,4 +1,3 @@
-import type { InboundMessage } from '../bus/messages.ts';
 import { withinImageBudget } from '../providers/images.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../session/entry.ts';
@@ -6,7 +5,7 @@ import type { ToolContext } from '../tools/tool.ts';
 import { shortRound } from '../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
-import { afterFailure, asksForRest, lastCallNote, ownNote } from './last-word.ts';
+import { afterFailure, lastCallNote, ownNote } from './last-word.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { earlierFetches } from './earlier-fetches.ts';
 import { givenTexts } from './given-texts.ts';
@@ -18,7 +17,7 @@ import { unfinishedText } from './texts.ts';
 import { runCalls } from './tool-calls.ts';
 import { endCut, endDraft, EndTurn, partialOf } from './turn-end.ts';
 import type { Turn, TurnPorts } from './turn-context.ts';
-import { userEntry } from './user-message.ts';
+import { beginTurn, hearMore, isCorrected } from './turn-messages.ts';
 
 /**
  * Runs a turn until it is closed on the tape: model, tools, results, model, until done. Works from the tape alone, so
@@ -39,7 +38,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
     }
     switch (step.type) {
       case 'begin':
-        await begin(turn, ports);
+        await beginTurn(turn, ports);
         break;
       case 'run-calls':
         await runTools(turn, ports, step.calls);
@@ -57,53 +56,11 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-async function begin(turn: Turn, ports: TurnPorts): Promise<void> {
-  const { session, facts, role, isOwners } = turn;
-  const { turnId, messages } = facts;
-  const users = await userEntries(turn, messages, ports);
-  // Not durable before the first effect: until then the journal has the words.
-  await session.append(
-    [
-      {
-        kind: 'turn-start',
-        turn: turnId,
-        sources: messages.map((message) => message.id),
-        role,
-        origin: messages[0]?.origin ?? 'system',
-        ...(isOwners ? { private: true } : {}),
-      },
-      ...users,
-    ],
-    'lazy',
-  );
-}
-
-function userEntries(turn: Turn, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
-  const { redact, media, skills, attachments } = ports;
-  const { signal } = turn;
-  const { turnId } = turn.facts;
-  const options = {
-    timezone: ports.settings.timezone,
-    redact,
-    media,
-    attachments,
-    signal,
-    skills: (message: InboundMessage) => skills.called(message),
-  };
-  return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
-}
-
 async function think(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, live, chosen } = turn;
   await shortRound();
-  await absorbSteered(turn, ports);
+  await hearMore(turn, ports);
   const entries = session.turn(facts.turnId);
-  const unheard = iterationsOf(entries) === 0 ? notOnTape(facts.messages, entries) : [];
-  if (unheard.length > 0) {
-    // A power loss left the turn's beginning without them.
-    await session.append(await userEntries(turn, unheard, ports), 'lazy');
-    return;
-  }
   const last = iterationsOf(entries) >= ports.settings.maxIterations - 1;
   const note = last ? lastCallNote(facts.turnId, entries) : null;
   if (note !== null) await session.append([note]);
@@ -139,7 +96,10 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
     redact: ports.redact,
     before: unfinishedText(entries),
   };
-  const outcome = await ports.slots.run(() => askModel(asked), turn.signal);
+  // What was corrected while it waited for a slot is read first.
+  const ask = async (): Promise<ModelOutcome | null> => ((await isCorrected(turn)) ? null : await askModel(asked));
+  const outcome = await ports.slots.run(ask, turn.signal);
+  if (outcome === null) return;
   await shortRound();
   await record(turn, ports, { outcome, last, call: await call.entry() });
 }
@@ -229,30 +189,6 @@ function requestOf(
     turnModels: modelsOf(entries),
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
   };
-}
-
-function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEntry[]): readonly InboundMessage[] {
-  const known = new Set(
-    entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? entry.sources : [])),
-  );
-  return messages.filter(({ id }) => !known.has(id));
-}
-
-/** Messages that came meanwhile: on the tape first, then taken in the journal, so that a crash between loses none. */
-async function absorbSteered(turn: Turn, ports: TurnPorts): Promise<void> {
-  const { session, facts } = turn;
-  const entries = session.turn(facts.turnId);
-  if (iterationsOf(entries) === 0 || asksForRest(entries)) return;
-  const messages = turn.steer();
-  if (messages.length === 0) return;
-  await session.append(await userEntries(turn, messages, ports));
-  const taken = await ports.journal.turns.absorb(
-    facts.turnId,
-    messages.map((message) => message.id),
-  );
-  // Edited between being read and being taken: the newer words follow, since the model has read neither.
-  const edited = taken.filter((message) => messages.some(({ id, text }) => id === message.id && text !== message.text));
-  if (edited.length > 0) await session.append(await userEntries(turn, edited, ports));
 }
 
 async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCall[]): Promise<void> {

@@ -174,17 +174,33 @@ export class Inbox implements InboxPort {
     return 'refused';
   }
 
-  /** Puts an edit in the place of what it edits, if that waits; false when it is a message of its own. */
-  #replaceEdited({ edits, channel, account, chatId, sender }: InboundMessage): boolean {
+  /**
+   * Puts an edit that waits in the place of what it edits, which this turn has and no model has read. False: it does not
+   * wait any more, or the turn does not have that.
+   */
+  correct(turnId: string, edit: InboundMessage): Promise<boolean> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      if (db.get("SELECT 1 FROM inbound WHERE id = ? AND state = 'accepted'", edit.id) === undefined) return false;
+      if (!this.#replaceEdited(edit, turnId)) return false;
+      const done = "UPDATE inbound SET state = 'done', reason = 'edit', updated_at = ? WHERE id = ?";
+      return db.run(done, clock.now(), edit.id) === 1;
+    });
+  }
+
+  /** Puts an edit in the place of what it edits, if that waits, or this turn has it; false when it is a message of its own. */
+  #replaceEdited({ edits, channel, account, chatId, sender }: InboundMessage, turnId: string | null = null): boolean {
     const { db, clock } = this.#ports;
     if (edits === undefined) return false;
     const row = db.get(
       `SELECT id, payload FROM inbound
-       WHERE channel = ? AND account = ? AND chat = ? AND external_id = ? AND state = 'accepted'`,
+       WHERE channel = ?1 AND account = ?2 AND chat = ?3 AND external_id = ?4
+         AND (state = 'accepted' OR (state = 'running' AND turn_id = ?5))`,
       channel,
       account,
       chatId,
       edits.externalId,
+      turnId,
     );
     if (row === undefined) return false;
     const waiting = parseInbound(row.text('payload'));

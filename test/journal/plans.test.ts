@@ -57,6 +57,7 @@ async function useAll(journal: Journal): Promise<void> {
   await inbox.accept([first, message], [{ channel, place: 'p', last: '2' }]);
   await inbox.acceptOwn(inboundMessage({ id: '01ZM4', origin: 'system' }));
   await inbox.withdrawOwn(inboundMessage());
+  await inbox.correct('t0', edit);
   inbox.page(0, 5);
   inbox.waiting(session, 5);
   inbox.waitingSessions();

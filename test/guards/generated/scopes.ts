@@ -115,6 +115,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'agent/subagents/outcome.ts': ['e2e/subagents'],
   'agent/tape-actions.ts': ['agent/tape-actions'],
   'agent/tool-calls.ts': ['agent/tool-calls'],
+  'agent/turn-messages.ts': ['e2e/taint', 'e2e/taint-bits'],
   'agent/turn-runner.ts': ['e2e/roles-group'],
   'agent/turn.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/roles-group'],
   'app/prompt.ts': ['e2e/roles'],
