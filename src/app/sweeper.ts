@@ -10,8 +10,10 @@ const DAY_MS = 86_400_000;
 /** After the start, so that it holds up nobody's first message. */
 const FIRST_MS = 60_000;
 const EVERY_MS = 3_600_000;
-/** A slice that holds up the event loop longer is made smaller, milliseconds. */
+/** Slices that hold up the event loop longer are made smaller, milliseconds. */
 const SLICE_MS = 1.5;
+/** The quickest of so many slices counts: a busy machine holds up single ones, a slow disk all of them. */
+const JUDGED = 8;
 const FIRST_ROWS = 4;
 const MOST_ROWS = 64;
 /** Between two slices everything else has its turn: at least as long as the slice took, milliseconds. */
@@ -46,7 +48,6 @@ export class Sweeper implements AsyncDisposable {
   readonly #closed = new AbortController();
   #timer: Disposable | undefined;
   #sweeping: Promise<void> | undefined;
-  #longestMs = 0;
 
   constructor(base: SweeperBase, stores: SweptStores) {
     this.#base = base;
@@ -60,11 +61,6 @@ export class Sweeper implements AsyncDisposable {
   /** What the last sweep did, also one of an earlier process; undefined: there was none. */
   get last(): SweepReport | undefined {
     return this.#stores.journal.retention.last();
-  }
-
-  /** How long the longest slice held up the event loop, milliseconds. */
-  get longestMs(): number {
-    return this.#longestMs;
   }
 
   /** Sweeps now; resolves when that is done or was stopped. Never rejects. */
@@ -126,16 +122,20 @@ export class Sweeper implements AsyncDisposable {
     const { retention } = this.#stores.journal;
     let limit = FIRST_ROWS;
     let pauseMs = PAUSE_MS;
+    let blocked: number[] = [];
     for (let total = 0; ;) {
       await storage.healed(signal);
       try {
         const { rows, more, blockedMs } = await retention.slice(sweep, limit);
-        this.#longestMs = Math.max(this.#longestMs, blockedMs);
         total += rows;
         if (!more) return total;
-        pauseMs = Math.max(PAUSE_MS, blockedMs);
-        if (blockedMs > SLICE_MS) limit = Math.max(1, Math.floor(limit / 2));
-        else if (blockedMs < SLICE_MS / 2) limit = Math.min(MOST_ROWS, limit * 2);
+        if (blocked.push(blockedMs) === JUDGED) {
+          const tookMs = Math.min(...blocked);
+          blocked = [];
+          pauseMs = Math.max(PAUSE_MS, tookMs);
+          if (tookMs > SLICE_MS) limit = Math.max(1, Math.floor(limit / 2));
+          else if (tookMs < SLICE_MS / 2) limit = Math.min(MOST_ROWS, limit * 2);
+        }
       } catch (error) {
         if (!storage.failed(error)) throw error;
       }

@@ -9,8 +9,18 @@ const FOLDS = [
   { from: 'hour', to: 'day', spanMs: DAY_MS, afterMs: 365 * DAY_MS },
 ] as const;
 
-/** Part of a transaction: puts the oldest span of rows that is old enough into one row for each session, source and model. */
-export function foldUsage({ db }: LedgerPorts, now: number): Swept {
+/** Part of a transaction: folds the oldest spans that are old enough, until at least `limit` rows are gone. */
+export function foldUsage(ports: LedgerPorts, now: number, limit: number): Swept {
+  for (let rows = 0; ;) {
+    const folded = foldOldest(ports, now);
+    rows += folded;
+    if (folded === 0) return { rows, more: false };
+    if (rows >= limit) return { rows, more: true };
+  }
+}
+
+/** Puts the oldest span into one row for each session, source and model; returns how many rows that were. */
+function foldOldest({ db }: LedgerPorts, now: number): number {
   for (const { from, to, spanMs, afterMs } of FOLDS) {
     const at = db.get(`SELECT min(at) AS at FROM usage WHERE span = '${from}'`)?.numberOrNull('at') ?? null;
     if (at === null) continue;
@@ -28,8 +38,7 @@ export function foldUsage({ db }: LedgerPorts, now: number): Swept {
       begins,
       ends,
     );
-    const rows = db.run(`DELETE FROM usage WHERE span = '${from}' AND at >= ? AND at < ?`, begins, ends);
-    return { rows, more: true };
+    return db.run(`DELETE FROM usage WHERE span = '${from}' AND at >= ? AND at < ?`, begins, ends);
   }
-  return { rows: 0, more: false };
+  return 0;
 }

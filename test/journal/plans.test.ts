@@ -286,5 +286,12 @@ test('no statement that the journal prepares reads all of a table that grows', a
       return steps.flatMap(({ detail }) => scanOf(db, sql, String(detail)) ?? []);
     });
   expect(scans).toEqual([]);
+  // An index that also holds rows without a text would be read from its oldest row on, again for each slice.
+  const emptying = [...prepared].filter((sql) => /payload IS NOT NULL[^]*updated_at < \?/u.test(sql));
+  expect(emptying).toHaveLength(3);
+  for (const sql of emptying) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+    expect(JSON.stringify(plan)).toMatch(/USING INDEX (?:inbound|outbound)_payload_age \(updated_at<\?\)/u);
+  }
   expect(prepared.size).toBeGreaterThan(120);
 });

@@ -7,40 +7,72 @@ export interface Longest {
 }
 
 export interface StatementTimes extends Disposable {
-  /** The statement whose median is the longest: one that is slow is slow each time, a busy machine is not. */
+  /** The longest that a statement took five times in a row: a busy machine or a collection of garbage is not met so often. */
   readonly statement: Longest;
-  /** The longest single execution. */
+  /** The longest single execution, by the clock or the processor, whichever was less. */
   readonly outlier: Longest;
-  /** From the begin of a transaction to the end of its commit. */
+  /** The same as `statement`, from the begin of a transaction to the end of its commit, by its longest statement. */
   readonly transaction: Longest;
   /** Forgets what was measured. */
   reset(): void;
 }
 
 const NOTHING: Longest = { ms: 0, sql: '' };
+const IN_A_ROW = 5;
 
-/**
- * Measures every SQLite statement of this process until it is disposed of, in processor time of this thread, because a
- * busy machine is nobody's statement.
- */
+interface Took {
+  readonly wallMs: number;
+  /** Of this thread; the kernel counts it in steps of some milliseconds, so that only a mean of several is right. */
+  readonly processorMs: number;
+}
+
+/** What takes long again and again: at least as much by the clock each time, and as much processor time in the mean. */
+class Lasting {
+  readonly #recent = new Map<string, readonly Took[]>();
+  #longest = NOTHING;
+
+  note(sql: string, took: Took): void {
+    const recent = [...(this.#recent.get(sql) ?? []), took].slice(-IN_A_ROW);
+    this.#recent.set(sql, recent);
+    if (recent.length === IN_A_ROW) this.#longest = longer(this.#longest, { ms: lasting(recent), sql });
+  }
+
+  get longest(): Longest {
+    return [...this.#recent].reduce(
+      (longest, [sql, recent]) => longer(longest, { ms: lasting(recent), sql }),
+      this.#longest,
+    );
+  }
+}
+
+function lasting(took: readonly Took[]): number {
+  const processorMs = took.reduce((sum, one) => sum + one.processorMs, 0) / took.length;
+  return Math.min(processorMs, ...took.map(({ wallMs }) => wallMs));
+}
+
+export function longer(a: Longest, b: Longest): Longest {
+  return a.ms > b.ms ? a : b;
+}
+
+/** Measures every SQLite statement of this process until it is disposed of. */
 export function watchStatements(): StatementTimes {
   let outlier = NOTHING;
-  const all = new Map<string, number[]>();
-  let transaction = NOTHING;
-  let began = 0;
+  let statements = new Lasting();
+  let transactions = new Lasting();
+  let began = now();
   let inside: Longest = NOTHING;
-  const note = (sql: string, ms: number): void => {
-    const times = all.get(sql) ?? [];
-    all.set(sql, times);
-    if (times.length < 10_000) times.push(ms);
-    if (ms > outlier.ms) outlier = { ms, sql };
-    if (ms > inside.ms) inside = { ms, sql };
+  const note = (sql: string, start: Now): void => {
+    const took = since(start);
+    statements.note(sql, took);
+    const least = { ms: Math.min(took.wallMs, took.processorMs), sql };
+    outlier = longer(outlier, least);
+    inside = longer(inside, { ms: took.wallMs, sql });
   };
   const exec: unknown = Reflect.get(DatabaseSync.prototype, 'exec');
   if (typeof exec !== 'function') throw new Error('node:sqlite has no exec');
   const originals = new Map(['run', 'get', 'all'].map((name) => [name, Reflect.get(StatementSync.prototype, name)]));
   Reflect.set(DatabaseSync.prototype, 'exec', function timed(this: DatabaseSync, sql: string): void {
-    const start = worked();
+    const start = now();
     if (sql === 'BEGIN IMMEDIATE') {
       began = start;
       inside = NOTHING;
@@ -48,38 +80,34 @@ export function watchStatements(): StatementTimes {
     try {
       Reflect.apply(exec, this, [sql]);
     } finally {
-      const end = worked();
-      note(sql, end - start);
-      if (sql === 'COMMIT' && end - began > transaction.ms) transaction = { ms: end - began, sql: inside.sql };
+      note(sql, start);
+      if (sql === 'COMMIT') transactions.note(inside.sql, since(began));
     }
   });
   for (const [name, original] of originals) {
     Reflect.set(StatementSync.prototype, name, function timed(this: StatementSync, ...values: unknown[]): unknown {
-      const start = worked();
+      const start = now();
       try {
         return Reflect.apply(original, this, values);
       } finally {
-        note(this.sourceSQL, worked() - start);
+        note(this.sourceSQL, start);
       }
     });
   }
   return {
     get statement() {
-      return [...all].reduce((longest, [sql, times]) => {
-        const ms = times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) / 2)] ?? 0;
-        return ms > longest.ms ? { ms, sql } : longest;
-      }, NOTHING);
+      return statements.longest;
     },
     get outlier() {
       return outlier;
     },
     get transaction() {
-      return transaction;
+      return transactions.longest;
     },
     reset: () => {
-      all.clear();
+      statements = new Lasting();
+      transactions = new Lasting();
       outlier = NOTHING;
-      transaction = NOTHING;
     },
     [Symbol.dispose]: () => {
       Reflect.set(DatabaseSync.prototype, 'exec', exec);
@@ -88,8 +116,16 @@ export function watchStatements(): StatementTimes {
   };
 }
 
-/** Milliseconds of processor time of this thread. */
-function worked(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
+interface Now {
+  readonly wall: number;
+  readonly processor: NodeJS.CpuUsage;
+}
+
+function now(): Now {
+  return { wall: performance.now(), processor: process.threadCpuUsage() };
+}
+
+function since({ wall, processor }: Now): Took {
+  const { user, system } = process.threadCpuUsage(processor);
+  return { wallMs: performance.now() - wall, processorMs: (user + system) / 1_000 };
 }
