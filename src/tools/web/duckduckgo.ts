@@ -1,5 +1,4 @@
-import { decodeEntities } from './entities.ts';
-import { htmlTokens, readAttributes } from './html-tokens.ts';
+import { readHtml } from './html-tokens.ts';
 import type { SearchHit } from './search-hit.ts';
 
 /**
@@ -12,26 +11,27 @@ export function readDuckDuckGo(html: string): readonly SearchHit[] | null {
   let isKnown = false;
   let field: 'title' | 'snippet' | null = null;
   let element = '';
-  for (const token of htmlTokens(html)) {
-    if (token.type === 'text') {
+  readHtml(html, {
+    text: (text) => {
       const hit = hits.at(-1);
-      if (field !== null && hit !== undefined) hit[field] += decodeEntities(token.text);
-    } else if (token.type === 'close') {
-      if (token.name === element) field = null;
-    } else {
-      const attributes = readAttributes(token.attributes);
+      if (field !== null && hit !== undefined) hit[field] += text;
+    },
+    open: (name, attributes) => {
       const classes = new Set((attributes.get('class') ?? '').split(/\s+/u));
       if (classes.has('no-results') || classes.has('result__a')) isKnown = true;
       if (classes.has('result__a')) {
-        hits.push({ title: '', url: targetOf(decodeEntities(attributes.get('href') ?? '')), snippet: '' });
+        hits.push({ title: '', url: targetOf(attributes.get('href') ?? ''), snippet: '' });
         field = 'title';
-        element = token.name;
+        element = name;
       } else if (classes.has('result__snippet')) {
         field = 'snippet';
-        element = token.name;
+        element = name;
       }
-    }
-  }
+    },
+    close: (name) => {
+      if (name === element) field = null;
+    },
+  });
   return isKnown ? hits.filter(({ url }) => url !== '') : null;
 }
 

@@ -1,6 +1,5 @@
-import { decodeEntities } from './entities.ts';
 import { isHidden } from './hidden.ts';
-import { htmlTokens, readAttributes, VOID_ELEMENTS } from './html-tokens.ts';
+import { readHtml, VOID_ELEMENTS } from './html-tokens.ts';
 import { baseOf, linkTarget, markdownImage } from './links.ts';
 import type { PageText } from './page-task.ts';
 
@@ -27,12 +26,21 @@ const LOOKS_UP = 64;
  */
 export function plainMarkdown(html: string, { url, mostChars }: { url: string; mostChars: number }): PageText {
   const page = new PlainPage(url);
-  for (const token of htmlTokens(html)) {
-    if (token.type === 'text') page.text(token.text);
-    else if (token.type === 'open') page.open(token.name, token.attributes);
-    else page.close(token.name);
-    if (page.length > mostChars) break;
-  }
+  const isShort = (): boolean => page.length <= mostChars;
+  readHtml(html, {
+    text: (text) => {
+      page.text(text);
+      return isShort();
+    },
+    open: (name, attributes) => {
+      page.open(name, attributes);
+      return isShort();
+    },
+    close: (name) => {
+      page.close(name);
+      return isShort();
+    },
+  });
   return page.end(mostChars);
 }
 
@@ -65,10 +73,9 @@ class PlainPage {
     this.#base = url;
   }
 
-  text(raw: string): void {
-    if (this.#inTitle) this.#title += decodeEntities(raw);
+  text(text: string): void {
+    if (this.#inTitle) this.#title += text;
     if (this.#inTitle || this.#skipFrom > 0) return;
-    const text = decodeEntities(raw);
     if (this.#preFrom > 0) {
       this.#write(text);
       return;
@@ -80,14 +87,10 @@ class PlainPage {
     if (trimmed !== '' && words.endsWith(' ')) this.#space();
   }
 
-  open(name: string, attributes: string): void {
+  open(name: string, attributes: ReadonlyMap<string, string>): void {
     if (SELF_ENDING.has(name) && this.#stack.at(-1)?.name === name) this.close(name);
-    const read = this.#skipFrom > 0 ? new Map<string, string>() : readAttributes(attributes);
-    const attribute = (key: string): string | undefined => {
-      const value = read.get(key);
-      return value === undefined ? undefined : decodeEntities(value);
-    };
-    if (name === 'base' && !this.#hasBase && read.has('href')) {
+    const attribute = (key: string): string | undefined => (this.#skipFrom > 0 ? undefined : attributes.get(key));
+    if (name === 'base' && !this.#hasBase && attribute('href') !== undefined) {
       this.#hasBase = true;
       this.#base = baseOf(this.#base, attribute('href'));
     }

@@ -2,7 +2,7 @@ import { withoutInvisible } from '../../security/invisible.ts';
 import { pdfText } from '../documents/pdf-text.ts';
 import { decodeBytes } from './charset.ts';
 import { plainMarkdown } from './html-plain.ts';
-import { htmlTokens, VOID_ELEMENTS } from './html-tokens.ts';
+import { readHtml, VOID_ELEMENTS } from './html-tokens.ts';
 import type { PageTask, PageText } from './page-task.ts';
 
 const MOST_HTML_BYTES = 2_000_000;
@@ -52,15 +52,26 @@ function isHeavy(html: string): boolean {
   if (hasMore(html, '<', MOST_PIECES) || hasMore(html, '&', MOST_PIECES)) return true;
   let elements = 0;
   let depth = 0;
-  for (const token of htmlTokens(html)) {
-    if (token.type === 'open') {
+  let isLongTag = false;
+  const isOver = (): boolean => isLongTag || elements > MOST_ELEMENTS || depth > DEEPEST;
+  readHtml(html, {
+    open: (name, attributes) => {
       elements += 1;
-      if (token.attributes.length > LONGEST_TAG) return true;
-      if (!VOID_ELEMENTS.has(token.name)) depth += 1;
-    } else if (token.type === 'close') depth -= 1;
-    if (elements > MOST_ELEMENTS || depth > DEEPEST) return true;
-  }
-  return false;
+      isLongTag = lengthOf(attributes) > LONGEST_TAG;
+      if (!VOID_ELEMENTS.has(name)) depth += 1;
+      return !isOver();
+    },
+    close: () => {
+      depth -= 1;
+    },
+  });
+  return isOver();
+}
+
+function lengthOf(attributes: ReadonlyMap<string, string>): number {
+  let length = 0;
+  for (const [name, value] of attributes) length += name.length + value.length;
+  return length;
 }
 
 function hasMore(text: string, mark: string, limit: number): boolean {

@@ -1,6 +1,6 @@
+import { decodeHTML } from 'entities';
 import * as z from 'zod';
 import { readDuckDuckGo } from './duckduckgo.ts';
-import { decodeEntities } from './entities.ts';
 import type { SearchHit } from './search-hit.ts';
 
 interface SearchRequest {
@@ -61,9 +61,9 @@ export const SEARCH_PROVIDERS = {
     }),
     read: (answer) =>
       parsed(braveAnswer, answer)?.web.results.map(({ title, url, description }) => ({
-        title: decodeEntities(title),
+        title: decodeHTML(title),
         url,
-        snippet: decodeEntities(description.replace(/<\/?strong>/gu, '')),
+        snippet: decodeHTML(description.replace(/<\/?strong>/gu, '')),
       })) ?? null,
   },
   tavily: {
