@@ -65,6 +65,8 @@ function smallPrint(lines: readonly string[]): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
+/** What is left of a message that is quoted, or that was said before in a group. */
+const SHORTENED = 300;
 const OVERHEARD = 'did you hear: ';
 /** What others said in a group before the assistant was called. */
 const withContext: HookSet = {
@@ -174,6 +176,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'a quoted message',
+    room: SHORTENED,
     plant: async (_stage, text) => ({
       text: 'What do you think of this?',
       extra: {
@@ -197,6 +200,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'what a group said before its owner asked',
+    room: SHORTENED,
     chat: GROUP,
     hooks: [withContext],
     plant: async (_stage, text) => ({
