@@ -1,13 +1,16 @@
-import { SocketModeReceiver } from '@slack/bolt';
+import { webApi } from '@slack/bolt';
+import WebSocket from 'ws';
 import * as z from 'zod';
-import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
 import type { SlackOptions } from './options.ts';
-import { clientOptions, quietLogger } from './web-client.ts';
+import { clientOptions } from './web-client.ts';
 
 const HELLO_DEADLINE_MS = 15_000;
 const CLOSE_DEADLINE_MS = 1_000;
-/** A line that answers no ping for so long is dead. */
-const PONG_DEADLINE_MS = 4_000;
+/** Time between two pings. A connection that has not answered one when the next is due is dead. */
+const PING_MS = 4_000;
+/** Slack's envelopes are far smaller; a larger message ends the connection. */
+const MOST_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** Something that Slack brought, to be acknowledged once it is safe. */
 export interface Envelope {
@@ -39,81 +42,107 @@ export interface SocketPorts {
   readonly clock: Clock;
 }
 
-const farewell = z.object({ type: z.literal('disconnect'), reason: z.string().default('') });
-const envelope = z.object({
+const frame = z.object({
   type: z.string(),
-  body: z.unknown(),
-  retry_num: z.number().optional().catch(undefined),
-  ack: z.custom<() => Promise<void>>((value) => typeof value === 'function'),
+  reason: z.string().catch(''),
+  envelope_id: z.string().optional(),
+  payload: z.unknown().optional(),
+  retry_attempt: z.number().optional().catch(undefined),
 });
+type Frame = z.infer<typeof frame>;
 
-/** Opens a socket; resolves at Slack's hello. Rejects with the error of the Web API, or when there is no hello in time. */
+/**
+ * Opens a Socket Mode connection; resolves at Slack's hello. Rejects with the error of the Web API, or when there is no
+ * hello in time. Bolt's own client is not used: it closes at Slack's first hint that it will, before there is another.
+ */
 export async function openSocket(
   { options, onEnvelope, clock }: SocketPorts,
   signal: AbortSignal,
 ): Promise<SlackSocket> {
-  const { client } = new SocketModeReceiver({
-    appToken: options.appToken,
-    autoReconnectEnabled: false,
-    clientPingTimeout: PONG_DEADLINE_MS,
-    logger: quietLogger(),
-    installerOptions: { clientOptions: clientOptions(options) },
-  });
-  const ending = Promise.withResolvers<SocketEnd>();
-  let heardAt = clock.monotonic();
-  let isOpen = true;
-  // The SDK closes at Slack's first hint that it will; here the next socket is opened before.
-  const forward = client.listeners('ws_message');
-  client.removeAllListeners('ws_message');
-  client.on('ws_message', (data: unknown, isBinary: unknown) => {
-    heardAt = clock.monotonic();
-    const reason = farewellOf(data);
-    if (reason !== undefined) ending.resolve(endOf(reason));
-    // What the SDK cannot read it rejects: that is not our end.
-    else for (const take of forward) Promise.resolve(Reflect.apply(take, client, [data, isBinary])).catch(() => {});
-  });
-  client.on('slack_event', (event: unknown) => {
-    const parsed = envelope.safeParse(event);
-    if (!parsed.success) return;
-    const { type, body, retry_num: retryNum, ack } = parsed.data;
-    onEnvelope({ type, body, retryNum, ack: () => ack() });
-  });
-  client.on('disconnected', () => {
-    isOpen = false;
-    ending.resolve('lost');
-  });
-  const close = async (): Promise<void> => {
-    for (const _try of ['friendly', 'at once']) {
-      // The event of the end clears it. Asked a second time, the SDK does not wait for the other end.
-      if (!isOpen) return;
-      const closed = client.disconnect().catch(() => {});
-      await Promise.race([closed, sleep(clock, CLOSE_DEADLINE_MS)]);
-    }
-    isOpen = false;
-  };
   using limit = deadline(clock, HELLO_DEADLINE_MS, "Slack's hello");
+  const either = AbortSignal.any([signal, limit.signal]);
+  const web = new webApi.WebClient(options.appToken, clientOptions(options));
+  const { url } = await raceAbort(web.apps.connections.open(), either);
+  if (url === undefined) throw new Error('Slack named no address for its events');
+  const socket = new WebSocket(url, { handshakeTimeout: HELLO_DEADLINE_MS, maxPayload: MOST_MESSAGE_BYTES });
+  const hello = Promise.withResolvers<void>();
+  const ending = Promise.withResolvers<SocketEnd>();
+  const closed = Promise.withResolvers<void>();
+  let heardAt = clock.monotonic();
+  let reason = 'Slack closed the connection before its hello';
+  socket.on('error', (error) => { 
+    // `close` follows.
+    reason = error.message;
+  });
+  socket.on('close', () => {
+    hello.reject(new Error(reason));
+    ending.resolve('lost');
+    closed.resolve();
+  });
+  socket.on('message', (data, isBinary) => {
+    heardAt = clock.monotonic();
+    const read = isBinary ? undefined : readFrame(String(data));
+    if (read === undefined) return;
+    if (read.type === 'hello') hello.resolve();
+    else if (read.type === 'disconnect') ending.resolve(endOf(read.reason));
+    else if (read.envelope_id !== undefined) onEnvelope(envelopeOf(read, read.envelope_id, socket));
+  });
+  hello.promise.catch(() => {});
+  keepAlive(socket);
+  const close = async (): Promise<void> => {
+    socket.close(1000);
+    using patience = deadline(clock, CLOSE_DEADLINE_MS, "Slack's answer to the close");
+    await raceAbort(closed.promise, patience.signal).catch(() => socket.terminate());
+  };
   try {
-    await raceAbort(
-      client.start().catch((error: unknown) => {
-        throw error ?? new Error('Slack closed the connection before its hello');
-      }),
-      AbortSignal.any([signal, limit.signal]),
-    );
+    await raceAbort(hello.promise, either);
   } catch (error) {
     void close();
     throw error;
   }
-  return { ended: ending.promise, isOpen: () => isOpen, heardAt: () => heardAt, close };
+  return {
+    ended: ending.promise,
+    isOpen: () => socket.readyState === WebSocket.OPEN,
+    heardAt: () => heardAt,
+    close,
+  };
 }
 
-function farewellOf(data: unknown): string | undefined {
-  if (typeof data !== 'string' || !data.includes('"disconnect"')) return undefined;
+/** By the machine's own clock: it measures the network. */
+function keepAlive(socket: WebSocket): void {
+  let isAlive = true;
+  let timer: Disposable | undefined;
+  const beat = (): void => {
+    if (!isAlive) {
+      socket.terminate();
+      return;
+    }
+    isAlive = false;
+    socket.ping();
+    timer = systemClock.timer(PING_MS, beat);
+  };
+  socket.on('open', beat);
+  socket.on('pong', () => {
+    isAlive = true;
+  });
+  socket.on('close', () => timer?.[Symbol.dispose]());
+}
+
+function readFrame(text: string): Frame | undefined {
   try {
-    const parsed = farewell.safeParse(JSON.parse(data));
-    return parsed.success ? parsed.data.reason : undefined;
+    return frame.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
+}
+
+function envelopeOf({ type, payload, retry_attempt: retryNum }: Frame, id: string, socket: WebSocket): Envelope {
+  const ack = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify({ envelope_id: id, payload: {} });
+      socket.send(text, (error) => (error == null ? resolve() : reject(error)));
+    });
+  return { type, body: payload, retryNum, ack };
 }
 
 function endOf(reason: string): SocketEnd {
