@@ -5,7 +5,7 @@ import type { Pricing } from '../providers/pricing.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { TapeEntry } from '../session/entry.ts';
 import type { Clock } from '../util/clock.ts';
-import { startOfDay } from '../util/day.ts';
+import { startOfDay } from '../util/time-zone.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { RecentMap } from '../util/recent-map.ts';

@@ -5,7 +5,7 @@ import type { Session } from '../session/session.ts';
 import type { RunningTurn, TapeActions, TapeAnswer } from '../tools/tape.ts';
 import type { Taint } from '../tools/tool.ts';
 import type { Clock } from '../util/clock.ts';
-import { localMinute } from '../util/local-time.ts';
+import { localMinute } from '../util/time-zone.ts';
 import { cutStart, oneLine, plural } from '../util/text.ts';
 import { windowOf } from './exchange.ts';
 

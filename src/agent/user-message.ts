@@ -5,7 +5,7 @@ import type { EntryDraft } from '../session/entry.ts';
 import type { TurnSkills } from './active-skills.ts';
 import type { MediaStore } from '../storage/media.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
-import { localTime } from '../util/local-time.ts';
+import { localTime } from '../util/time-zone.ts';
 import { givenTaint } from './given-taint.ts';
 import { imageParts } from './images.ts';
 import { resultOf, type SubagentResult } from './subagents/task.ts';

@@ -7,7 +7,7 @@ import type { Cron } from '../automation/cron.ts';
 import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-desk.ts';
 import type { JobCreator } from '../automation/job.ts';
 import type { JobBook } from '../automation/job-book.ts';
-import { machineZone } from '../automation/zones.ts';
+import { machineZone } from '../util/time-zone.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../bus/messages.ts';
 import type { RequestParams } from '../gateway/requests.ts';

@@ -21,7 +21,7 @@ import type { SkillCatalog } from '../skills/catalog.ts';
 import { restoreFiles } from '../tools/restore-files.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { ToolContext } from '../tools/tool.ts';
-import { startOfDay } from '../util/day.ts';
+import { startOfDay } from '../util/time-zone.ts';
 import type { Base } from './base.ts';
 import { fullName, type Models } from './models.ts';
 import type { Stores } from './stores.ts';

@@ -5,7 +5,7 @@ import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox.ts';
 import { storageLine } from './storage-line.ts';
-import { startOfDay } from '../util/day.ts';
+import { startOfDay } from '../util/time-zone.ts';
 import { sentences } from '../util/text.ts';
 import type { Base } from './base.ts';
 

@@ -1,4 +1,4 @@
-import { wallOf } from './zones.ts';
+import { wallOf } from '../util/time-zone.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;

@@ -9,7 +9,7 @@ import { durationText } from './durations.ts';
 import { hashOf, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
 import { standingOf, type BookEntry, type JobBook } from './job-book.ts';
 import { nextRuns, parseWhen, scheduleText, type Schedule } from './schedule.ts';
-import { isoIn, isZone, localText } from './zones.ts';
+import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
 /** Who wants something of the schedule, and where they say so. */
 export interface CronCaller {

@@ -1,7 +1,7 @@
 import { parseChat, sessionKeyOf, type InboundMessage, type OutboundMessage, type Role } from '../bus/messages.ts';
 import { durationText } from './durations.ts';
 import type { Job, JobCreator } from './job.ts';
-import { localText } from './zones.ts';
+import { localText } from '../util/time-zone.ts';
 
 /** From here on a run says that it is late. */
 export const ON_TIME_MS = 60_000;

@@ -7,7 +7,7 @@ import { oneLine } from '../util/text.ts';
 import { isActive } from './active-hours.ts';
 import { HEARTBEAT_SESSION, heartbeatRequest, type HeartbeatTarget } from './heartbeat-message.ts';
 import { openTasks, shownTasks } from './open-tasks.ts';
-import { localText } from './zones.ts';
+import { localText } from '../util/time-zone.ts';
 
 export interface HeartbeatSettings {
   readonly everyMinutes: number;

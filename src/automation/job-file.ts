@@ -6,7 +6,7 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
 import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
-import { isZone } from './zones.ts';
+import { isZone } from '../util/time-zone.ts';
 
 const VERSION = 1;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { parseChat, type Role } from '../bus/messages.ts';
 import { parseCron, parseEvery, parseMoment, type Schedule } from './schedule.ts';
-import { isZone } from './zones.ts';
+import { isZone } from '../util/time-zone.ts';
 
 /** Most jobs in a file. */
 export const MOST_JOBS = 200;

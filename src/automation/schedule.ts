@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { durationText, parseDuration } from './durations.ts';
-import { instantOf, isZone, localText, wallOf } from './zones.ts';
+import { instantOf, isZone, localText, wallOf } from '../util/time-zone.ts';
 
 /** When something is due. Times are milliseconds since 1970. */
 export type Schedule =

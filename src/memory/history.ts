@@ -3,7 +3,7 @@ import { AppendFile } from '../storage/append-file.ts';
 import type { Disk } from '../storage/disk.ts';
 import { openOrdinary, unreadable } from './memory-file.ts';
 import { errorMessage } from '../util/errors.ts';
-import { localMinute } from '../util/local-time.ts';
+import { localMinute } from '../util/time-zone.ts';
 
 export interface HistoryEntry {
   /** Milliseconds since 1970. */

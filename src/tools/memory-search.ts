@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { seesPrivate } from '../security/access.ts';
 import { visible } from '../security/visible.ts';
-import { localMinute } from '../util/local-time.ts';
+import { localMinute } from '../util/time-zone.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 

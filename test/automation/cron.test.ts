@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isoIn } from '../../src/automation/zones.ts';
+import { isoIn } from '../../src/util/time-zone.ts';
 import { CronWorld } from './cron-world.ts';
 
 const MINUTE = 60_000;

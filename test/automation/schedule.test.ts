@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextRun, nextRuns, parseWhen, type Schedule } from '../../src/automation/schedule.ts';
-import { isoIn } from '../../src/automation/zones.ts';
+import { isoIn } from '../../src/util/time-zone.ts';
 import { mismatches, transitions, ZONES } from './slow-reference.ts';
 
 const VIENNA = 'Europe/Vienna';

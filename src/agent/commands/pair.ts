@@ -1,6 +1,6 @@
 import type { PairedRole } from '../../bus/messages.ts';
 import { AppError } from '../../util/errors.ts';
-import { localMinute } from '../../util/local-time.ts';
+import { localMinute } from '../../util/time-zone.ts';
 import type { Command } from './command.ts';
 
 /** Somebody who was let in by a code. */

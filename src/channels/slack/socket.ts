@@ -70,7 +70,7 @@ export async function openSocket(
   const closed = Promise.withResolvers<void>();
   let heardAt = clock.monotonic();
   let reason = 'Slack closed the connection before its hello';
-  socket.on('error', (error) => { 
+  socket.on('error', (error) => {
     // `close` follows.
     reason = error.message;
   });

@@ -1,7 +1,19 @@
-import { RecentMap } from '../util/recent-map.ts';
+import { RecentMap } from './recent-map.ts';
 
-/** A clock on a wall, as milliseconds since 1970 as if the wall hung in UTC. */
+/** Local time in a zone, as the milliseconds since 1970 at which UTC shows the same date and time. */
 export type Wall = number;
+
+/** A moment in local time. */
+export interface LocalTime {
+  /** `2026-11-21` */
+  readonly date: string;
+  /** `14:05` */
+  readonly time: string;
+  /** `Sat` */
+  readonly weekday: string;
+  /** IANA name. */
+  readonly zone: string;
+}
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
@@ -18,12 +30,15 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** The machine's own. */
+let machine: string | undefined;
+
+/** The machine's own, as it was when it was first asked for. */
 export function machineZone(): string {
-  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
+  machine ??= new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
+  return machine;
 }
 
-/** What the wall of a zone shows at a moment, to the second. */
+/** Local time in a zone, to the second. */
 export function wallOf(at: number, zone: string): Wall {
   return toSecond(at) + offsetAt(at, zone);
 }
@@ -37,8 +52,8 @@ function readWall(at: number, zone: string): Wall {
 }
 
 /**
- * The moment at which the wall of a zone shows this. A time that is there twice is the first of the two; one that is
- * left out is the moment at which the clock is put forward.
+ * The moment of a local time. Of a time that a change of the clock repeats it is the first; for one that a change
+ * leaves out it is the moment of the change.
  */
 export function instantOf(wall: Wall, zone: string): number {
   const known = stretches.get(zone)?.find(({ from, to }) => from + DAY_MS <= wall && wall <= to - DAY_MS);
@@ -64,13 +79,32 @@ export function isoIn(at: number, zone: string): string {
   return `${new Date(wallOf(at, zone)).toISOString().slice(0, 19)}${offsetText(at, zone)}`;
 }
 
+/** `timezone`: IANA name, or null for the machine's. */
+export function localTime(at: number, timezone: string | null): LocalTime {
+  const zone = timezone ?? machineZone();
+  const wall = new Date(wallOf(at, zone));
+  const text = wall.toISOString();
+  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][wall.getUTCDay()] ?? '';
+  return { date: text.slice(0, 10), time: text.slice(11, 16), weekday, zone };
+}
+
+/** `2026-11-21 14:05`; `timezone` as in `localTime`. */
+export function localMinute(at: number, timezone: string | null): string {
+  const { date, time } = localTime(at, timezone);
+  return `${date} ${time}`;
+}
+
 /** `Mon 2027-03-01 09:00 (Europe/Vienna)`, with seconds where there are some. */
 export function localText(at: number, zone: string): string {
-  const wall = new Date(wallOf(at, zone));
-  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][wall.getUTCDay()] ?? '';
-  const text = wall.toISOString();
-  const time = wall.getUTCSeconds() === 0 ? text.slice(11, 16) : text.slice(11, 19);
-  return `${weekday} ${text.slice(0, 10)} ${time} (${zone})`;
+  const { date, time, weekday } = localTime(at, zone);
+  const seconds = new Date(wallOf(at, zone)).getUTCSeconds();
+  return `${weekday} ${date} ${time}${seconds === 0 ? '' : `:${String(seconds).padStart(2, '0')}`} (${zone})`;
+}
+
+/** When the day of `now` began, milliseconds since 1970; `timezone` as in `localTime`. */
+export function startOfDay(now: number, timezone: string | null): number {
+  const zone = timezone ?? machineZone();
+  return instantOf(Math.floor(wallOf(now, zone) / DAY_MS) * DAY_MS, zone);
 }
 
 /** Time in which the clock of a zone is not changed, both ends included. */
