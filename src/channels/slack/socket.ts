@@ -1,5 +1,5 @@
 import { webApi } from '@slack/bolt';
-import WebSocket from 'ws';
+import { WebSocket } from 'ws';
 import * as z from 'zod';
 import { deadline, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
 import type { SlackOptions } from './options.ts';
@@ -81,7 +81,7 @@ export async function openSocket(
   });
   socket.on('message', (data, isBinary) => {
     heardAt = clock.monotonic();
-    const read = isBinary ? undefined : readFrame(String(data));
+    const read = isBinary || !Buffer.isBuffer(data) ? undefined : readFrame(data.toString('utf8'));
     if (read === undefined) return;
     if (read.type === 'hello') hello.resolve();
     else if (read.type === 'disconnect') ending.resolve(endOf(read.reason));
