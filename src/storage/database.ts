@@ -159,13 +159,13 @@ export class Database {
     this.#pending = [];
     const done: DoneWrite[] = [];
     try {
-      this.#db.exec('BEGIN IMMEDIATE');
+      this.#prepare('BEGIN IMMEDIATE').run();
       const until = performance.now() + mostMs;
       for (const item of queue) {
-        done.push(this.#attempt(item));
+        done.push(this.#attempt(item, { isFirst: done.length === 0 }));
         if (performance.now() >= until) break;
       }
-      this.#db.exec('COMMIT');
+      this.#prepare('COMMIT').run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       for (const { reject } of queue) reject(error);
@@ -213,19 +213,20 @@ export class Database {
     if (settled.length > MOST_TOLD) setImmediate(() => this.#settle(settled.slice(MOST_TOLD)));
   }
 
-  #attempt(item: PendingWrite): DoneWrite {
+  /** What fails is undone alone: back to its savepoint, or with the whole transaction when nothing else is in it yet. */
+  #attempt(item: PendingWrite, { isFirst }: { readonly isFirst: boolean }): DoneWrite {
     const { work, resolve, reject } = item;
     this.#queuedNow = new Map();
-    this.#db.exec('SAVEPOINT work');
+    if (!isFirst) this.#prepare('SAVEPOINT work').run();
     try {
       const value = work();
-      this.#db.exec('RELEASE work');
+      if (!isFirst) this.#prepare('RELEASE work').run();
       return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
       this.#onWriteFailure?.(error);
       // A full disk may have rolled back the whole transaction, which rejects all that shared it for that reason.
       if (!this.#db.isTransaction) throw error;
-      this.#db.exec('ROLLBACK TO work; RELEASE work');
+      this.#db.exec(isFirst ? 'ROLLBACK; BEGIN IMMEDIATE' : 'ROLLBACK TO work; RELEASE work');
       return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }
   }

@@ -1,7 +1,48 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Database } from '../../src/storage/database.ts';
+import { added, openDatabase } from '../../src/storage/open-database.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
+
+const migrations = [added('CREATE TABLE words (word TEXT NOT NULL) STRICT')];
+
+/** A database with a table of words; `words` is what another connection finds there. */
+async function wordStore(path: string) {
+  const db = new Database(await openDatabase({ path, migrations, backupPath: null }), { path, clock: systemClock });
+  const reader = await openDatabase({ path, migrations, backupPath: null });
+  const say = (word: string) => () => db.run('INSERT INTO words VALUES (?)', word);
+  const words = () =>
+    reader
+      .prepare('SELECT word FROM words ORDER BY rowid')
+      .all()
+      .map(({ word }) => word);
+  const close = () => {
+    reader.close();
+    db.close();
+  };
+  return { db, say, words, [Symbol.dispose]: close };
+}
+
+test.each([0, 1, 2])('of three writes in one transaction, the one at %i fails and is undone alone', async (failing) => {
+  await using own = await tempFolder();
+  using store = await wordStore(join(own.path, 'db'));
+  const { db, say, words } = store;
+  const writes = ['a', 'b', 'c'].map((word, at) =>
+    db.write(() => {
+      say(word)();
+      if (at === failing) throw new Error('no');
+      return word;
+    }),
+  );
+  const ended = await Promise.allSettled(writes);
+  const kept = ['a', 'b', 'c'].filter((_, at) => at !== failing);
+  expect(ended.map(({ status }) => status === 'rejected')).toEqual([0, 1, 2].map((at) => at === failing));
+  expect(words()).toEqual(kept);
+  await db.write(say('d'));
+  expect(words()).toEqual([...kept, 'd']);
+});
 
 test('a commit is on the disk when it is done', async () => {
   await using own = await tempFolder();
