@@ -147,7 +147,8 @@ export class MessageBus {
         yield message;
         if (signal.aborted) return;
       }
-      if (page.length === 0) await wake.wait(signal);
+      // What came since it was read is remembered by the wake.
+      if (page.length < PAGE) await wake.wait(signal);
     }
   }
 }

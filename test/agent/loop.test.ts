@@ -94,7 +94,8 @@ describe('the loop', () => {
       const drafts = Array.from({ length: 50 }, () => inboundDraft({ chatId: String(chat), sessionKey: 'one' }));
       expect(new Set(await world.bus.publishInbound(...drafts))).toEqual(new Set(['accepted']));
     }
-    await waitFor(() => pages.mock.results.at(-1)?.value.length === 0, { what: 'every message was dispatched' });
+    const read = (): number => pages.mock.results.reduce((sum, { value }) => sum + value.length, 0);
+    await waitFor(() => read() === 10_000, { what: 'every message was dispatched' });
     expect(world.journal.inbox.counts()).toEqual({ accepted: 10_000 });
     expect(world.loop.load).toEqual({ sessions: 1, aside: 0 });
     const longest = (results: readonly { value: unknown }[]): number =>
