@@ -42,55 +42,43 @@ function sum<Item>(items: readonly Item[], size: (item: Item) => number): number
   return total;
 }
 
-const specSizes = new WeakMap<readonly ToolSpec[], number>();
+const frameSizes = new WeakMap<object, number>();
 
-/** System prompt and tools: what every request of a session begins with. */
+/** System prompt and tools: what every request of a session begins with. Both are the same objects for many requests. */
 export function tokensOfFrame(system: readonly string[], tools: readonly ToolSpec[]): number {
-  let size = specSizes.get(tools);
-  if (size === undefined) {
-    size = tokensOfText(JSON.stringify(tools));
-    specSizes.set(tools, size);
-  }
-  return size + sum(system, tokensOfText);
+  const size = (of: object, measure: () => number): number => {
+    const known = frameSizes.get(of) ?? measure();
+    frameSizes.set(of, known);
+    return known;
+  };
+  return size(tools, () => tokensOfText(JSON.stringify(tools))) + size(system, () => sum(system, tokensOfText));
 }
 
 /**
- * The sizes of a session's messages. A history that grew is measured from where it grew: what stands before does not
- * change unless a trim, an anchor, a retract or a reset changed it, and then the entries or the trim are others.
+ * The sizes of a session's messages. A history that grew is measured from where it grew: what stands before is the same
+ * objects, unless a trim, an anchor, a retract or a reset changed it.
  */
 export class HistorySizes {
-  readonly #entryIds: string[] = [];
-  readonly #roles: ModelMessage['role'][] = [];
+  #measured: History | undefined;
   readonly #sizes: number[] = [];
-  #trim: string | undefined;
   #total = 0;
 
   /** Tokens before calibration. */
-  measure({ messages, trim }: History): { readonly total: number; readonly sizes: readonly number[] } {
-    const kept = trim?.id === this.#trim ? this.#common(messages) : 0;
-    this.#trim = trim?.id;
-    for (const size of this.#sizes.splice(kept)) this.#total -= size;
-    this.#entryIds.length = kept;
-    this.#roles.length = kept;
-    for (const { entryId, message } of messages.slice(kept)) {
-      const size = tokensOfMessage(message);
-      this.#entryIds.push(entryId);
-      this.#roles.push(message.role);
-      this.#sizes.push(size);
-      this.#total += size;
-    }
+  measure(history: History): { readonly total: number; readonly sizes: readonly number[] } {
+    if (history !== this.#measured) this.#goOn(history, this.#measured);
+    this.#measured = history;
     return { total: this.#total, sizes: this.#sizes };
   }
 
-  #common(messages: History['messages']): number {
-    const most = Math.min(messages.length, this.#sizes.length);
-    let at = 0;
-    while (at < most) {
-      const item = messages[at];
-      if (item === undefined || item.entryId !== this.#entryIds[at] || item.message.role !== this.#roles[at]) break;
-      at += 1;
+  #goOn({ messages }: History, before: History | undefined): void {
+    const differs = before?.messages.findIndex((item, at) => item !== messages[at]) ?? 0;
+    const kept = differs === -1 ? this.#sizes.length : differs;
+    for (const size of this.#sizes.splice(kept)) this.#total -= size;
+    for (const { message } of messages.slice(kept)) {
+      const size = tokensOfMessage(message);
+      this.#sizes.push(size);
+      this.#total += size;
     }
-    return at;
   }
 }
 

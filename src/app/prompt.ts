@@ -66,12 +66,18 @@ export function createPrompts(parts: PromptParts): Prompts {
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged),
   });
-  const directTools = (role: Role): readonly ToolSpec[] =>
-    registry.specs(role).filter(({ name }) => name !== STAY_SILENT);
+  /** What is made of a list is kept with it: the same list for many turns is measured, hashed and rendered once. */
+  const silenced = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+  const withoutSilence = (specs: readonly ToolSpec[]): readonly ToolSpec[] => {
+    const known = silenced.get(specs) ?? specs.filter(({ name }) => name !== STAY_SILENT);
+    silenced.set(specs, known);
+    return known;
+  };
+  const directTools = (role: Role): readonly ToolSpec[] => withoutSilence(registry.specs(role));
   const groupTools = (channel: string): readonly ToolSpec[] => {
     const settings = config.channels[channel];
     const specs = registry.specs(strongestRole(settings, pairedRoles(channel)));
-    return settings?.groups.policy === 'open' ? specs : specs.filter(({ name }) => name !== STAY_SILENT);
+    return settings?.groups.policy === 'open' ? specs : withoutSilence(specs);
   };
   const tools: Prompts['tools'] = (target, role) => {
     const task = subagentOf(target);
