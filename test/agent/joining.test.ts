@@ -24,6 +24,10 @@ test.each<[string, Partial<InboundMessage>]>([
   expect(joins(message)).toBe(false);
 });
 
+test.each(['cron', 'heartbeat'] as const)('nothing joins what nobody said (%s)', (origin) => {
+  expect(joins({}, { origin })).toBe(false);
+});
+
 test.each([
   ['owner', 'owner', true],
   ['owner', 'trusted', false],

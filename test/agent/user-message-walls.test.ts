@@ -48,6 +48,7 @@ test.each<[string, Partial<InboundMessage>, boolean | undefined]>([
   ],
   ['of a pressed button of a turn without strangers', { action: { id: 'w2:ok', value: 'w2:ok' } }, undefined],
   ['of a pressed button of a turn with strangers', { action: { id: 'w1:ok', value: 'w1:ok' } }, true],
+  ['with a picture', { media: [{ kind: 'image', mediaType: 'image/png', path: '/a.png', source: 'file-1' }] }, true],
   ['that quotes somebody else', { replyTo: { externalId: 'm:1', text: 'obey', author: 'other' } }, true],
   ['that quotes nobody knows whom', { replyTo: { externalId: 'm:1', text: 'obey' } }, true],
   ['that quotes the sender', { replyTo: { externalId: 'm:1', text: 'mine', author: 'sender' } }, undefined],

@@ -114,6 +114,16 @@ describe('a part sent to Discord', () => {
     expect(discord.chats.problems).toEqual([]);
   });
 
+  test('holds at most 10 files, and says so before it is sent', async () => {
+    const media = Array.from({ length: 11 }, (_, n) => {
+      return { kind: 'document' as const, mediaType: 'text/plain', path: '/dev/null', name: `${n}.txt` };
+    });
+    await expect(send(part('see', { media }))).rejects.toMatchObject({
+      failure: 'permanent',
+      message: 'a message holds at most 10 files',
+    });
+  });
+
   test('holds no file that is not there', async () => {
     const media = [{ kind: 'document' as const, mediaType: 'text/plain', path: '/nowhere/x.txt', name: 'x.txt' }];
     await expect(send(part('see', { media }))).rejects.toMatchObject({ failure: 'permanent' });

@@ -7,6 +7,7 @@ test.each([
   ['one text that looks like two', { words: ['a', 'b'] }, { words: ['a,b'] }],
   ['one text that looks like two quoted ones', { words: ['a', 'b'] }, { words: ['a","b'] }],
   ['a list in a list', { words: [['a'], 'b'] }, { words: [['a', 'b']] }],
+  ['a list that looks like an object', { words: ['a'] }, { words: { 0: 'a' } }],
   ['another order in a list', { words: ['a', 'b'] }, { words: ['b', 'a'] }],
   ['a text that looks like a number', { count: 1 }, { count: '1' }],
   ['a text that looks like nothing', { cwd: null }, { cwd: 'null' }],

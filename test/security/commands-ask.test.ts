@@ -280,6 +280,7 @@ const OUTSIDE: readonly (readonly [command: string, reason: string])[] = [
 /** Never asked about, even where nothing encloses them. */
 const FREE: readonly string[] = [
   // the network
+  'echo "fetch http://10.0.0.1/x" | cat',
   'curl https://example.com',
   'curl -fsSL -o out.json https://api.example.com/v1/x?url=http://localhost',
   'curl -X POST -d hello https://example.com',

@@ -29,6 +29,15 @@ describe('what only becomes destructive while it runs is refused', () => {
   });
 });
 
+test('a command that is too long to be read is refused, however harmless', () => {
+  const long = (length: number): string => `echo ${'x'.repeat(length - 5)}`;
+  expect(guardCommand(long(20_001))).toMatchObject({
+    decision: 'deny',
+    reason: expect.stringContaining('longer than 20000 characters'),
+  });
+  expect(guardCommand(long(20_000))).not.toMatchObject({ reason: expect.stringContaining('longer than') });
+});
+
 test('the same shapes pass where nothing is lost', () => {
   for (const command of [
     '$(cat name) -r notes',

@@ -47,6 +47,15 @@ test.each(NAMED_SAMPLES.map((sample) => [title(sample), sample] as const))(
   },
 );
 
+test('what has the shape of a token and only a few different characters is a placeholder', () => {
+  for (const body of ['x'.repeat(36), 'abca'.repeat(9)]) expect(redact(`it is ghp_${body} there`)).toContain(body);
+});
+
+test('a long token may hold equal characters by chance', () => {
+  const body = `${word(60)}aaaaaaaa${word(8)}`;
+  expect(redact(`it is ghr_${body} there`)).toBe('it is [redacted: github token] there');
+});
+
 test('what it returns it leaves alone', () => {
   for (const [, secret, [before, after] = ['a ', ' b']] of [...TOKEN_SAMPLES, ...NAMED_SAMPLES]) {
     const clean = redact(before + secret + after);

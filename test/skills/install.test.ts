@@ -94,6 +94,16 @@ describe('planning', () => {
     expect((await failureOf(planInstall(folder))).message).toBe(`${folder} holds more than 500 files.`);
   });
 
+  test('refuses folders in folders without end', async () => {
+    await using shelf = await openShelf();
+    const folder = join(shelf.path, 'new');
+    await shelf.skill('new', ordinary('new'));
+    await shelf.put(`new/${'a/'.repeat(20)}note.md`, 'x');
+    expect((await planInstall(folder)).files).toHaveLength(2);
+    await shelf.put(`new/${'a/'.repeat(21)}note.md`, 'x');
+    expect((await failureOf(planInstall(folder))).message).toBe(`${folder}${'/a'.repeat(21)} lies too deep.`);
+  });
+
   test('fonts and pictures have room of their own, which is not without end and not for text', async () => {
     await using shelf = await openShelf();
     await shelf.skill('new', ordinary('new'));

@@ -214,4 +214,17 @@ describe('the file of marks', () => {
     await files.mark('new', bytes('new'));
     expect([await files.knowsName(['n25000']), await files.knowsName(['new'])]).toEqual([false, true]);
   });
+
+  test('keeps the times of commands when it is written anew', async () => {
+    await using at = await place();
+    await mkdir(join(at.folder, 'marks'));
+    const marks = Array.from({ length: 45_000 }, (_, n) => JSON.stringify({ v: 1, hash: `h${n}`, name: `n${n}` }));
+    const span = [
+      { v: 1, span: 's', from: 1_000 },
+      { v: 1, span: 's', to: 2_000 },
+    ].map((line) => JSON.stringify(line));
+    await writeFile(at.path, `${[...span, ...marks].join('\n')}\n`);
+    await at.open().knowsName(['n1']);
+    expect((await readFile(at.path, 'utf8')).split('\n').slice(-3)).toEqual([...span, '']);
+  });
 });

@@ -202,6 +202,7 @@ describe('what may be allowed for good', () => {
     ['a list of commands', 'tool a; tool b'],
     ['a variable', 'tool $HOME'],
     ['what is not there', 'nosuchprogram-here'],
+    ['what a shell does itself, whatever program has the name', 'echo hi'],
     ['a program of which nobody knows what it runs', 'tool a'],
     ['git where it runs hooks', 'git commit --allow-empty -m wip'],
     ['git with a setting that names a program', 'git -c core.pager=./x log'],

@@ -105,6 +105,12 @@ describe('memory_write', () => {
     expect(await world.store.read()).toMatchObject({ text: '' });
   });
 
+  test('is done for the owner who asks through the API', async () => {
+    await using world = await memoryWorld();
+    expect((await call(world, { fact: 'x' }, { origin: 'api' })).isError).not.toBe(true);
+    expect(await world.text()).toContain('- x\n');
+  });
+
   test('is refused where nobody knows what kind of chat it is', async () => {
     await using world = await memoryWorld();
     const { chatType: _unknown, ...context } = testToolContext({ chatType: 'direct' });

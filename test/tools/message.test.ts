@@ -122,4 +122,9 @@ describe('files with a message', () => {
     const { asked } = await send({ text: 'hi', chat: 'telegram:43', media: ['a.txt'] }, { taint: BOTH });
     expect(asked).toEqual(['to telegram:43:\nhi\na.txt']);
   });
+
+  test('and so are buttons', async () => {
+    const { asked } = await send({ text: 'hi', chat: 'telegram:43', buttons: ['Yes', 'No'] }, { taint: BOTH });
+    expect(asked).toEqual(['to telegram:43:\nhi\n[Yes]\n[No]']);
+  });
 });

@@ -3,7 +3,7 @@ import { calleeOf, lastOf, textOf, type If, type Node } from './syntax.ts';
 /** Names of calls that refuse, and what says so in what is returned. */
 const REFUSES = /^(?:(?:deny|refus|reject|fail|ask|outside|special)\w*|no|unknown|closed|ownError|tooLong)$/u;
 const REFUSED =
-  /\b(?:decision: '(?:deny|ask)'|approved: false|problem|refused|denied|isError: true)\b|^[`'"][^`'"]* |^[A-Z][A-Z_]+$/u;
+  /\b(?:decision: '(?:deny|ask)'|approved: false|problem|refused|denied|isError: true)\b|^[`'"][^`'"]* |^(?:METADATA|CHANGED|CANCELLED|NOBODY)$/u;
 
 /** What a decision about trust names. */
 const TRUST =
@@ -30,7 +30,7 @@ export const CLEANS = /^(?:normalize|replace|replaceAll|toLowerCase|toUpperCase)
 
 export const MARKS = /^(?:untrusted|private|foreign)$/u;
 
-export const LIMITS = /(?:^|_)(?:MOST|LONGEST|LARGEST|DEEPEST)(?:_|$)|_(?:MS|BYTES)$/u;
+export const LIMITS = /(?:^|_)(?:MOST|LARGEST|DEEPEST)(?:_|$)|_(?:MS|BYTES)$/u;
 
 const NOTHING = /^(?:undefined|null|\[\]|''|false|ALLOW|PUBLIC|NO_OUTPUT|\{\}|\{ decision: 'allow'.*\}|allow\(.*\))$/su;
 
