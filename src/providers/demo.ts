@@ -6,15 +6,26 @@ import type { ModelEvent, ModelMessage, ModelRequest, ModelToolCall, Provider } 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 
 const WHO = 'I am a scripted demo, not an AI: I know a few fixed sentences and carry them out with the real tools.';
-/** What works in a new workspace, in this order, with the tool that each needs. */
-const SENTENCES = [
-  { tool: 'list_dir', sentence: '"list files"' },
-  { tool: 'read_file', sentence: '"read AGENTS.md"' },
-  { tool: 'write_file', sentence: '"write hello to notes.txt"' },
-  { tool: 'edit_file', sentence: 'then "replace hello by goodbye in notes.txt"' },
-  { tool: 'exec', sentence: '"run date"' },
-  { tool: 'memory_write', sentence: '"remember that I like tea"' },
-  { tool: 'cron', sentence: '"remind me in 1 minute to drink tea"' },
+interface Sentence {
+  /** The tool that it needs. */
+  readonly tool: string;
+  readonly sentence: string;
+  /**
+   * The roles that may do it in a group, where all are shown the tools of the most powerful; in a direct chat a person is
+   * shown only what they may use.
+   */
+  readonly inGroup: readonly string[];
+}
+
+/** What works in a new workspace, in this order. */
+const SENTENCES: readonly Sentence[] = [
+  { tool: 'list_dir', sentence: '"list files"', inGroup: ['owner', 'trusted'] },
+  { tool: 'read_file', sentence: '"read AGENTS.md"', inGroup: ['owner', 'trusted'] },
+  { tool: 'write_file', sentence: '"write hello to notes.txt"', inGroup: ['owner', 'trusted'] },
+  { tool: 'edit_file', sentence: 'then "replace hello by goodbye in notes.txt"', inGroup: ['owner', 'trusted'] },
+  { tool: 'exec', sentence: '"run date"', inGroup: ['owner'] },
+  { tool: 'memory_write', sentence: '"remember that I like tea"', inGroup: [] },
+  { tool: 'cron', sentence: '"remind me in 1 minute to drink tea"', inGroup: ['owner', 'trusted'] },
 ];
 const HOW_TO_LEAVE = 'To talk to a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.';
 
@@ -96,9 +107,21 @@ function introduced(text: string, messages: readonly ModelMessage[]): string {
 }
 
 function help(request: ModelRequest): string {
-  const offers = (tool: string): boolean => request.tools.some(({ name }) => name === tool);
-  const sentences = [...SENTENCES.flatMap(({ tool, sentence }) => (offers(tool) ? [sentence] : [])), '"help"'];
+  const speaker = roleInGroup(request.messages);
+  const offered = SENTENCES.filter(
+    ({ tool, inGroup }) =>
+      request.tools.some(({ name }) => name === tool) && (speaker === null || inGroup.includes(speaker)),
+  );
+  const sentences = [...offered.map(({ sentence }) => sentence), '"help"'];
   return `${WHO} I understand ${sentences.join(', ')}. ${HOW_TO_LEAVE}`;
+}
+
+/** The role of who spoke last, as the program's context block names it, in a group; null: in a direct chat. */
+function roleInGroup(messages: readonly ModelMessage[]): string | null {
+  const last = messages.findLast((message) => message.role === 'user');
+  const block = last?.content.find((part) => part.type === 'text')?.text ?? '';
+  if (!/^<context>\n(?:.*\n)*?chat: \S+ \(group\)$/mu.test(block)) return null;
+  return /^from: .*\((\w+)\)$/mu.exec(block)?.[1] ?? '';
 }
 
 function paragraphs(...texts: readonly string[]): string {

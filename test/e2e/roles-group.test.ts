@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { call, CHAT, GROUP, resultsOf, sayInGroup, worldOfThree } from '../support/three-people.ts';
+import { call, CHAT, GROUP, resultsOf, say, sayInGroup, worldOfThree } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
-import { chatOf, type World } from '../support/world.ts';
+import { chatOf, startWorld, type World } from '../support/world.ts';
 
 const exec = { calls: [{ name: 'exec', arguments: { command: 'id' } }] };
 const look = { calls: [{ name: 'list_dir', arguments: {} }], delayMs: 600 };
@@ -119,4 +119,21 @@ test('a guest’s turn that a crash cut off goes on as a guest’s, with what th
   expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('my wish');
   expect(resultsOf(world).at(-1)).toContain(REFUSED);
   expect(await turnsOf(world)).toEqual([['guest', 1]]);
+});
+
+test('the demo offers each person in a group only what they may do there', async () => {
+  const telegram = { allowFrom: ['42', '43', '*'], owners: ['42'], groups: { debounceMs: 0 } };
+  await using world = await startWorld({ config: { agent: { model: 'demo/scripted' }, channels: { telegram } } });
+  const offered: Record<string, readonly string[]> = {};
+  for (const role of ['guest', 'trusted', 'owner'] as const) {
+    await sayInGroup(world, 'hm', role);
+    const sentences = chatOf(world, GROUP).at(-1)?.split('I understand')[1]?.split('To talk to')[0] ?? '';
+    offered[role] = Array.from(sentences.matchAll(/"([^"]+)"/gu), ([, sentence = '']) => sentence);
+  }
+  expect(offered['guest']).toEqual(['help']);
+  expect(offered['trusted']).toContain('list files');
+  expect(offered['trusted']).not.toContain('run date');
+  expect(offered['owner']).toEqual(expect.arrayContaining(['list files', 'run date']));
+  expect(offered['owner']).not.toContain('remember that I like tea');
+  expect((await say(world, 'hm', 'owner')).includes('remember that I like tea')).toBe(true);
 });
