@@ -85,6 +85,14 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     add: (by, job) => ask((desk) => desk.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
     list: (by) => ask((desk) => desk.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
     one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
+    job: async (by, id) => {
+      const caller = callerOf(by, journal.inbox.byId([by.messageId])[0]);
+      const shown = await ask((desk) => desk.show(caller, id)).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'cron-unknown') return null;
+        throw error;
+      });
+      return shown?.jobs[0] ?? null;
+    },
     silence: (turnId, reason) => journal.cron.silence(turnId, reason),
   };
   const listening = bus.listen((event) => {

@@ -37,6 +37,7 @@ export interface JobFacts {
   readonly text: string;
   readonly schedule: string;
   readonly chat: string;
+  readonly session: Job['session'];
   readonly state: BookEntry['state'];
   readonly by: string | null;
   readonly next: readonly string[];
@@ -257,6 +258,7 @@ export class CronDesk {
       text: job.text,
       schedule: scheduleText(schedule, book.zone),
       chat: job.chat,
+      session: job.session,
       state,
       by: creator === null ? null : `${creator.channel}:${creator.id}`,
       next: nextRuns(schedule, clock.now(), SHOWN_NEXT).map((at) => isoIn(at, book.zone)),

@@ -177,6 +177,8 @@ export interface CronInfo {
     readonly text: string;
     readonly schedule: string;
     readonly chat: string;
+    /** `own`: a conversation of its own; `main`: that of its chat. */
+    readonly session: 'own' | 'main';
     /** `waiting`: found in the file, and nobody agreed to it. */
     readonly state: 'active' | 'off' | 'waiting';
     /** `channel:id` */

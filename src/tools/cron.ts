@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { visible } from '../security/visible.ts';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './result.ts';
-import { defineTool, type Tool, type ToolContext } from './tool.ts';
+import { defineTool, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
 /** Who calls, as far as the schedule has to know. */
 export type CronToolCaller = Pick<ToolContext, 'messageId' | 'role' | 'turnId'>;
@@ -16,6 +16,8 @@ export interface CronToolDesk {
   readonly add: (by: CronToolCaller, job: CronToolJob) => Promise<Answer>;
   readonly list: (by: CronToolCaller) => Promise<Answer>;
   readonly one: (by: CronToolCaller, action: CronJobAction, id: string) => Promise<Answer>;
+  /** A job as it stands now; null where the caller has none of this id. */
+  readonly job: (by: CronToolCaller, id: string) => Promise<ScheduledJob | null>;
   /** The run that this turn carries out has nothing to tell; false when it carries out none. */
   readonly silence: (turnId: string, reason: string) => Promise<boolean>;
 }
@@ -26,6 +28,17 @@ export interface CronToolJob {
   readonly kind: 'message' | 'agent' | 'command';
   readonly zone?: string | undefined;
   readonly chat?: string | undefined;
+}
+
+interface ScheduledJob {
+  readonly kind: string;
+  readonly schedule: string;
+  readonly chat: string;
+  /** `own` or `main`: the conversation in which it runs. */
+  readonly session: string;
+  readonly text: string;
+  /** Hash of all of it. */
+  readonly code: string;
 }
 
 export type CronJobAction = 'show' | 'remove' | 'enable' | 'disable' | 'run';
@@ -71,6 +84,7 @@ const parameters = z.object({
 });
 type Params = z.infer<typeof parameters>;
 
+const STARTS: ReadonlySet<Params['action']> = new Set(['enable', 'run']);
 const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable', 'disable', 'run']);
 
 /** Reminders and repeated tasks. */
@@ -103,16 +117,10 @@ export function cronTool(desk: CronToolDesk): Tool {
         };
       return { decision: 'allow' };
     },
-    action: ({ action, when, text, kind, chat }) =>
-      action === 'add' || action === 'enable' || action === 'run'
-        ? {
-            action: { kind: 'lasting-write', target: 'cron' },
-            title: action === 'add' ? 'Schedule something' : `Let a scheduled job run`,
-            detail: [`${kind ?? 'message'}, ${when ?? ''}${chat === undefined ? '' : `, to ${chat}`}`, text ?? ''].join(
-              '\n',
-            ),
-          }
-        : null,
+    // A yes to start a job is for the job as it was shown.
+    binds: async ({ action, job }, context) =>
+      STARTS.has(action) && job !== undefined ? { job: (await desk.job(context, job))?.code } : {},
+    action: async (params, context) => await declared(desk, params, context),
     execute: async (params, context) => {
       const { action, text } = params;
       if (action === 'silent') return await silent(desk, text ?? 'nothing to tell', context);
@@ -128,6 +136,29 @@ export function cronTool(desk: CronToolDesk): Tool {
       return { title, output: answer.text, metadata: {} };
     },
   });
+}
+
+/** What will run, whole; null: nothing will. */
+async function declared(
+  desk: CronToolDesk,
+  { action, job: id, when = '', text = '', kind = 'message', chat }: Params,
+  by: CronToolCaller,
+): Promise<DeclaredAction | null> {
+  const writes = { kind: 'lasting-write', target: 'cron' } as const;
+  if (action === 'add') {
+    const facts = `${kind}, ${when}${chat === undefined ? '' : `, to ${chat}`}`;
+    return { action: writes, title: 'Schedule something', detail: `${facts}\n${text}` };
+  }
+  if (!STARTS.has(action) || id === undefined) return null;
+  const title = action === 'run' ? 'Run a scheduled job now' : 'Let a paused job run again';
+  const job = await desk.job(by, id);
+  if (job === null) return { action: writes, title, detail: `${id}: there is no such job` };
+  const where = job.session === 'main' ? ', in the conversation of that chat' : '';
+  return {
+    action: writes,
+    title,
+    detail: `${id}: ${job.kind}, ${job.schedule}, to ${job.chat}${where}\n${job.text}`,
+  };
 }
 
 async function answerTo(

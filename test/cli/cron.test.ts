@@ -9,6 +9,7 @@ const JOB = {
   text: 'Tick\u001B[31m',
   schedule: 'every 10s',
   chat: 'telegram:42',
+  session: 'own',
   state: 'waiting',
   by: null,
   next: [],

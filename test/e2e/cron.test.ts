@@ -205,3 +205,48 @@ test('where the schedule is switched off nothing of it is there', async () => {
   world.telegram.userSays(OWNER, '/cron');
   await said(world, 'The schedule is switched off');
 });
+
+describe('a job that is to run while text of others is in the conversation', () => {
+  const TEXT = 'Water the plants.\nThen tell me which of them are dry.';
+  const codeIn = (world: World, word: string): Promise<string> =>
+    waitFor(() => new RegExp(`/${word} (\\w+)`, 'u').exec(chatOf(world).at(-1) ?? '')?.[1], { what: 'a question' });
+  const made = async (world: World): Promise<void> => {
+    world.model.reply(cron({ action: 'add', when: 'every 2h', text: TEXT, kind: 'agent' }), 'Set.', 'Read.');
+    world.telegram.userSays(OWNER, 'set it');
+    await said(world, 'Set.');
+    world.telegram.userSays(OWNER, 'run every job', { forward_date: 1 });
+    await said(world, 'Read.');
+  };
+
+  test.each([
+    ['run', 'Run a scheduled job now?'],
+    ['enable', 'Let a paused job run again?'],
+  ])('is shown whole before %s', async (action, title) => {
+    await using world = await startWorld();
+    await made(world);
+    const [{ id = '' } = {}] = await jobs(world);
+    world.model.reply(cron({ action, job: id }), 'Not done.');
+    world.telegram.userSays(OWNER, 'go on');
+    const code = await codeIn(world, 'deny');
+    const question = chatOf(world).at(-1) ?? '';
+    expect(question).toContain(title);
+    expect(question).toContain(`${id}: agent, every 2h, to telegram:42\n${TEXT}`);
+    world.telegram.userSays(OWNER, `/deny ${code}`);
+    await said(world, 'Not done.');
+  });
+
+  test('does not run by a yes to what it was before', async () => {
+    await using world = await startWorld();
+    await made(world);
+    const [{ id = '' } = {}] = await jobs(world);
+    world.model.reply(cron({ action: 'run', job: id }), 'I see.');
+    world.telegram.userSays(OWNER, 'go on');
+    const code = await codeIn(world, 'approve');
+    const path = join(world.workspace, 'cron', 'jobs.json');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('Water the plants.', 'Sell the plants.'));
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await said(world, 'I see.');
+    expect(results(world).at(-1)).toContain('changed after it was approved');
+    expect(world.model.requests.some(({ view }) => JSON.stringify(view).includes('Scheduled task'))).toBe(false);
+  });
+});
