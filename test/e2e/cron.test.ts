@@ -224,7 +224,7 @@ describe('a job that is to run while text of others is in the conversation', () 
   ])('is shown whole before %s', async (action, title) => {
     await using world = await startWorld();
     await made(world);
-    const [{ id = '' } = {}] = await jobs(world);
+    const id = (await jobs(world))[0]?.id ?? '';
     world.model.reply(cron({ action, job: id }), 'Not done.');
     world.telegram.userSays(OWNER, 'go on');
     const code = await codeIn(world, 'deny');
@@ -238,7 +238,7 @@ describe('a job that is to run while text of others is in the conversation', () 
   test('does not run by a yes to what it was before', async () => {
     await using world = await startWorld();
     await made(world);
-    const [{ id = '' } = {}] = await jobs(world);
+    const id = (await jobs(world))[0]?.id ?? '';
     world.model.reply(cron({ action: 'run', job: id }), 'I see.');
     world.telegram.userSays(OWNER, 'go on');
     const code = await codeIn(world, 'approve');
