@@ -6,8 +6,8 @@ import { inboundMessage } from '../support/inbound.ts';
 
 const SPECS = ['read_file', STAY_SILENT].map((name) => ({ name, description: name, parameters: {} }));
 
-/** The tools of a configuration whose channel `telegram` treats groups so. */
-function toolsOf(policy: 'open' | 'mention') {
+/** The prompts of a configuration whose channel `telegram` treats groups so. */
+function promptsOf(policy: 'open' | 'mention') {
   return createPrompts({
     plugged: {},
     config: configSchema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }),
@@ -16,18 +16,18 @@ function toolsOf(policy: 'open' | 'mention') {
     registry: { specs: () => SPECS },
     pairedRoles: () => [],
     redact: (text) => text,
-  }).tools;
+  });
 }
 
 test('the list of tools is the very same from turn to turn, and offers silence only in open groups', () => {
   const direct = inboundMessage({ chatType: 'direct' });
   const group = inboundMessage({ channel: 'telegram', chatType: 'group' });
   for (const policy of ['open', 'mention'] as const) {
-    const tools = toolsOf(policy);
-    expect(tools(direct, 'owner').map(({ name }) => name)).toEqual(['read_file']);
-    expect(tools(direct, 'owner')).toBe(tools(direct, 'owner'));
+    const prompts = promptsOf(policy);
+    expect(prompts.tools(direct, 'owner').map(({ name }) => name)).toEqual(['read_file']);
+    expect(prompts.tools(direct, 'owner')).toBe(prompts.tools(direct, 'owner'));
     const names = policy === 'open' ? ['read_file', STAY_SILENT] : ['read_file'];
-    expect(tools(group, 'guest').map(({ name }) => name)).toEqual(names);
-    expect(tools(group, 'guest')).toBe(tools(group, 'guest'));
+    expect(prompts.tools(group, 'guest').map(({ name }) => name)).toEqual(names);
+    expect(prompts.tools(group, 'guest')).toBe(prompts.tools(group, 'guest'));
   }
 });
