@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand } from '../../src/security/commands.ts';
-import type { CommandPlace } from '../../src/security/commands/ask/concern.ts';
+import { guardCommand, type CommandPlace } from '../../src/security/commands.ts';
+
 import { readHostList } from '../../src/security/fetch/host-list.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

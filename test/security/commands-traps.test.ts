@@ -17,6 +17,7 @@ describe('what only becomes destructive while it runs is refused', () => {
     ['arguments that a script gives itself', 'set -- /; rm -rf "$1"'],
     ['a shell that reads a pipe, told so by a dash', 'echo "rm -rf /" | bash -'],
     ['a shell that reads a pipe, with arguments', 'echo "rm -rf /" | bash -s -- x'],
+    ['a function that starts itself beside it through another', 'f() { g; }; g() { f & }; f'],
     ['a function that pipes itself into itself', 'f() { f | f; }; f'],
     ['a search with an alternative that holds for all', 'find / -name x -o -type f -delete'],
     ['a search with a second part', 'find / -name "*.tmp" , -delete'],

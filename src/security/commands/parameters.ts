@@ -1,7 +1,6 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash';
-import { patternOf, SPLIT, STAR, UNKNOWN } from './marks.ts';
-import type { Scope } from './scope.ts';
-import { decodeEscapes } from './echo.ts';
+import { SPLIT, STAR, sourceOf, UNKNOWN } from './marks.ts';
+import { step, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
 
 /** What the command itself has started, as `kill` names it. */
@@ -13,13 +12,10 @@ const GIVEN =
 
 /** What a variable may hold. One that is never set is empty: commands start with a cleared environment. */
 export function valuesOf(name: string, scope: Scope): readonly string[] {
-  if (name === '@' || name === '*') return [scope.positional?.join(SPLIT) ?? UNKNOWN];
-  if (/^[1-9]\d*$/.test(name)) {
-    if (scope.positional === undefined) return [UNKNOWN];
-    return [scope.positional[Number(name) - 1] ?? ''];
-  }
-  const values = scope.variables.get(name);
+  const values = scope.variables.get(name === '*' ? '@' : name);
   if (values !== undefined) return values;
+  if (/^[1-9]\d*$/.test(name))
+    return valuesOf('@', scope).map((all) => (all === UNKNOWN ? all : (all.split(SPLIT)[Number(name) - 1] ?? '')));
   if (name === 'HOME') return [HOME];
   if (name === 'PWD') return scope.directories;
   if (name === 'IFS') return [' '];
@@ -35,79 +31,57 @@ export function expandParameter(
 ): readonly string[] {
   if (prefix === '#') return [UNKNOWN];
   const values = valuesOf(parameter, scope);
-  if (prefix === '!') {
-    return operation?.type === 'Names' ? [UNKNOWN] : values.flatMap((name) => valuesOf(name, scope));
-  }
-  return operation === undefined ? values : operate(operation, values, expand);
+  if (prefix === '!') return operation?.type === 'Names' ? [UNKNOWN] : values.flatMap((name) => valuesOf(name, scope));
+  return operation === undefined ? values : values.flatMap((value) => operate(value, operation, scope, expand));
 }
 
 function operate(
+  value: string,
   operation: ParameterOperation,
-  values: readonly string[],
+  scope: Scope,
   expand: (word: Word) => string[],
 ): readonly string[] {
   switch (operation.type) {
-    case 'Default':
-      return withDefault(operation.operator, values, expand(operation.operand));
-    case 'Slice':
-      return values.map((value) =>
-        slice(value, expand(operation.offset)[0], operation.length && expand(operation.length)[0]),
-      );
-    case 'CaseModification':
-      return values.map((value) => (operation.operator.startsWith(',') ? value.toLowerCase() : value.toUpperCase()));
-    case 'Transform':
-      return values.map((value) => (operation.operand.value === 'E' ? decodeEscapes(value) : value));
-    case 'Remove':
-      return values.map((value) => remove(value, operation.operator, expand(operation.operand)[0] ?? ''));
-    case 'Replace': {
-      const [pattern = ''] = expand(operation.pattern);
-      const [replacement = ''] = expand(operation.replacement);
-      return values.map((value) =>
-        isCostly(value, pattern) ? UNKNOWN : value.replace(partOf(pattern, operation.operator), () => replacement),
-      );
+    case 'Default': {
+      const { operator, operand } = operation;
+      if (operator.endsWith('+')) return ['', ...expand(operand)];
+      if (value !== '') return [value];
+      return operator.endsWith('?') ? [UNKNOWN] : expand(operand);
     }
-    case 'Names':
-    case 'Unknown':
-      return [UNKNOWN];
+    case 'Slice': {
+      const [start, count = Infinity] = [operation.offset, operation.length].map((word) =>
+        word === undefined ? undefined : Number(expand(word)[0]),
+      );
+      if (start === undefined || !Number.isInteger(start) || Number.isNaN(count) || value.includes(UNKNOWN))
+        return [UNKNOWN];
+      return [value.slice(start).slice(0, count)];
+    }
+    case 'CaseModification':
+      return [operation.operator.startsWith(',') ? value.toLowerCase() : value.toUpperCase()];
+    case 'Remove':
+      return [replaced(value, operation.operator, expand(operation.operand)[0] ?? '', '', scope)];
+    case 'Replace': {
+      const [pattern = '', replacement = ''] = [operation.pattern, operation.replacement].map(
+        (word) => expand(word)[0],
+      );
+      return [replaced(value, operation.operator, pattern, replacement, scope)];
+    }
     default:
-      return operation satisfies never;
+      return [UNKNOWN];
   }
 }
 
-function withDefault(operator: string, values: readonly string[], operand: readonly string[]): readonly string[] {
-  if (operator.endsWith('+')) return ['', ...operand];
-  const fallback = operator.endsWith('?') ? [UNKNOWN] : operand;
-  return values.flatMap((value) => (value === '' ? fallback : [value]));
-}
+/** Ways to match a pattern that are tried as quickly as a step is made, and as many as are tried at all. */
+const WAYS_PER_STEP = 5_000;
+const MOST_WAYS = 1_000_000;
 
-function slice(value: string, offset: string | undefined, length: string | undefined): string {
-  const start = Number(offset?.trim());
-  const count = length === undefined ? value.length : Number(length.trim());
-  if (!Number.isInteger(start) || !Number.isInteger(count) || value.includes(UNKNOWN)) return UNKNOWN;
-  const rest = value.slice(start);
-  return count < 0 ? rest.slice(0, count) : rest.slice(0, count);
-}
-
-function remove(value: string, operator: string, pattern: string): string {
-  if (isCostly(value, pattern)) return UNKNOWN;
-  const whole = patternOf(pattern, true);
-  const cuts = Array.from({ length: value.length + 1 }, (_, i) => i);
-  const fromStart = operator.startsWith('#');
-  const longest = operator.length === 2;
-  // The shortest or longest piece at that end which the pattern covers.
-  const order = fromStart === longest ? cuts.reverse() : cuts;
-  const cutAt = order.find((i) => whole.test(fromStart ? value.slice(0, i) : value.slice(i)));
-  if (cutAt === undefined) return value;
-  return fromStart ? value.slice(cutAt) : value.slice(0, cutAt);
-}
-
-/** Too many ways to match for a guard that must be quick. */
-function isCostly(value: string, pattern: string): boolean {
-  return value.length > 300 || pattern.split(STAR).length > 4;
-}
-
-function partOf(pattern: string, operator: string): RegExp {
-  const source = patternOf(pattern, true).source.slice(1, -1);
-  if (operator === '/#') return new RegExp(`^${source}`);
-  return operator === '/%' ? new RegExp(`${source}$`) : new RegExp(source, operator === '//' ? 'g' : '');
+function replaced(value: string, operator: string, pattern: string, replacement: string, scope: Scope): string {
+  const ways = value.length ** pattern.split(STAR).length;
+  if (ways > MOST_WAYS) return UNKNOWN;
+  step(scope, ways / WAYS_PER_STEP);
+  const before = operator === '%' ? '^([^]*)' : operator.includes('#') ? '^()' : '()';
+  const after = operator.includes('%') ? '$' : '';
+  const source = sourceOf(pattern, '[^]', operator === '#' ? '[^]*?' : '[^]*');
+  const whole = new RegExp(before + source + after, operator === '//' ? 'g' : '');
+  return value.replace(whole, (_, kept: string) => kept + replacement);
 }

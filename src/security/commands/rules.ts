@@ -1,203 +1,202 @@
-import { UNKNOWN, unquoted, withoutTraces } from './marks.ts';
-import { isRawDevice, ruinOf } from './targets.ts';
+import { makesGitRun } from '../git-settings.ts';
+import { isUndecided, UNKNOWN } from './marks.ts';
+import { note, Refusal, type Needs, type Scope, type Simple } from './scope.ts';
+import { losing } from './targets.ts';
 
-/** One simple command, its words expanded. */
-export interface Simple {
-  readonly name: string;
-  readonly args: readonly string[];
-  /** Where it may stand. */
-  readonly directories: readonly string[];
+/** When a rule applies; always, when nothing is said. */
+interface Condition {
+  /** Only with such arguments, each of which is a line. */
+  readonly when?: RegExp;
+  readonly unless?: RegExp;
+  /** Only with such operands, each of which is a line. */
+  readonly words?: RegExp;
+  /** Only if this holds. */
+  readonly test?: (simple: Simple) => boolean;
+  /** Only where these operands are the system or, but for `system`, a home; `%lost` in the reason says which. */
+  readonly loses?: 'operands' | 'sources' | 'system';
 }
 
-type Rule = (command: Simple) => string | undefined;
-
-const HELP = new Set(['--help', '-h', '--version', '-V']);
-
-/** Says why a program with these arguments is plainly destructive; undefined when it is not. */
-export function ruinousReason(command: Simple): string | undefined {
-  if (command.name.startsWith('mkfs')) return makesFileSystem(command);
-  return RULES[command.name]?.(command);
+/** What of some programs is refused in every mode, or asked about where the command has what it needs. */
+interface Rule extends Condition {
+  readonly programs: string;
+  readonly effect: 'refuse' | Needs;
+  /** A clause in which `%` is the program and `%1` its first operand. */
+  readonly reason: string;
 }
 
-/** Why losing any of these would be a ruin. */
-export function losing(paths: readonly string[], directories: readonly string[], homes = true): string | undefined {
-  for (const path of paths) {
-    for (const directory of directories) {
-      const ruin = ruinOf(withoutTraces(path), directory);
-      if (ruin === 'system') return 'the root of the system or a system directory';
-      if (ruin === 'home' && homes) return 'a whole home directory';
-    }
+/** Refuses what a program with these arguments must not do, and keeps what a person should know of. */
+export function judgeProgram(simple: Simple, scope: Scope): void {
+  const args = simple.args.map((arg) => arg.replaceAll('\n', ' '));
+  const line = args.join('\n');
+  if (/^(?:(?:--help|--version|-V)(?:\n|$))+$/u.test(line)) return;
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  for (const rule of RULES.get(simple.name.replace(/^mkfs.*/u, 'mkfs')) ?? []) {
+    const { effect, reason, when, unless, test, loses } = rule;
+    if (when?.test(line) === false || unless?.test(line) === true || test?.(simple) === false) continue;
+    if (rule.words?.test(words.join('\n')) === false) continue;
+    const lost = loses === undefined ? '' : lostBy(simple, loses);
+    if (lost === undefined) continue;
+    const marks = { '%': simple.name, '%1': words[0] ?? '', '%lost': lost };
+    const said = Object.entries(marks).reduceRight((text, [mark, value]) => text.replaceAll(mark, () => value), reason);
+    if (effect === 'refuse') throw new Refusal(said);
+    note(scope, effect, said);
   }
-  return undefined;
 }
 
-const remove: Rule = ({ name, args, directories }) => {
-  if (args.includes('--no-preserve-root')) return `\`${name} --no-preserve-root\` is meant to delete the whole system`;
-  const lost = losing(operands(args), directories);
-  return lost === undefined ? undefined : `it would delete ${lost}`;
-};
-
-/** The command name is not known: it may be rm. */
-export function ifItWereRemove(args: readonly string[], directories: readonly string[]): string | undefined {
-  const recursive = args.some((arg) => /^-[a-zA-Z]*[rR]|^--recursive$/.test(arg));
-  return recursive ? remove({ name: 'rm', args, directories }) : undefined;
-}
-
-const makesFileSystem: Rule = ({ name, args }) =>
-  args.length > 0 && args.every((arg) => HELP.has(arg))
-    ? undefined
-    : `\`${name}\` makes a new file system and destroys what was there`;
-
-const overwritesDevice: Rule = ({ name, args, directories }) =>
-  onDevice(operands(args), directories) ? `\`${name}\` would write over a device` : undefined;
-
-const LOOKS = new Set(['-p', '--print', 'print', '-l', '--list', '-i', '--info', '-v', '--verify', '-d', '--dump']);
-
-const partitions: Rule = (command) =>
-  command.args.some((arg) => LOOKS.has(arg)) ? undefined : overwritesDevice(command);
-
-const copiesOntoDevice: Rule = ({ name, args, directories }) =>
-  onDevice(operands(args).slice(-1), directories) ? `\`${name}\` would write over a device` : undefined;
-
-const moves: Rule = (command) => {
-  const all = operands(command.args);
-  const lost = losing(
-    command.args.some((arg) => arg.startsWith('-t') || arg.startsWith('--target')) ? all : all.slice(0, -1),
-    command.directories,
-  );
-  return lost === undefined ? copiesOntoDevice(command) : `it would move ${lost} away`;
-};
-
-const disk: Rule = (command) => {
-  const { name, args, directories } = command;
-  const of = args.filter((arg) => arg.startsWith('of=')).map((arg) => arg.slice(3));
-  return onDevice(of, directories) ? `\`${name}\` would write over a device` : undefined;
-};
-
-const stops: Rule = ({ name, args }) =>
-  args.includes('--help') || args.includes('--version') || (name === 'shutdown' && args[0] === '-c')
-    ? undefined
-    : `\`${name}\` would stop the machine`;
-
-const changesRunLevel: Rule = ({ name, args }) =>
-  args.some((arg) => /^[016sS]$/.test(arg)) ? `\`${name}\` would stop the machine` : undefined;
-
-const STOP_VERBS = new Set([
-  'poweroff',
-  'reboot',
-  'halt',
-  'kexec',
-  'soft-reboot',
-  'suspend',
-  'hibernate',
-  'hybrid-sleep',
-  'suspend-then-hibernate',
-  'rescue',
-  'emergency',
-  'exit',
-]);
-const STOP_TARGETS = /^(?:poweroff|reboot|halt|shutdown|rescue|emergency|kexec|runlevel[016])(?:\.target)?$/;
-
-const controlsSystem: Rule = ({ name, args }) => {
-  if (args.includes('--user')) return undefined;
-  const [verb = '', ...units] = args.filter((arg) => !arg.startsWith('-'));
-  const stopping =
-    STOP_VERBS.has(verb) || ((verb === 'isolate' || verb === 'start') && units.some((unit) => STOP_TARGETS.test(unit)));
-  return stopping ? `\`${name} ${verb}\` would stop the machine` : undefined;
-};
-
-const changesRights: Rule = ({ name, args, directories }) => {
-  if (!args.some((arg) => arg === '--recursive' || /^-[a-zA-Z]*R[a-zA-Z]*$/.test(arg))) return undefined;
-  const lost = losing(operands(args), directories, false);
-  return lost === undefined ? undefined : `\`${name}\` would change the rights of ${lost} and everything in it`;
-};
-
-const kills: Rule = ({ args }) => {
-  let targets = args;
-  const [first = '', second] = args;
-  if (/^(?:-s|-n|--signal)$/.test(first)) targets = args.slice(2);
-  else if (first.startsWith('-') && first !== '--' && second !== undefined) targets = args.slice(1);
-  else if (first !== '--') targets = [];
-  return targets.includes('-1') ? 'it would end every process' : undefined;
-};
-
-const killsAll: Rule = ({ name }) => `\`${name}\` would end every process`;
-
-export const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/;
-export const INTERPRETER_CODE = new Set(['-e', '-E', '-c', '-r', '--eval']);
-const RUNS_SHELL =
-  /\b(?:system|popen|exec|execSync|run|call|check_output|check_call|shell_exec)\s*\(\s*(["'])(.{1,2000}?)\1/g;
-const REMOVES = /\b(?:rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_tree)\s*\(?\s*(["'])(.{1,500}?)\1/g;
-
-/** Words with which such code deletes, and texts in it that may be places or patterns. */
-const DELETES =
-  /\b(?:rmtree|rm(?:dir)?Sync|rm_rf|rm_r|remove_tree|unlink(?:Sync)?|rmdir|os\.remove|removedirs|File\.delete|rm)\b/u;
-const PLACES = /(["'`])(\/[^"'`\n]{1,500})\1|<(\/[^<>\n]{0,500}\*[^<>\n]{0,500})>/gu;
-
-/**
- * What the code of another language, given on the command line, hands to a shell. That language is not parsed: only
- * calls with a plain string are seen, and the classic that forks in an endless loop.
- */
-export function inlineCode({ name, args, directories }: Simple): { shell: string[]; reason: string | undefined } {
-  if (!INTERPRETERS.test(name)) return { shell: [], reason: undefined };
-  const code = args.filter((_, i) => INTERPRETER_CODE.has(args[i - 1] ?? '')).join('\n');
-  const forks = name !== 'node' && /\bfork\b/.test(code) && /\b(?:while|for|loop|until)\b/.test(code);
-  const places = DELETES.test(code) ? Array.from(code.matchAll(PLACES), ([, , text, glob]) => text ?? glob ?? '') : [];
-  const removed = [...Array.from(code.matchAll(REMOVES), (match) => match[2] ?? ''), ...places];
-  const lost = losing(
-    removed.map((place) => unquoted(place.replaceAll(/\s/gu, '_'))),
-    directories,
-  );
-  return {
-    shell: Array.from(code.matchAll(RUNS_SHELL), (match) => match[2] ?? ''),
-    reason: forks ? 'it is a fork bomb' : lost === undefined ? undefined : `it would delete ${lost}`,
-  };
-}
-
-const RULES: Readonly<Record<string, Rule>> = {
-  rm: remove,
-  srm: remove,
-  shred: (command) => remove(command) ?? overwritesDevice(command),
-  rimraf: remove,
-  mke2fs: makesFileSystem,
-  mkswap: makesFileSystem,
-  wipefs: makesFileSystem,
-  blkdiscard: makesFileSystem,
-  sgdisk: partitions,
-  sfdisk: partitions,
-  parted: partitions,
-  badblocks: (command) => (command.args.some((arg) => /^-\w*w/.test(arg)) ? overwritesDevice(command) : undefined),
-  dd: disk,
-  dcfldd: disk,
-  tee: overwritesDevice,
-  truncate: overwritesDevice,
-  cp: copiesOntoDevice,
-  install: copiesOntoDevice,
-  mv: moves,
-  shutdown: stops,
-  reboot: stops,
-  halt: stops,
-  poweroff: stops,
-  init: changesRunLevel,
-  telinit: changesRunLevel,
-  systemctl: controlsSystem,
-  loginctl: controlsSystem,
-  chmod: changesRights,
-  chown: changesRights,
-  chgrp: changesRights,
-  setfacl: changesRights,
-  kill: kills,
-  killall5: killsAll,
-};
-
-function onDevice(paths: readonly string[], directories: readonly string[]): boolean {
-  return paths.some((path) => directories.some((directory) => isRawDevice(path, directory)));
-}
-
-/** The arguments that are not options. */
-function operands(args: readonly string[]): string[] {
+function lostBy({ args, directories }: Simple, loses: NonNullable<Condition['loses']>): string | undefined {
   const end = args.indexOf('--');
   const before = end < 0 ? args : args.slice(0, end);
-  const after = end < 0 ? [] : args.slice(end + 1);
-  return [...before.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN), ...after];
+  const names = before.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN).concat(args.slice(before.length + 1));
+  const isInto = args.some((arg) => /^(?:-t|--target)/.test(arg));
+  return losing(loses === 'sources' && !isInto ? names.slice(0, -1) : names, directories, loses !== 'system');
+}
+
+const TABLE: readonly Rule[] = [
+  // What is destroyed
+  refuse('rm srm rimraf shred', 'it would delete %lost', { loses: 'operands' }),
+  refuse('rm', '`% --no-preserve-root` is meant to delete the whole system', { when: /^--no-preserve-root$/mu }),
+  refuse('mv', 'it would move %lost away', { loses: 'sources' }),
+  refuse('mkfs mke2fs mkswap wipefs blkdiscard', '`%` makes a new file system and destroys what was there', {
+    unless: /^-h$/u,
+  }),
+  refuse('chmod chown chgrp setfacl', '`%` would change the rights of %lost and everything in it', {
+    when: /^(?:--recursive|-[a-zA-Z]*R[a-zA-Z]*)$/mu,
+    loses: 'system',
+  }),
+  // What stops
+  refuse('shutdown reboot halt poweroff', '`%` would stop the machine', { unless: /^(?:-c|--help|--version)$/mu }),
+  refuse('init telinit', '`%` would stop the machine', { when: /^[016sS]$/mu }),
+  refuse('systemctl loginctl', '`% %1` would stop the machine', {
+    words:
+      /^(?:(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate|hybrid-sleep|suspend-then-hibernate|rescue|emergency|exit)|(?:isolate|start)\n(?:.*\n)*?(?:poweroff|reboot|halt|shutdown|rescue|emergency|kexec|runlevel[016])(?:\.target)?)(?:\n|$)/u,
+    unless: /^--user$/mu,
+  }),
+  refuse('killall5', '`%` would end every process'),
+  refuse('kill', 'it would end every process', { test: ({ args }) => killed(args).includes('-1') }),
+  ask('kill', 'it ends processes that it did not start (`%`)', {
+    // What the command itself started is a job, also as `$!`; whatever else is not spelled out may be anything.
+    test: ({ args }) => killed(args).some((arg) => /^-?[1-9]\d*$/u.test(arg) || isUndecided(arg)),
+    unless: /^(?:-l|-L|-0|--list|--table)$/mu,
+  }),
+  ask('pkill killall skill', 'it ends processes that it did not start (`%`)', {
+    unless: /^(?:-l|-L|-0|--list|--table)$/mu,
+  }),
+  ask('fuser', 'it ends processes that it did not start (`%`)', { when: /^-[a-zA-Z]*k|^--kill$/mu }),
+  // The system, and who may use it
+  ask('sudo doas su pkexec run0 runuser sudoedit', "it runs with another user's rights (`%`)", {
+    unless: /^(?:-[lvVkK]|--(?:list|validate|version|help|reset-timestamp|remove-timestamp))(?:\n|$)/u,
+  }),
+  ask('chmod', "it makes a program run with its owner's rights (`%`)", {
+    words: /^(?:[0-7]?[2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s[rwxXst]*,?.*)(?:\n|$)/u,
+  }),
+  ask('mount umount losetup swapon swapoff insmod modprobe rmmod', 'it changes the system for everybody (`%`)', {
+    when: /^[^-]|^-[a-zA-Z]*[aD]|^--(?:all|detach-all)$/mu,
+  }),
+  ask('iptables ip6tables nft ufw firewall-cmd', 'it changes the system for everybody (`%`)', {
+    when: /./u,
+    unless: /^(?:-[a-zA-Z]*[LS]|--list.*|--get.*|list|status|--state)$/mu,
+  }),
+  ask('sysctl', 'it changes the system for everybody (`%`)', {
+    when: /^-[a-zA-Z]*[wp]|^--(?:write|load|system)|^[\w./-]+=/mu,
+  }),
+  ask('setcap visudo nsenter', 'it changes the system for everybody (`%`)'),
+  ask(
+    'useradd usermod userdel groupadd groupmod groupdel gpasswd passwd chpasswd adduser deluser chsh vipw ssh-copy-id',
+    'it changes who may log in (`%`)',
+  ),
+  ask('ssh', 'it opens a way into this machine (`ssh -R`)', { when: /^-[a-zA-Z]*[Rw]/mu }),
+  ask('docker podman nerdctl', 'it gives a container the whole machine (`% run`)', { test: opensMachine }),
+  // What runs later, or by itself
+  ask('systemctl loginctl', 'it changes what the machine starts by itself (`% %1`)', {
+    words:
+      /^(?:enable|disable|mask|unmask|reenable|preset|preset-all|link|edit|revert|set-default|set-property|add-wants|add-requires|import-environment|set-environment|enable-linger|disable-linger)(?:\n|$)/u,
+  }),
+  ask('launchctl', 'it changes what the machine starts by itself (`% %1`)', {
+    when: /^(?:load|unload|bootstrap|bootout|enable|disable|kickstart|submit)(?:\n|$)/u,
+  }),
+  ask('update-rc.d chkconfig rc-update', 'it changes what the machine starts by itself (`%`)', {
+    unless: /^--?list(?:\n|$)/u,
+  }),
+  ask('crontab at batch systemd-run', 'it would have something run later by itself (`%`)', { unless: /^-[lc]$/mu }),
+  ask('git', 'it makes git run other programs by itself (`git config`)', { test: setsGitProgram }),
+  // The assistant itself
+  ask('systemctl loginctl', "it changes the assistant's own service", {
+    words:
+      /^(?:start|stop|restart|try-restart|reload|reload-or-restart|kill|reset-failed)\n(?:.*\n)*?assistant(?:[.@-]|\n|$)/u,
+  }),
+  ask('service rc-service', "it changes the assistant's own service", { when: /^assistant(?:$|[.@-])/mu }),
+  ask('assistant', "it uses the assistant's own command line, which obeys whoever calls it", {
+    words: /^(?!(?:status|usage|why|completion|help)(?:\n|$))/u,
+  }),
+  ask('npx npm pnpm bunx yarn', "it uses the assistant's own command line, which obeys whoever calls it", {
+    words: /^(?:(?:exec|dlx|x)\n)*assistant(?:\n(?!(?:status|usage|why|completion|help)(?:\n|$))|$)/u,
+  }),
+  ask('node', "it uses the assistant's own command line, which obeys whoever calls it", {
+    when: /^(?:.*\/)?launcher\.cjs$/mu,
+  }),
+  // What the world sees
+  {
+    ...ask('git', 'it overwrites what others see (`git push`)', {
+      when: /^(?:-[cC]\n.*\n|-.*\n)*push\n(?:.*\n)*?(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\uE000\n]+)(?:\n|$)/u,
+      unless: /^(?:--dry-run|-n)$/mu,
+    }),
+    effect: 'network',
+  },
+  publish('npm', /^(?:publish|unpublish|deprecate|dist-tag|owner|access)(?:\n|$)/u),
+  publish('pnpm bun uv poetry flit hatch vsce', /^publish(?:\n|$)/u),
+  publish('yarn', /^(?:npm\n)?publish(?:\n|$)/u),
+  publish('cargo gem', /^(?:publish|push|yank|owner)(?:\n|$)/u),
+  publish('twine', /^upload(?:\n|$)/u),
+  publish('mvn', /^deploy$/mu),
+  publish('docker podman helm', /^(?:image\n)?push(?:\n|$)/u),
+  publish('gh', /^(?:release\n(?:create|delete|upload)|repo\n(?:delete|archive|rename)|gist\ncreate)(?:\n|$)/u),
+];
+
+const RULES = new Map<string, Rule[]>();
+for (const rule of TABLE)
+  for (const name of rule.programs.split(' ')) RULES.set(name, [...(RULES.get(name) ?? []), rule]);
+
+function refuse(programs: string, reason: string, condition: Condition = {}): Rule {
+  return { programs, effect: 'refuse', reason, ...condition };
+}
+
+function ask(programs: string, reason: string, condition: Condition = {}): Rule {
+  return { programs, effect: 'outside', reason, ...condition };
+}
+
+function publish(programs: string, words: RegExp): Rule {
+  const reason = 'it publishes or withdraws something (`% %1`)';
+  return { programs, effect: 'network', reason, words, unless: /^--dry-run$/mu };
+}
+
+/** What `kill` is to end. */
+function killed([first = '', ...rest]: readonly string[]): readonly string[] {
+  if (/^(?:-s|-n|--signal)$/.test(first)) return rest[0] === '0' ? [] : rest.slice(1);
+  return first.startsWith('-') ? rest : first === '0' ? [] : [first, ...rest];
+}
+
+/** Whether a container sees more of the machine than a folder. */
+function opensMachine({ args, directories }: Simple): boolean {
+  const at = args.findIndex((arg) => /^(?:run|create)$/u.test(arg));
+  const line = args.slice(at + 1).join('\n');
+  const mounted = Array.from(
+    line.matchAll(/^(?:-v\n?|--volume[=\n])([^:\n]*)|(?:^|,|=)(?:source|src)=([^,\n]*)/gmu),
+    ([, volume, source]) => volume ?? source ?? '',
+  ).filter((path) => path.startsWith('/'));
+  const rights =
+    /^--(?:privileged$|(?:pid|ipc|userns)[=\n]host$|cap-add[=\n](?:ALL|SYS_ADMIN|SYS_PTRACE|SYS_MODULE)$|device[=\n])/imu;
+  const isSocket = mounted.some((path) => /\/(?:docker|podman|containerd)\.sock$/u.test(path));
+  return at >= 0 && (rights.test(line) || isSocket || losing(mounted, directories) !== undefined);
+}
+
+/** Whether git is given a setting by which it may run a program. */
+function setsGitProgram({ args }: Simple): boolean {
+  const words = args.filter((arg, i) => !arg.startsWith('-') && !/^-[cC]$/u.test(args[i - 1] ?? ''));
+  const [command, key = '', ...values] = words.filter((word) => word !== 'set');
+  const isWrite = values.length > 0 || args.some((arg) => /^(?:--add|--edit|-e)$/u.test(arg));
+  if (command !== 'config' || !isWrite) return false;
+  // Section and name in lower case, as git compares them.
+  const compared = key.replaceAll(/^[^.]*|[^.]*$/gu, (part) => part.toLowerCase());
+  const value = (values[0] ?? '').replace(UNKNOWN, '!');
+  return !/^[\w.-]+$/u.test(key) || makesGitRun({ key: compared, value });
 }

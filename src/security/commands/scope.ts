@@ -1,19 +1,36 @@
-import type { Function as FunctionNode, ParsedScript, ProcessSubstitutionPart } from 'unbash';
-import type { CommandPlace, Concern } from './ask/concern.ts';
+import type { Function as FunctionNode, ParsedScript, ProcessSubstitutionPart, SyntaxNode } from 'unbash';
+import type { HostPort } from '../fetch/host-list.ts';
+import { UNKNOWN } from './marks.ts';
 import { START } from './targets.ts';
 
-/** What a command writes, as far as it can be known. */
-export interface Output {
-  /** Undefined: nobody can know. */
-  readonly text: string | undefined;
-  /** It went through a decoder (base64, xxd, …), so its source tells nothing. */
-  readonly decoded: boolean;
-  /** It came from a server. @default false */
-  readonly fetched?: boolean;
+/** What a command can get at: enclosed without and with the network, or not enclosed at all. */
+export type CommandReach = 'workspace' | 'network' | 'anywhere';
+
+/** Where a command will run. Paths are absolute; what is left out is not known, and not asked about. */
+export interface CommandPlace {
+  /** @default anywhere */
+  readonly reach?: CommandReach;
+  /** The folder it starts in. @default somewhere in the workspace */
+  readonly cwd?: string | undefined;
+  readonly workspace?: string | undefined;
+  /** The assistant's home. */
+  readonly home?: string | undefined;
+  /** What `~` means. */
+  readonly userHome?: string | undefined;
+  /** Whether the configuration opens a host on purpose. @default none is */
+  readonly opened?: ((target: HostPort) => boolean) | undefined;
 }
 
-export const NO_OUTPUT: Output = { text: '', decoded: false };
-export const ANY_OUTPUT: Output = { text: undefined, decoded: false };
+/** What must be there for a thing to happen, so that a person has to be asked about it. */
+export type Needs = 'network' | 'outside';
+
+/** One simple command, its words expanded. */
+export interface Simple {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Where it may stand. */
+  readonly directories: readonly string[];
+}
 
 /** The command is refused; caught by `guardCommand`. */
 export class Refusal extends Error {}
@@ -24,57 +41,68 @@ interface Shared {
   /** A file was sourced: variables may have values that nobody saw. */
   sourced: boolean;
   readonly functions: Map<string, FunctionNode>;
-  /** Functions that are being looked at: a call to one of them is not followed again. */
-  readonly active: Set<string>;
+  /** Functions that are being looked at, and how much `beside` they began: a call to one is not followed again. */
+  readonly active: Map<FunctionNode, number>;
+  /** How many commands were started in the background, and how many hold a script up (`sleep`, `wait`). */
+  started: number;
+  held: number;
   /** Substitutions that were looked at. */
   readonly seen: WeakSet<ParsedScript>;
   readonly substitutions: ProcessSubstitutionPart[];
   /** What the command itself wrote into files. */
-  readonly files: Map<string, Output>;
+  readonly files: Map<string, string>;
   readonly place: CommandPlace;
-  /** What a person should know of, by its reason. */
-  readonly concerns: Map<string, Concern>;
+  /**
+   * Clauses about the command that a person should know of (`it names 10.0.0.1, which is a private address`), with what
+   * they need.
+   */
+  readonly concerns: Map<string, Needs>;
+  /** Runs a node as far as it can be known, and returns what it writes. */
+  readonly run: (node: SyntaxNode, scope: Scope) => string;
 }
 
 /** Variables, position and input at one point of a script. */
 export interface Scope {
   readonly shared: Shared;
+  /** Values that each may have; `@` holds the arguments, joined by SPLIT. */
   readonly variables: Map<string, readonly string[]>;
-  /** `$1 …`; undefined: unknown. */
-  positional: readonly string[] | undefined;
   /** Where it may stand. */
   directories: readonly string[];
   /** Inside something that may not run: values are added, not replaced. */
   conditional: boolean;
-  stdin: Output;
-  depth: number;
+  stdin: string;
+  readonly depth: number;
+  /** How many times it runs beside its script: in the background, or with its like in a pipe. */
+  beside: number;
+  /** Commands that name their script itself, and whether one of them runs beside others. */
+  itself: { readonly commands: Set<SyntaxNode>; beside: boolean };
 }
 
+/** Counts the work, so that a hostile command cannot keep the guard busy. */
 const MOST_STEPS = 8_000;
 const DEEPEST = 24;
 const MOST_VALUES = 16;
+/** Longer lists are for a file, or a pattern. */
+const MOST_WORDS = 2_000;
 
-export function newScope(place: CommandPlace): Scope {
+export function newScope(place: CommandPlace, run: Shared['run']): Scope {
   const shared = {
     steps: 0,
     sourced: false,
     functions: new Map(),
-    active: new Set<string>(),
+    active: new Map<FunctionNode, number>(),
+    started: 0,
+    held: 0,
     seen: new WeakSet<ParsedScript>(),
     substitutions: [],
     files: new Map(),
     place,
-    concerns: new Map(),
+    concerns: new Map<string, Needs>(),
+    run,
   };
-  return {
-    shared,
-    variables: new Map(),
-    positional: [],
-    directories: [START],
-    conditional: false,
-    stdin: ANY_OUTPUT,
-    depth: 0,
-  };
+  const variables = new Map([['@', ['']]]);
+  const itself = { commands: new Set<SyntaxNode>(), beside: false };
+  return { shared, variables, directories: [START], conditional: false, stdin: UNKNOWN, depth: 0, beside: 0, itself };
 }
 
 /** A copy whose changes stay in it: a subshell, a function, a nested script. */
@@ -88,21 +116,18 @@ export function descend(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return fork(scope, { ...changes, depth: scope.depth + 1 });
 }
 
-/** Counts the work, so that a hostile command cannot keep the guard busy. */
 export function step(scope: Scope, cost = 1): void {
   scope.shared.steps += cost;
   if (scope.shared.steps > MOST_STEPS) throw new Refusal('it is too long or too twisted to be checked');
 }
 
-/** Longer lists are for a file, or a pattern. */
-const MOST_WORDS = 2_000;
-
 export function countWords({ length }: readonly unknown[]): void {
   if (length > MOST_WORDS) throw new Refusal(`one of its commands has more than ${MOST_WORDS} words`);
 }
 
-export function note(scope: Scope, concerns: readonly Concern[]): void {
-  for (const concern of concerns) scope.shared.concerns.set(concern.reason, concern);
+/** Keeps what a person should know of. */
+export function note(scope: Scope, needs: Needs, ...reasons: readonly string[]): void {
+  for (const reason of reasons) scope.shared.concerns.set(reason, needs);
 }
 
 export function assign(scope: Scope, name: string, values: readonly string[]): void {

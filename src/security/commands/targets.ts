@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ANY, isUndecided, patternOf, STAR } from './marks.ts';
+import { ANY, isUndecided, patternOf, STAR, withoutTraces } from './marks.ts';
 
 /** What `$HOME` and the first directory stand for while a command is judged: only their depth matters. */
 export const HOME = '/home/user';
@@ -14,19 +14,29 @@ const SECOND: Readonly<Record<string, readonly string[]>> = {
   var: ['lib'],
   private: ['etc', 'var'],
 };
-const HOMES = new Set(['home', 'Users']);
+const HOMES = /^(?:home|Users)$/;
 /** Folders that hold nothing but what may go. */
-const SCRATCH = new Set(['tmp', 'media', 'mnt']);
+const SCRATCH = /^(?:tmp|media|mnt)$/;
 
 const ONLY_WILDCARDS = new RegExp(`^[.${STAR}${ANY}]*[${STAR}${ANY}][.${STAR}${ANY}]*$`);
 
 /** `home`: somebody's home directory; `system`: the root, a system directory, or all that lies in one. */
-export type Ruin = 'system' | 'home';
+type Ruin = 'system' | 'home';
 
-/** What would be lost if `path`, seen from `directory`, went with everything in it; undefined when it is no ruin. */
-export function ruinOf(path: string, directory: string): Ruin | undefined {
-  const absolute = posix.normalize(path.startsWith('/') ? path : `${directory}/${path}`);
-  let parts = absolute.split('/').filter((part) => part !== '' && part !== '.');
+/** Why losing any of these, seen from any of the directories, would be a ruin; undefined when it would not. */
+export function losing(paths: readonly string[], directories: readonly string[], homes = true): string | undefined {
+  for (const path of paths) {
+    for (const directory of directories) {
+      const ruin = ruinOf(posix.resolve(directory, withoutTraces(path)));
+      if (ruin === 'system') return 'the root of the system or a system directory';
+      if (ruin === 'home' && homes) return 'a whole home directory';
+    }
+  }
+  return undefined;
+}
+
+function ruinOf(path: string): Ruin | undefined {
+  let parts = path.split('/').filter((part) => part !== '');
   if (parts[0] === 'proc' && parts[2] === 'root') parts = parts.slice(3);
   let contents = false;
   while (parts.length > 0 && ONLY_WILDCARDS.test(parts.at(-1) ?? '')) {
@@ -36,9 +46,9 @@ export function ruinOf(path: string, directory: string): Ruin | undefined {
   const [first, second, third] = parts;
   if (first === undefined) return 'system';
   const tops = matching(first, TOP);
-  if (second === undefined) return tops.some((top) => !contents || !SCRATCH.has(top)) ? 'system' : undefined;
+  if (second === undefined) return tops.some((top) => !contents || !SCRATCH.test(top)) ? 'system' : undefined;
   if (third !== undefined) return undefined;
-  if (tops.some((top) => HOMES.has(top))) return 'home';
+  if (tops.some((top) => HOMES.test(top))) return 'home';
   return tops.some((top) => matching(second, SECOND[top] ?? []).length > 0) ? 'system' : undefined;
 }
 
@@ -49,11 +59,10 @@ function matching(name: string, candidates: readonly string[]): readonly string[
 }
 
 const HARMLESS_DEVICE =
-  /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty\w*|ptmx|console|(?:pts|fd|shm|tcp|udp|mqueue)\/.*)$/;
+  /^\/dev\/(?:(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty\w*|ptmx|console)(?:\/|$)|(?:pts|fd|shm|tcp|udp|mqueue)\/)/;
 
-/** Whether writing there goes past every file system: a disk, memory, a kernel trigger. */
-export function isRawDevice(path: string, directory: string): boolean {
-  const absolute = posix.normalize(path.startsWith('/') ? path : `${directory}/${path}`);
-  if (absolute === '/proc/sysrq-trigger') return true;
-  return absolute.startsWith('/dev/') && !HARMLESS_DEVICE.test(absolute);
+/** Whether writing to an absolute path goes past every file system: a disk, memory, a kernel trigger. */
+export function isRawDevice(path: string): boolean {
+  if (path === '/proc/sysrq-trigger') return true;
+  return path.startsWith('/dev/') && !HARMLESS_DEVICE.test(path);
 }

@@ -1,155 +1,115 @@
-/** What a program that runs another program leads to. */
+import { UNKNOWN } from './marks.ts';
+
+/** What a program that runs another program leads to: a command line, shell code, or a file of it. */
 export type Unwrapped =
-  | { readonly kind: 'command'; readonly argv: readonly string[] }
-  | { readonly kind: 'script'; readonly code: string; /** `$0 $1 …` */ readonly args: readonly string[] }
-  | { readonly kind: 'file'; readonly path: string; readonly args: readonly string[] }
-  | { readonly kind: 'stdin' }
-  | { readonly kind: 'nothing' };
+  | { readonly argv: readonly string[] }
+  | { readonly code: string; /** `$0 $1 …` */ readonly args: readonly string[] }
+  | { readonly path: string; /** `$1 …` */ readonly args: readonly string[] };
 
 interface Wrapper {
   /** Options whose value is the next word. */
-  readonly valued: readonly string[];
+  readonly valued?: string;
   /** Words before the command that are not options. @default 0 */
   readonly words?: number;
   /** `NAME=value` words may stand before the command. */
   readonly assignments?: boolean;
   /** With one of these options nothing is run. */
-  readonly idle?: readonly string[];
+  readonly idle?: string;
   /** The option whose value is shell code. */
-  readonly code?: readonly string[];
+  readonly code?: string;
   /** The rest is one line of shell code. */
   readonly line?: boolean;
 }
 
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
-  sudo: {
-    valued: [
-      '-u',
-      '-g',
-      '-p',
-      '-C',
-      '-h',
-      '-r',
-      '-t',
-      '-T',
-      '-U',
-      '-D',
-      '-R',
-      '--user',
-      '--group',
-      '--prompt',
-      '--chdir',
-    ],
-    assignments: true,
-    idle: ['-l', '-v', '-V', '-k', '-K', '--list', '--help', '--version'],
-  },
-  doas: { valued: ['-u', '-C'] },
-  env: { valued: ['-u', '-C', '--unset', '--chdir'], assignments: true, code: ['-S', '--split-string'] },
-  nohup: { valued: [] },
-  setsid: { valued: [] },
-  timeout: { valued: ['-k', '-s', '--kill-after', '--signal'], words: 1 },
-  nice: { valued: ['-n', '--adjustment'] },
-  ionice: { valued: ['-c', '-n', '-p', '--class', '--classdata'] },
-  chrt: { valued: ['-T', '-P', '-D'], words: 1 },
-  taskset: { valued: [], words: 1 },
-  stdbuf: { valued: ['-i', '-o', '-e', '--input', '--output', '--error'] },
-  time: { valued: ['-f', '-o', '--format', '--output'] },
-  command: { valued: [], idle: ['-v', '-V'] },
-  builtin: { valued: [] },
-  exec: { valued: ['-a'] },
-  busybox: { valued: [], idle: ['--list', '--help'] },
-  toybox: { valued: [] },
-  chroot: { valued: [], words: 1 },
-  unshare: { valued: ['-S', '-G', '-R', '-w', '--setuid', '--setgid', '--root', '--wd'] },
-  nsenter: { valued: ['-t', '-S', '-G', '--target', '--setuid', '--setgid'] },
-  fakeroot: { valued: ['-l', '-s', '-i', '-b'] },
-  strace: { valued: ['-e', '-o', '-p', '-s', '-u', '-E', '-a', '-P'] },
-  ltrace: { valued: ['-e', '-o', '-p', '-s', '-u', '-n', '-l'] },
-  'systemd-run': {
-    valued: ['-p', '-u', '-M', '-H', '-E', '--unit', '--property', '--uid', '--gid', '--description', '--slice'],
-  },
-  'systemd-inhibit': { valued: [] },
-  runuser: { valued: ['-u', '-g', '-s'], code: ['-c', '--command'], words: 0 },
-  su: { valued: ['-s', '-g', '-G', '-w', '--shell'], code: ['-c', '--command'], words: 99 },
-  script: { valued: ['-O', '-I', '-B', '-T', '-E', '-o'], code: ['-c', '--command'], words: 99 },
-  flock: { valued: ['-w', '-E', '--timeout', '--conflict-exit-code'], code: ['-c', '--command'], words: 1 },
-  watch: { valued: ['-n', '--interval', '-q'], line: true },
-  ssh: {
-    valued: [
-      '-b',
-      '-c',
-      '-D',
-      '-E',
-      '-e',
-      '-F',
-      '-I',
-      '-i',
-      '-J',
-      '-L',
-      '-l',
-      '-m',
-      '-O',
-      '-o',
-      '-p',
-      '-R',
-      '-S',
-      '-W',
-      '-w',
-    ],
-    words: 1,
-    line: true,
-  },
-  'xvfb-run': { valued: ['-e', '-f', '-n', '-p', '-s', '-w'] },
-  caffeinate: { valued: ['-t', '-w'] },
-  'dbus-run-session': { valued: ['--config-file', '--dbus-daemon'] },
-};
+const WRAPPERS = new Map(
+  Object.entries<Wrapper>({
+    sudo: {
+      valued: '-u -g -p -C -h -r -t -T -U -D -R --user --group --prompt --chdir',
+      assignments: true,
+      idle: '-l -v -V -k -K --list --help --version',
+    },
+    doas: { valued: '-u -C' },
+    env: { valued: '-u -C --unset --chdir', assignments: true, code: '-S --split-string' },
+    nohup: {},
+    setsid: {},
+    timeout: { valued: '-k -s --kill-after --signal', words: 1 },
+    nice: { valued: '-n --adjustment' },
+    ionice: { valued: '-c -n -p --class --classdata' },
+    chrt: { valued: '-T -P -D', words: 1 },
+    taskset: { words: 1 },
+    stdbuf: { valued: '-i -o -e --input --output --error' },
+    time: { valued: '-f -o --format --output' },
+    command: { idle: '-v -V' },
+    builtin: {},
+    exec: { valued: '-a' },
+    busybox: { idle: '--list --help' },
+    toybox: {},
+    chroot: { words: 1 },
+    unshare: { valued: '-S -G -R -w --setuid --setgid --root --wd' },
+    nsenter: { valued: '-t -S -G --target --setuid --setgid' },
+    fakeroot: { valued: '-l -s -i -b' },
+    strace: { valued: '-e -o -p -s -u -E -a -P' },
+    ltrace: { valued: '-e -o -p -s -u -n -l' },
+    'systemd-run': { valued: '-p -u -M -H -E --unit --property --uid --gid --description --slice' },
+    'systemd-inhibit': {},
+    runuser: { valued: '-u -g -s', code: '-c --command' },
+    su: { valued: '-s -g -G -w --shell', code: '-c --command', words: 99 },
+    script: { valued: '-O -I -B -T -E -o', code: '-c --command', words: 99 },
+    flock: { valued: '-w -E --timeout --conflict-exit-code', code: '-c --command', words: 1 },
+    watch: { valued: '-n --interval -q', line: true },
+    ssh: { valued: '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -R -S -W -w', words: 1, line: true },
+    'xvfb-run': { valued: '-e -f -n -p -s -w' },
+    caffeinate: { valued: '-t -w' },
+    'dbus-run-session': { valued: '--config-file --dbus-daemon' },
+  }),
+);
 
-const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'rbash', 'fish']);
+const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/;
+/** It prints something, and runs no program that anybody knows. */
+const NOTHING: Unwrapped = { argv: [UNKNOWN] };
 
 /** What `name args` would run; undefined when it is an ordinary program. */
 export function unwrap(name: string, args: readonly string[]): Unwrapped | undefined {
-  if (SHELLS.has(name)) return unwrapShell(args);
-  const wrapper = WRAPPERS[name];
+  if (SHELLS.test(name)) return unwrapShell(args);
+  const wrapper = WRAPPERS.get(name);
   if (wrapper === undefined) return undefined;
-  let words = wrapper.words ?? 0;
+  const [valued = [], code = [], idle = []] = [wrapper.valued, wrapper.code, wrapper.idle].map((all) =>
+    all?.split(' '),
+  );
+  let { words = 0 } = wrapper;
   for (let i = 0; i < args.length; i += 1) {
     const arg = args[i] ?? '';
-    const option = optionOf(arg, [...wrapper.valued, ...(wrapper.code ?? [])]);
+    const option = optionOf(arg, [...valued, ...code]);
     if (option !== undefined) {
-      if (wrapper.idle?.includes(arg) === true) return { kind: 'nothing' };
+      if (idle.includes(arg)) return NOTHING;
       const [flag, value] = option;
-      if (wrapper.code?.includes(flag) === true) {
-        return {
-          kind: 'script',
-          code: [value ?? args[i + 1] ?? '', ...(name === 'env' ? args.slice(i + 2) : [])].join(' '),
-          args: [],
-        };
+      if (code.includes(flag)) {
+        const rest = name === 'env' ? args.slice(i + 2) : [];
+        return { code: [value ?? args[i + 1] ?? '', ...rest].join(' '), args: [] };
       }
-      if (value === undefined && wrapper.valued.includes(flag)) i += 1;
+      if (value === undefined && valued.includes(flag)) i += 1;
     } else if (wrapper.assignments === true && /^\w+=/.test(arg)) {
       continue;
     } else if (arg !== '--' && words > 0) {
       words -= 1;
     } else {
       const argv = arg === '--' ? args.slice(i + 1 + words) : args.slice(i);
-      return wrapper.line === true ? { kind: 'script', code: argv.join(' '), args: [] } : { kind: 'command', argv };
+      return wrapper.line === true ? { code: argv.join(' '), args: [] } : { argv };
     }
   }
-  return { kind: 'nothing' };
+  return NOTHING;
 }
 
 /** `-x`, `-xvalue`, `-abx value` and `--long=value`; undefined for anything else. */
-function optionOf(arg: string, valued: readonly string[]): [flag: string, value: string | undefined] | undefined {
-  if (!arg.startsWith('-') || arg === '-' || arg === '--') return undefined;
+function optionOf(arg: string, valued: readonly string[]): [flag: string, value?: string] | undefined {
+  if (!/^-(?!-?$)/.test(arg)) return undefined;
   if (arg.startsWith('--')) {
     const equals = arg.indexOf('=');
-    return equals < 0 ? [arg, undefined] : [arg.slice(0, equals), arg.slice(equals + 1)];
+    return equals < 0 ? [arg] : [arg.slice(0, equals), arg.slice(equals + 1)];
   }
-  for (let i = 1; i < arg.length; i += 1) {
-    const flag = `-${arg[i] ?? ''}`;
-    if (valued.includes(flag)) return [flag, i + 1 < arg.length ? arg.slice(i + 1) : undefined];
-  }
-  return [arg, undefined];
+  const at = Array.from(arg.slice(1)).findIndex((letter) => valued.includes(`-${letter}`)) + 1;
+  if (at === 0) return [arg];
+  return at + 1 < arg.length ? [`-${arg[at]}`, arg.slice(at + 1)] : [`-${arg[at]}`];
 }
 
 function unwrapShell(args: readonly string[]): Unwrapped {
@@ -157,19 +117,17 @@ function unwrapShell(args: readonly string[]): Unwrapped {
   let stdin = false;
   for (let i = 0; i < args.length; i += 1) {
     const arg = args[i] ?? '';
-    if (arg === '--rcfile' || arg === '--init-file' || /^[-+][a-zA-Z]*[oO]$/.test(arg)) {
-      if (arg.includes('c')) code = true;
+    const letters = /^-([a-zA-Z]+)$/.exec(arg)?.[1] ?? '';
+    if (letters.includes('c')) code = true;
+    if (letters.includes('s')) stdin = true;
+    if (/^--(?:rcfile|init-file)$|^[-+][a-zA-Z]*[oO]$/.test(arg)) {
       i += 1;
-    } else if (/^[-+][a-zA-Z]+$/.test(arg)) {
-      if (arg.startsWith('-') && arg.includes('c')) code = true;
-      if (arg.startsWith('-') && arg.includes('s')) stdin = true;
-    } else if (!arg.startsWith('--') || arg === '--') {
+    } else if (!/^[-+][a-zA-Z]+$|^--./.test(arg)) {
       const rest = arg === '--' || arg === '-' ? args.slice(i + 1) : args.slice(i);
       const [first] = rest;
-      if (first === undefined || (stdin && !code)) return { kind: 'stdin' };
-      if (code) return { kind: 'script', code: first, args: rest.slice(1) };
-      return { kind: 'file', path: first, args: rest.slice(1) };
+      if (first === undefined || (stdin && !code)) return { path: '/dev/stdin', args: [] };
+      return code ? { code: first, args: rest.slice(1) } : { path: first, args: rest.slice(1) };
     }
   }
-  return { kind: 'stdin' };
+  return { path: '/dev/stdin', args: [] };
 }

@@ -1,7 +1,5 @@
 /** Mutants that no test can kill, by name, each with the reason. */
 export const EXCLUDED: Readonly<Record<string, string>> = {
-  "security/commands/ask/programs.ts publishes never name !== 'git' && !(name in PUBLISHES)":
-    'A program that is not in the table is answered in the same way at the end.',
   'security/descriptors.ts pinByName never stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== b':
     'A swap between two calls of a system without `/proc` cannot be staged on Linux.',
   'security/guarded-walk.ts openJudged part found.path === path':

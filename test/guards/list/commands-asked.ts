@@ -7,14 +7,26 @@ const PREFIX = 'security/prefix.test.ts';
 /** Which shell commands are asked about in every mode, and which may be allowed for good. */
 export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands/ask/hosts.ts',
+    'security/commands.ts',
+    [ASKED],
+    [
+      {
+        name: 'concern-reach',
+        holds: 'What a command with the network can do is asked about when it has it.',
+        find: "reach === 'anywhere' || reach === needs ?",
+        replace: "reach === 'anywhere' ?",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/commands/hosts.ts',
     [ASKED],
     [
       {
         name: 'hosts-metadata-opened',
         holds: 'A metadata host is asked about even when it was opened by mistake.',
-        find: "if (verdict.kind !== 'metadata' && opened(target)) return undefined;",
-        replace: 'if (opened(target)) return undefined;',
+        find: "if (verdict.kind !== 'metadata' && opened?.(target) === true) return undefined;",
+        replace: 'if (opened?.(target) === true) return undefined;',
       },
       {
         name: 'hosts-hidden',
@@ -25,8 +37,26 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
       {
         name: 'hosts-unknown-end',
         holds: 'An address whose end is not known stands for one that begins so.',
-        find: String.raw`return /^(?:\d{1,3}\.){1,3}\uE000/u.test(plain) ? plain.replaceAll(UNKNOWN, '1') : undefined;`,
+        find: "return /^(?:\\d{1,3}\\.){1,3}\\uE000/u.test(plain) ? plain.replaceAll(UNKNOWN, '1') : undefined;",
         replace: 'return undefined;',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/commands/rules.ts',
+    [ASKED],
+    [
+      {
+        name: 'programs-publish',
+        holds: 'Publishing to the world is asked about.',
+        find: "effect: 'network', reason, words, unless",
+        replace: "effect: 'outside', reason, words, unless",
+      },
+      {
+        name: 'programs-kill-unknown',
+        holds: "A process to end that is not spelled out counts as somebody else's.",
+        find: ' || isUndecided(arg)',
+        replace: '',
       },
     ],
   ),
@@ -75,18 +105,6 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
         holds: 'Functions, loops and subshells do not get past the limits of a skill.',
         find: 'default:\n      return false;',
         replace: 'default:\n      return true;',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/commands/ask/programs.ts',
-    [ASKED],
-    [
-      {
-        name: 'programs-kill-unknown',
-        holds: "A process to end that is not spelled out counts as somebody else's.",
-        find: ' || isUndecided(arg))',
-        replace: ')',
       },
     ],
   ),

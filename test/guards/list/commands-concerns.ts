@@ -1,11 +1,12 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
+const TRAPS = 'security/commands-traps.test.ts';
 const ASKED = 'security/commands-ask.test.ts';
 
 /** What in a shell command is asked about, one by one. */
 export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands/ask/hosts.ts',
+    'security/commands/hosts.ts',
     [ASKED],
     [
       {
@@ -13,13 +14,13 @@ export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
         holds: 'A user name before a host does not pass for the host.',
         find: "spelledOut(authority.slice(authority.lastIndexOf('@') + 1))",
         replace: 'spelledOut(authority)',
-        tests: ['security/commands-traps.test.ts'],
+        tests: [TRAPS],
       },
       {
         name: 'hosts-doubtful',
         holds: 'A short name in an address counts as a host.',
-        find: "if (naming !== 'url' && isDoubtful(text, host, naming)) return undefined;",
-        replace: 'if (isDoubtful(text, host, naming)) return undefined;',
+        find: "if (naming !== 'url' && isDoubtful) return undefined;",
+        replace: 'if (isDoubtful) return undefined;',
       },
       {
         name: 'hosts-without-slashes',
@@ -30,20 +31,20 @@ export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/commands/ask/network.ts',
+    'security/commands/network.ts',
     [ASKED],
     [
       {
         name: 'network-metadata-word',
         holds: 'The bare name of the metadata service is looked at.',
-        find: '...metadata,',
-        replace: '',
+        find: '/^(0|metadata)(?=[:/]|$)/gu',
+        replace: '/^(0)(?=[:/]|$)/gu',
       },
       {
         name: 'network-zero',
         holds: 'The host 0, which is this machine, is looked at.',
-        find: '...zero,',
-        replace: '',
+        find: '/^(0|metadata)(?=[:/]|$)/gu',
+        replace: '/^(metadata)(?=[:/]|$)/gu',
       },
       {
         name: 'network-jumps',
@@ -54,62 +55,63 @@ export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
       {
         name: 'network-host-options',
         holds: 'A host in an option of ssh is looked at.',
-        find: "if (pointed !== null) found.push(host(pointed[1] ?? '', 'alias'));",
+        find: "if (pointed !== undefined) found.push(host(pointed, 'alias'));",
         replace: '',
-      },
-      {
-        name: 'network-git-settings',
-        holds: 'A host in a setting given to git is looked at.',
-        find: 'return [...settings, ...args.slice(at + 1)',
-        replace: 'return [...args.slice(at + 1)',
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/ask/interpreter.ts',
+    'security/commands/code.ts',
     [ASKED],
     [
       {
         name: 'interpreter-inline',
         holds: 'Code on the command line of an interpreter is looked at.',
-        find: "if (inline.length > 0) return inline.join('\\n');",
-        replace: "if (inline.length > 0) return '';",
+        find: '    text: inline,\n',
+        replace: "    text: '',\n",
       },
       {
         name: 'interpreter-input',
         holds: 'Code on the input of an interpreter is looked at.',
-        find: "if (program === undefined) return scope.stdin.text ?? '';",
-        replace: "if (program === undefined) return '';",
+        find: 'program === undefined ? scope.stdin : contentsOf',
+        replace: "program === undefined ? '' : contentsOf",
       },
       {
         name: 'interpreter-file',
         holds: 'A file that the command wrote itself and an interpreter runs is looked at.',
-        find: "fileOf(posix.resolve(directory, program), scope)?.text ?? ''",
+        find: "contentsOf(program, scope).join('\\n')",
         replace: "''",
+      },
+      {
+        name: 'interpreter-fetched',
+        holds: 'A fetched file that an interpreter runs is asked about.',
+        find: 'isFetched: text.includes(FETCHED)',
+        replace: 'isFetched: false',
+        tests: [TRAPS],
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/ask/programs.ts',
+    'security/commands/rules.ts',
     [ASKED],
     [
       {
         name: 'programs-container-options',
         holds: 'A container with the rights of the machine is asked about.',
-        find: 'options.some((arg) => OPENS_MACHINE.test(arg)) ||',
+        find: 'rights.test(line) || ',
         replace: '',
       },
       {
         name: 'programs-container-socket',
         holds: 'A container with the socket of its engine is asked about.',
-        find: 'mounted.some((path) => /\\/(?:docker|podman|containerd)\\.sock$/u.test(path)) ||',
+        find: 'isSocket || ',
         replace: '',
       },
       {
         name: 'programs-container-mounts',
         holds: 'A container with folders of the system is asked about.',
-        find: "losing(\n      mounted.filter((path) => path.startsWith('/')),\n      directories,\n    ) !== undefined;",
-        replace: 'false;',
+        find: ' || losing(mounted, directories) !== undefined',
+        replace: '',
       },
     ],
   ),

@@ -1,6 +1,7 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const DENIED = 'security/commands.test.ts';
+const TRAPS = 'security/commands-traps.test.ts';
 
 /** Which shell commands are refused in every mode. */
 export const COMMAND_REFUSED_GUARDS: readonly Guard[] = [
@@ -11,8 +12,8 @@ export const COMMAND_REFUSED_GUARDS: readonly Guard[] = [
       {
         name: 'rules-remove',
         holds: 'rm does not take the system or a home.',
-        find: 'const lost = losing(operands(args), directories);\n',
-        replace: 'const lost = undefined as string | undefined;\n',
+        find: "refuse('rm srm rimraf shred',",
+        replace: "refuse('none',",
       },
     ],
   ),
@@ -31,7 +32,7 @@ export const COMMAND_REFUSED_GUARDS: readonly Guard[] = [
         holds: 'The root is known under /proc/self/root too.',
         find: "if (parts[0] === 'proc' && parts[2] === 'root') parts = parts.slice(3);",
         replace: '',
-        tests: ['security/commands-traps.test.ts'],
+        tests: [TRAPS],
       },
     ],
   ),

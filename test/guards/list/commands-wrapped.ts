@@ -1,6 +1,7 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const DENIED = 'security/commands.test.ts';
+const TRAPS = 'security/commands-traps.test.ts';
 const ASKED = 'security/commands-ask.test.ts';
 
 /** Ways to hide what a shell command does, which are seen through. */
@@ -12,13 +13,13 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
       {
         name: 'wrappers-shells',
         holds: 'Code for any shell is looked at.',
-        find: 'if (SHELLS.has(name)) return unwrapShell(args);',
+        find: 'if (SHELLS.test(name)) return unwrapShell(args);',
         replace: "if (name === 'sh') return unwrapShell(args);",
       },
       {
         name: 'wrappers-valued',
         holds: 'Options with a value do not hide the command behind a wrapper.',
-        find: 'if (value === undefined && wrapper.valued.includes(flag)) i += 1;',
+        find: 'if (value === undefined && valued.includes(flag)) i += 1;',
         replace: '',
       },
       {
@@ -36,8 +37,8 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
       {
         name: 'wrappers-code',
         holds: 'Code in an option of a wrapper (su -c) is looked at.',
-        find: 'if (wrapper.code?.includes(flag) === true) {',
-        replace: 'if (wrapper.code?.includes(flag) === null) {',
+        find: 'if (code.includes(flag)) {',
+        replace: 'if (code.includes(`${flag}!`)) {',
       },
       {
         name: 'wrappers-line',
@@ -48,70 +49,101 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
       {
         name: 'wrappers-shell-clusters',
         holds: '-c is found among other letters.',
-        find: "if (arg.startsWith('-') && arg.includes('c')) code = true;",
-        replace: "if (arg === '-c') code = true;",
+        find: "if (letters.includes('c')) code = true;",
+        replace: "if (letters === 'c') code = true;",
       },
       {
         name: 'wrappers-shell-input',
         holds: 'A shell without a file reads its input.',
-        find: "if (first === undefined || (stdin && !code)) return { kind: 'stdin' };",
-        replace: "if (first === undefined || (stdin && !code)) return { kind: 'nothing' };",
-        tests: ['security/commands-traps.test.ts'],
+        find: "if (first === undefined || (stdin && !code)) return { path: '/dev/stdin', args: [] };",
+        replace: 'if (first === undefined || (stdin && !code)) return NOTHING;',
+        tests: [TRAPS],
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/fork-bomb.ts',
+    'security/commands/script.ts',
     [DENIED],
     [
       {
         name: 'fork-bomb-background',
         holds: 'A function that starts itself in the background is a fork bomb.',
-        find: "(node.type === 'Statement' && node.background === true) ||",
-        replace: '',
+        find: 'return runNode(node.command, { ...scope, beside: scope.beside + 1 });',
+        replace: 'return runNode(node.command, { ...scope });',
       },
       {
         name: 'fork-bomb-pipes',
         holds: 'A function that pipes itself into itself is a fork bomb.',
-        find: ' || pipesCopies(node, functions);',
-        replace: ';',
-        tests: ['security/commands-traps.test.ts'],
-      },
-      {
-        name: 'fork-bomb-others',
-        holds: 'A function that starts itself through another is a fork bomb.',
-        find: 'return [...(calls.get(from)?.all ?? [])].some((callee) => reaches(callee, to, calls, seen));',
-        replace: 'return false;',
+        find: 'const beside = scope.beside + (copies.length > 1 ? 1 : 0);',
+        replace: 'const { beside } = scope;',
+        tests: [TRAPS],
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/find.ts',
+    'security/commands/simple.ts',
     [DENIED],
     [
       {
         name: 'find-narrowed-by-all',
         holds: 'A condition that holds for everything narrows nothing.',
-        find: "if (!negated && !/^[*.?]+$/.test(asCode(expression[i + 1] ?? ''))) narrowed = true;",
-        replace: 'narrowed = true;',
+        find: "!/^[*.?]+$/.test(asCode(expression[i + 1] ?? ''))",
+        replace: 'word.length > 0',
       },
       {
         name: 'find-or',
         holds: 'A condition with an alternative narrows nothing.',
-        find: "if (expression.some((word) => word === '-o' || word === '-or' || word === ',')) narrowed = false;",
+        find: '!expression.some((word) => /^(?:-o|-or|,)$/.test(word)) &&',
         replace: '',
-        tests: ['security/commands-traps.test.ts'],
+        tests: [TRAPS],
       },
       {
         name: 'find-exec-kinds',
         holds: '-execdir, -ok and -okdir run commands too.',
-        find: "const EXECUTES = new Set(['-exec', '-execdir', '-ok', '-okdir']);",
-        replace: "const EXECUTES = new Set(['-exec']);",
+        find: '!/^-(?:exec|ok)(?:dir)?$/.test(word)',
+        replace: "word !== '-exec'",
+      },
+      {
+        name: 'simple-builtin-set',
+        holds: 'Arguments that set gives to a script are known.',
+        find: "if (args.includes('--')) assign(scope, '@', [args.slice(args.indexOf('--') + 1).join(SPLIT)]);",
+        replace: "if (args.includes('--')) assign(scope, '@', [UNKNOWN]);",
+        tests: [TRAPS],
+      },
+      {
+        name: 'simple-builtin-read',
+        holds: 'What read takes from a pipe is known.',
+        find: 'assign(scope, variable, linesOf(scope.stdin));',
+        replace: "assign(scope, variable, ['x']);",
+      },
+      {
+        name: 'simple-builtin-trap',
+        holds: 'What a trap runs is looked at.',
+        find: "return first.startsWith('-') ? '' : runText(first, descend(scope));",
+        replace: "return '';",
+      },
+      {
+        name: 'simple-builtin-alias',
+        holds: 'What an alias stands for is looked at.',
+        find: "for (const arg of args) if (arg.includes('=')) runText(valueOf(arg), descend(scope));",
+        replace: '',
+      },
+      {
+        name: 'simple-builtin-at',
+        holds: 'What at runs later is looked at.',
+        find: "case 'batch':\n      return runText(scope.stdin, descend(scope));",
+        replace: "case 'batch':\n      return '';",
+      },
+      {
+        name: 'simple-declared',
+        holds: 'Variables that declare and export set are known.',
+        find: "if (arg.includes('=')) assign(scope, arg.split('=', 1)[0] ?? '', [valueOf(arg)]);",
+        replace: 'void arg;',
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/echo.ts',
+    'security/commands/output.ts',
     [DENIED],
     [
       {
@@ -129,7 +161,7 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
       {
         name: 'echo-hexadecimal',
         holds: 'What they write out of hexadecimal numbers is known.',
-        find: 'if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));',
+        find: 'if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));',
         replace: '',
       },
       {
@@ -138,79 +170,60 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
         find: "if (kind === 's') return value;",
         replace: "if (kind === 's') return '';",
       },
-    ],
-  ),
-  ...guardsIn(
-    'security/commands/simple.ts',
-    [DENIED],
-    [
-      {
-        name: 'simple-builtin-set',
-        holds: 'Arguments that set gives to a script are known.',
-        find: "if (args.includes('--')) scope.positional = args.slice(args.indexOf('--') + 1);",
-        replace: "if (args.includes('--')) scope.positional = undefined;",
-        tests: ['security/commands-traps.test.ts'],
-      },
-      {
-        name: 'simple-builtin-read',
-        holds: 'What read takes from a pipe is known.',
-        find: 'assign(scope, variable, linesOf(scope.stdin));',
-        replace: "assign(scope, variable, ['x']);",
-      },
-      {
-        name: 'simple-builtin-trap',
-        holds: 'What a trap runs is looked at.',
-        find: "if (args[0] !== undefined && !args[0].startsWith('-')) runText(args[0], descend(scope), engine);",
-        replace: '',
-      },
-      {
-        name: 'simple-builtin-alias',
-        holds: 'What an alias stands for is looked at.',
-        find: "runText(arg.slice(arg.indexOf('=') + 1), descend(scope), engine);\n      return NO_OUTPUT;",
-        replace: 'void arg;\n      return NO_OUTPUT;',
-      },
-      {
-        name: 'simple-builtin-at',
-        holds: 'What at runs later is looked at.',
-        find: "case 'at':\n    case 'batch':\n      return runInput(scope.stdin, descend(scope), engine);",
-        replace: "case 'at':\n    case 'batch':\n      return NO_OUTPUT;",
-      },
-      {
-        name: 'simple-declared',
-        holds: 'Variables that declare and export set are known.',
-        find: 'if (equals > 0) assign(scope, arg.slice(0, equals), [arg.slice(equals + 1)]);',
-        replace: '',
-      },
       {
         name: 'simple-fetched-files',
         holds: 'A file that a client keeps counts as from a server.',
-        find: 'for (const directory of scope.directories) scope.shared.files.set(posix.resolve(directory, file), output);',
+        find: 'for (const directory of directories) shared.files.set(posix.resolve(directory, file), output);',
         replace: 'void file;',
         tests: [ASKED],
       },
       {
         name: 'simple-decoders',
         holds: 'What a decoder writes is known as decoded.',
-        find: "case 'uudecode':\n    case 'rev':\n    case 'tr':\n      return { text: undefined, decoded: true };",
-        replace: "case 'uudecode':\n    case 'rev':\n    case 'tr':\n      return ANY_OUTPUT;",
+        find: '|(?:uudecode|rev|tr)(?:\\n|$)',
+        replace: '',
       },
       {
         name: 'simple-xxd',
         holds: 'What xxd writes is known as decoded.',
-        find: 'decoded: stdin.decoded || args.some((arg) => /^-\\w*r/.test(arg))',
-        replace: 'decoded: stdin.decoded',
+        find: '|xxd\\n(?:.*\\n)*?-\\w*r',
+        replace: '',
       },
     ],
   ),
   ...guardsIn(
-    'security/commands/rules.ts',
+    'security/commands/code.ts',
     [DENIED],
     [
       {
+        name: 'rules-inline-removes',
+        holds: 'Code of another language does not delete the system.',
+        find: "refusal: isBomb ? 'it is a fork bomb' : lost === undefined ? undefined : `it would delete ${lost}`,",
+        replace: "refusal: isBomb ? 'it is a fork bomb' : undefined,",
+      },
+      {
         name: 'rules-inline-forks',
         holds: 'Code of another language does not start copies of itself without end.',
-        find: "reason: forks ? 'it is a fork bomb' : lost",
-        replace: 'reason: lost',
+        find: "refusal: isBomb ? 'it is a fork bomb' : lost",
+        replace: 'refusal: lost',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'security/commands/places.ts',
+    [DENIED],
+    [
+      {
+        name: 'rules-truncate',
+        holds: 'Nothing is written over a disk by tee, truncate and shred.',
+        find: '/^(?:tee|truncate|shred|rm|unlink|mkdir)$/',
+        replace: '/^(?:rm|unlink|mkdir)$/',
+      },
+      {
+        name: 'rules-copy',
+        holds: 'Nothing is copied over a disk, from here or elsewhere.',
+        find: '/^(?:cp|mv|install|ln|rsync|scp)$/',
+        replace: '/^(?:mv|ln)$/',
       },
     ],
   ),
