@@ -8,7 +8,7 @@ import { standingWarnings, type Base, type Ground } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { dropOldAllowances } from './app/old-allowances.ts';
 import { createModels, fullName } from './app/models.ts';
-import { openPlugins } from './app/plugins.ts';
+import { openPlugins, tellOfHungHooks } from './app/plugins.ts';
 import { announceSafeMode, safeConfig, safeModeSentence, whenCalm } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { tellOfStorage } from './app/storage-notices.ts';
@@ -84,6 +84,8 @@ export interface AssistantSettings {
 
 /** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
 export interface Assistant extends AssistantPort, AsyncDisposable {
+  /** An error that nobody caught ends this process: disposing it stops it, but its start counts as one that broke down. */
+  brokeDown(): void;
   /** Its log, free of secrets. */
   readonly log: Logger;
   /** Says something in a session and waits for the end of its turn. */
@@ -183,7 +185,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
       ...plugins.troubles,
     ],
   };
-  const hooks = new HookRunner(log);
+  const hooks = new HookRunner(log, clock);
   for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
   for (const set of parts.hooks ?? []) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
   const bus = new MessageBus({
@@ -195,6 +197,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
   });
   stack.defer(() => bus.close());
+  tellOfHungHooks(hooks, { ...ground, journal, bus });
   const channels = createChannels(base, { bus, journal });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
@@ -274,6 +277,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   const owned = stack.move();
   return Object.assign(local, {
     log,
+    brokeDown: () => journal.brokeDown(),
     run: (text: string, options: RunOptions = {}) => local.send({ session: 'main', ...options, text }, options),
     stream: (text: string, options: RunOptions = {}) => streamOf(local, { session: 'main', ...options, text }, options),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

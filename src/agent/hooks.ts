@@ -1,6 +1,7 @@
 import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from '../bus/messages.ts';
 import type { ModelRequest } from '../providers/provider.ts';
 import type { ToolResult } from '../tools/tool.ts';
+import { deadline, DeadlineError, raceAbort, systemClock, type Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { thrownLine } from '../util/misfit.ts';
 import { checkHookValue } from './hook-values.ts';
@@ -58,6 +59,9 @@ export interface Hooks {
 type HookName = keyof Hooks;
 type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
 
+/** A hook that does not answer within this, milliseconds, counts as one that failed. */
+const HOOK_MS = 30_000;
+
 interface Registered {
   readonly owner: string;
   readonly guard: boolean;
@@ -65,16 +69,26 @@ interface Registered {
 }
 
 /**
- * Calls the hooks of plugins. An ordinary hook that throws, or answers what its stage cannot take, is skipped and
- * reported; a guard that does so denies.
+ * Calls the hooks of plugins. An ordinary hook that throws, takes more than 30 s, or answers what its stage cannot take,
+ * is skipped and reported; a guard that does so denies.
  */
 export class HookRunner {
   readonly #registered: Registered[] = [];
   readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #troubles = new Map<string, string>();
+  readonly #hung = new Set<string>();
+  #onHung: ((sentence: string) => void) | undefined;
 
-  constructor(log: Logger) {
+  /** `clock`: @default the machine's */
+  constructor(log: Logger, clock: Clock = systemClock) {
     this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** Calls back with a sentence for each hook that did not answer in time, the first time that it does not. */
+  onHung(listener: (sentence: string) => void): void {
+    this.#onHung = listener;
   }
 
   register(owner: string, hooks: Hooks, options: { guard?: boolean } = {}): Disposable {
@@ -110,7 +124,7 @@ export class HookRunner {
   async first<Value>(name: 'prompt' | 'model', call: (hooks: Hooks) => Answer<Value>): Promise<Value | undefined> {
     for (const { owner, hooks } of this.#registered.toReversed()) {
       try {
-        const answer = await call(hooks);
+        const answer = await this.#inTime(name, call(hooks));
         checkHookValue(name, answer);
         if (answer !== undefined) return answer;
       } catch (error) {
@@ -129,7 +143,7 @@ export class HookRunner {
     let current = value;
     for (const { owner, hooks, guard } of this.#registered) {
       try {
-        const decision = await call(hooks, current);
+        const decision = await this.#inTime(name, call(hooks, current));
         checkHookValue(name, decision);
         if (decision?.type === 'deny') return { denied: decision.reason };
         if (decision?.type === 'replace') current = decision.value;
@@ -162,11 +176,17 @@ export class HookRunner {
   async #each(name: HookName, call: (hooks: Hooks) => Promise<void>): Promise<void> {
     for (const { owner, hooks } of this.#registered) {
       try {
-        await call(hooks);
+        await this.#inTime(name, call(hooks));
       } catch (error) {
         this.#report(owner, name, error);
       }
     }
+  }
+
+  async #inTime<T>(hook: HookName, answer: T | Promise<T>): Promise<T> {
+    if (!(answer instanceof Promise)) return answer;
+    using limit = deadline(this.#clock, HOOK_MS, `the hook ${hook}`);
+    return await raceAbort(answer, limit.signal);
   }
 
   #report(owner: string, hook: HookName, error: unknown): void {
@@ -176,5 +196,10 @@ export class HookRunner {
       `The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`,
     );
     this.#log.error('a hook failed and was skipped', { plugin: owner, hook, reason });
+    if (!(error instanceof DeadlineError) || this.#hung.has(`${owner} ${hook}`)) return;
+    this.#hung.add(`${owner} ${hook}`);
+    this.#onHung?.(
+      `The plugin "${owner}" did not answer within ${HOOK_MS / 1_000} seconds when its hook ${hook} was called. Messages go on without it, but each may wait so long; if it is a guard, what it should have checked is refused. Look at the log, or remove the plugin from "plugins" in config.json.`,
+    );
   }
 }

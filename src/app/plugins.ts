@@ -1,11 +1,16 @@
+import type { HookRunner } from '../agent/hooks.ts';
+import { outboundTo } from '../agent/outgoing.ts';
+import type { MessageBus } from '../bus/bus.ts';
 import { ChannelError } from '../channels/channel.ts';
 import { isBuiltIn, type PluggedKinds } from '../channels/registry.ts';
+import type { Journal } from '../journal/journal.ts';
 import { loadPlugins } from '../plugins/loader.ts';
 import type { Plugin, PluginChannel } from '../plugins/plugin.ts';
 import type { AccessSettings } from '../security/access.ts';
 import { toJsonSchema } from '../tools/schema.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
 
 export interface Plugins {
   readonly running: readonly Plugin[];
@@ -63,6 +68,31 @@ export async function openPlugins(
     })),
     troubles: [...troubles, ...taken],
   };
+}
+
+/** Tells the owner of hooks that do not answer, once for each and start. */
+export function tellOfHungHooks(
+  hooks: HookRunner,
+  ports: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    /** When the process began, milliseconds since 1970. */
+    readonly startedAt: number;
+    readonly journal: Journal;
+    readonly bus: MessageBus;
+  },
+): void {
+  const { clock, log, startedAt, journal, bus } = ports;
+  let told = 0;
+  hooks.onHung((sentence) => {
+    const chat = journal.questions.ownersChat();
+    if (chat === undefined) return;
+    told += 1;
+    const notice = { id: `hook:${startedAt}:${told}`, kind: 'notice', text: `⚠ ${sentence}` } as const;
+    bus
+      .publishOutbound(outboundTo(chat, notice, clock.now()))
+      .catch((error: unknown) => log.warn('plugins: notice not queued', { reason: errorMessage(error) }));
+  });
 }
 
 function pluggedKind(

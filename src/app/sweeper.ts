@@ -24,19 +24,30 @@ const FILES = 20;
 /** Tapes of sessions that end by themselves: of tasks of subagents, and of jobs that are gone. */
 const TAPES_KEPT_MS = 90 * DAY_MS;
 
+interface SweptFolder {
+  readonly store: string;
+  readonly place: 'media' | 'spill' | 'quarantine' | 'logs' | 'backups';
+  readonly keptMs: number;
+  /** So many of the newest stay. */
+  readonly spared?: number;
+}
+
 /** Folders whose files go when they did not change for so long, by the name that people read. */
-const FOLDERS = [
+const FOLDERS: readonly SweptFolder[] = [
   { store: 'photos and files', place: 'media', keptMs: 30 * DAY_MS },
   { store: 'long results', place: 'spill', keptMs: 7 * DAY_MS },
   { store: 'damaged data', place: 'quarantine', keptMs: 90 * DAY_MS },
   { store: 'logs', place: 'logs', keptMs: 90 * DAY_MS },
-] as const;
+  { store: 'backups', place: 'backups', keptMs: 90 * DAY_MS, spared: 3 },
+];
+/** Of the audit log. */
+const AUDIT_KEPT_MS = 400 * DAY_MS;
 
 /** Folders that are only measured. */
-const MEASURED = { conversations: 'sessions', 'undo copies': 'versions', backups: 'backups' } as const;
+const MEASURED = { conversations: 'sessions', 'undo copies': 'versions' } as const;
 
 type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
-type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes'>;
+type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'audit'>;
 
 /**
  * Removes what is older than its store keeps it, in slices that nobody notices, an hour after the last time. While the
@@ -94,11 +105,12 @@ export class Sweeper implements AsyncDisposable {
     };
     try {
       for (const sweep of journal.retention.sweeps()) count(sweep.store, await this.#rows(sweep));
-      for (const { store, place, keptMs } of FOLDERS) {
-        const state = await this.#folder(place, keptMs);
-        count(store, state.removed);
-        bytes[store] = state.bytes;
+      for (const folder of FOLDERS) {
+        const state = await this.#folder(folder);
+        count(folder.store, state.removed);
+        bytes[folder.store] = state.bytes;
       }
+      count('audit files', await this.#stores.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
       await this.#stores.changes.prune(clock.now());
       for (const [store, place] of Object.entries(MEASURED)) {
@@ -143,9 +155,9 @@ export class Sweeper implements AsyncDisposable {
     }
   }
 
-  async #folder(place: (typeof FOLDERS)[number]['place'], keptMs: number): ReturnType<typeof sweepFolder> {
+  async #folder({ place, keptMs, spared = 0 }: SweptFolder): ReturnType<typeof sweepFolder> {
     const { paths, clock } = this.#base;
-    return await sweepFolder(paths[place], { before: clock.now() - keptMs, pace: this.#pace() });
+    return await sweepFolder(paths[place], { before: clock.now() - keptMs, spared, pace: this.#pace() });
   }
 
   async #tapes(): Promise<number> {

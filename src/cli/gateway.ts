@@ -49,6 +49,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
     log.error('an error that nobody caught', { error });
     if (!fatal) return;
     code = 1;
+    assistant.brokeDown();
     ended.abort();
   });
   try {

@@ -53,6 +53,8 @@ export interface Journal extends Disposable {
   readonly mayHaveLost: boolean;
   /** This start and those before it that ended badly. */
   readonly starts: Starts;
+  /** The process broke down: what it can still close is closed, but the next start knows that it was not in order. */
+  brokeDown(): void;
   /** Everything that was lost and is on session files is taken up; the next process need not look again. */
   lossRecovered(): Promise<void>;
 }
@@ -96,6 +98,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const outbox = new Outbox(shared);
   const people = new People(shared);
   const inbox = new Inbox({ ...shared, outbox, interpret: options.interpret ?? (() => null) });
+  let isBroken = false;
   return {
     outbox,
     inbox,
@@ -118,7 +121,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     mayHaveLost,
     starts,
     lossRecovered: () => lossRecovered(db),
-    [Symbol.dispose]: () => db.close(() => closedInOrder(db)),
+    brokeDown: () => {
+      isBroken = true;
+    },
+    [Symbol.dispose]: () => db.close(isBroken ? undefined : () => closedInOrder(db)),
   };
 }
 

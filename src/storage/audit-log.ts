@@ -1,4 +1,4 @@
-import { rename } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
@@ -84,6 +84,25 @@ export class AuditLog implements AsyncDisposable {
       }
     }
     return found;
+  }
+
+  /**
+   * Removes files whose last line is older than `before`, ms since 1970; returns how many. The newest file, which is
+   * written to, stays.
+   */
+  async prune(before: number): Promise<number> {
+    let removed = 0;
+    const work = this.#last.then(async () => {
+      for (let n = 1; n <= OLDER_FILES; n += 1) {
+        const found = await stat(this.#named(n)).catch(() => undefined);
+        if (found === undefined || found.mtimeMs >= before) continue;
+        await rm(this.#named(n), { force: true });
+        removed += 1;
+      }
+    });
+    this.#last = work.catch(() => {});
+    await work;
+    return removed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

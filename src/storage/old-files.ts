@@ -8,6 +8,8 @@ const DEEPEST = 4;
 export interface OldFiles {
   /** Ms since 1970; what changed before goes. */
   readonly before: number;
+  /** So many of the folder's newest files stay, however old they are. @default 0 */
+  readonly spared?: number;
   /** Asked before each file, so that the caller can wait or stop (by throwing). */
   readonly pace: () => Promise<void>;
 }
@@ -26,6 +28,7 @@ export interface FolderState {
 export async function sweepFolder(folder: string, old: OldFiles | null, depth = 0): Promise<FolderState> {
   let removed = 0;
   let bytes = 0;
+  const spared = depth === 0 ? await newestIn(folder, old?.spared ?? 0) : new Set<string>();
   for (const name of await namesIn(folder)) {
     const path = join(folder, name);
     await old?.pace();
@@ -37,7 +40,7 @@ export async function sweepFolder(folder: string, old: OldFiles | null, depth = 
       removed += inside.removed;
       bytes += inside.bytes;
       if (inside.removed > 0 && inside.bytes === 0) await rmdir(path).catch(() => {});
-    } else if (old !== null && found.mtimeMs < old.before) {
+    } else if (old !== null && found.mtimeMs < old.before && !spared.has(name)) {
       await rm(path, { force: true });
       removed += 1;
     } else {
@@ -45,6 +48,21 @@ export async function sweepFolder(folder: string, old: OldFiles | null, depth = 
     }
   }
   return { removed, bytes };
+}
+
+async function newestIn(folder: string, count: number): Promise<ReadonlySet<string>> {
+  if (count === 0) return new Set();
+  const files: { readonly name: string; readonly at: number }[] = [];
+  for (const name of await namesIn(folder)) {
+    const found = await ifThere(lstat(join(folder, name)));
+    if (found?.isFile() === true) files.push({ name, at: found.mtimeMs });
+  }
+  return new Set(
+    files
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, count)
+      .map(({ name }) => name),
+  );
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

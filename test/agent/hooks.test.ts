@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { inboundDraft, inboundMessage } from '../support/inbound.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 function runner(...all: (readonly [string, Hooks, { guard?: boolean }?])[]): HookRunner {
   const hooks = new HookRunner(silentLog);
@@ -49,6 +50,32 @@ describe('hooks', () => {
     expect(await guard.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value))).toMatchObject({
       denied: expect.stringContaining('guard g failed'),
     });
+  });
+
+  test('a hook that never answers is skipped after 30 seconds, a guard denies, and each is told once', async () => {
+    const clock = new VirtualClock();
+    const hooks = new HookRunner(silentLog, clock);
+    const told: string[] = [];
+    hooks.onHung((sentence) => told.push(sentence));
+    const never = (): Promise<never> => new Promise(() => {});
+    hooks.register('slow', { beforeTool: never, prompt: never, turnEnd: never });
+    const call = { name: 'exec', arguments: '{}' };
+    const decide = (): ReturnType<typeof hooks.decide<typeof call>> =>
+      hooks.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value));
+    for (let n = 0; n < 2; n += 1) {
+      const decided = decide();
+      await clock.advance(30_000);
+      expect(await decided).toEqual({ value: call });
+    }
+    expect(told).toEqual([expect.stringContaining('The plugin "slow" did not answer within 30 seconds')]);
+    const prompt = hooks.first('prompt', (hook) => hook.prompt?.(facts, []));
+    await clock.advance(30_000);
+    expect(await prompt).toBeUndefined();
+    hooks.register('wall', { beforeTool: never }, { guard: true });
+    const refused = decide();
+    await clock.advance(60_000);
+    expect(await refused).toMatchObject({ denied: expect.stringContaining('guard wall failed') });
+    expect(told).toHaveLength(3);
   });
 
   test('a guard that answers what is no decision denies', async () => {

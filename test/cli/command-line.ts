@@ -81,6 +81,7 @@ export class CommandLine {
     this.started.push(settings);
     const { assistant } = this;
     return Object.assign(assistant, {
+      brokeDown: () => {},
       log: this.#log(),
       run: (text: string) => assistant.send({ session: 'main', text }, {}),
       stream: () => {

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { Sweeper } from '../../src/app/sweeper.ts';
@@ -6,6 +7,7 @@ import { homePaths } from '../../src/config/home.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { questionId } from '../../src/journal/questions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { AuditLog } from '../../src/storage/audit-log.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
 import { StorageHealth } from '../../src/storage/storage-health.ts';
 import { vacuumDatabase } from '../../src/storage/vacuum.ts';
@@ -56,7 +58,8 @@ async function openSwept(): Promise<Swept> {
     image: () => undefined,
   });
   const changes = new ChangeLog({ folder: join(paths.versions, 'undo'), clock });
-  const sweeper = new Sweeper({ clock, log, paths, storage }, { journal, sessions, changes });
+  const audit = new AuditLog(paths.audit, { clock, log, mask: (text) => text });
+  const sweeper = new Sweeper({ clock, log, paths, storage }, { journal, sessions, changes, audit });
   return {
     clock,
     journal,
@@ -101,6 +104,39 @@ function counted(journal: Journal, what: string): number {
 const JOB = { id: 'water', hash: 'h', definition: '{}', role: 'owner', creator: '{}', enabled: true, since: 0 };
 
 describe('what is kept', () => {
+  test('backups for 90 days, but never the newest three, and older audit files for 400 days', async () => {
+    await using swept = await openSwept();
+    const home = dirname(swept.path);
+    const { backups, audit } = homePaths(home);
+    await mkdir(backups);
+    const write = async (path: string, days: number): Promise<void> => {
+      await writeFile(path, 'x');
+      const at = new Date(swept.clock.now() - days * DAY_MS);
+      await utimes(path, at, at);
+    };
+    for (const days of [100, 200, 300, 400, 500]) await write(join(backups, `state-v${days}.db`), days);
+    for (const [n, days] of [
+      ['', 500],
+      ['.1', 390],
+      ['.2', 410],
+      ['.3', 800],
+    ] as const)
+      await write(`${audit}${n}`, days);
+    await swept.sweeper.sweep();
+    expect((await readdir(backups)).toSorted()).toEqual(['state-v100.db', 'state-v200.db', 'state-v300.db']);
+    expect((await readdir(home)).filter((name) => name.startsWith('audit')).toSorted()).toEqual([
+      'audit.jsonl',
+      'audit.jsonl.1',
+    ]);
+    expect(swept.sweeper.last?.removed).toMatchObject({ backups: 2, 'audit files': 2 });
+    await write(join(backups, 'state-v50.db'), 50);
+    await write(join(backups, 'state-v60.db'), 60);
+    await write(join(backups, 'state-v70.db'), 70);
+    await write(join(backups, 'state-v80.db'), 80);
+    await swept.sweeper.sweep();
+    expect(await readdir(backups)).toHaveLength(4);
+  });
+
   test('a message, a reply and a question that still wait are never swept, however old they are', async () => {
     await using swept = await openSwept();
     const { journal, clock, sweeper } = swept;

@@ -69,3 +69,28 @@ test('a plugin that kills the program at each start is left out at the sixth: it
     if (gateway.process.exitCode === null && gateway.process.kill('SIGTERM')) await gateway.ended;
   }
 }, 180_000);
+
+test('an error that nobody caught counts as a start that broke down, though the program still stops in order', async () => {
+  await using folder = await tempFolder();
+  const home = join(folder.path, 'home');
+  const plugin = join(home, 'plugins', 'late');
+  await mkdir(plugin, { recursive: true });
+  await writeFile(join(plugin, 'package.json'), '{"name":"late","assistant":{"plugin":"./index.mjs"}}');
+  const text = "setTimeout(() => { throw new Error('too late'); }, 1_500); export default { name: 'late' };";
+  await writeFile(join(plugin, 'index.mjs'), text);
+  await writeFile(join(home, 'config.json'), '{"plugins":["late"]}');
+  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
+  for (let start = 1; start <= 5; start += 1) {
+    const { process: gateway, ended } = startGateway(env);
+    expect(await ended).toBeNull();
+    expect(gateway.exitCode).toBe(1);
+  }
+  const gateway = startGateway(env);
+  try {
+    await waitFor(() => gateway.starts() === 1, { ...long, what: 'the sixth start' });
+    const { stdout } = await run(process.execPath, [LAUNCHER, 'status'], { env });
+    expect(stdout).toMatch(/I run in safe mode, because I was started 6 times within five minutes/u);
+  } finally {
+    if (gateway.process.exitCode === null && gateway.process.kill('SIGTERM')) await gateway.ended;
+  }
+}, 180_000);
