@@ -3,6 +3,7 @@ import type { OutboxPort, Queued } from '../bus/bus.ts';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
+import { takeRendered } from './previews.ts';
 import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
 import { SET_OWED, Undelivered, type Ending } from './undelivered.ts';
 
@@ -158,9 +159,17 @@ export class Outbox implements OutboxPort {
     return found !== undefined;
   }
 
-  /** Writes the rendered parts down before the first is sent; parts that exist stay as they are. */
+  /**
+   * Writes the rendered parts down before the first is sent; parts that exist stay as they are. The first takes the place
+   * of what showed the message while it was written.
+   */
   render(id: string, texts: readonly string[]): Promise<void> {
-    return this.#ports.db.write(() => this.#insertParts(id, texts), 'lazy');
+    const { db } = this.#ports;
+    return db.write(() => {
+      this.#insertParts(id, texts);
+      const row = db.get('SELECT payload FROM outbound WHERE id = ?', id);
+      if (row !== undefined) takeRendered(this.#ports, parseOutbound(row.text('payload')));
+    }, 'lazy');
   }
 
   /** Resolves when all marks so far survive a power loss. */

@@ -116,9 +116,23 @@ export class PreviewLedger {
 /**
  * Part of the transaction that closes a turn: what it says takes the place of what showed it while it was written, by an
  * edit. A sealed preview is taken by the text that it shows, the last one by what is said first beside that; where nothing
- * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too.
+ * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too. What is not
+ * rendered yet takes its place then, see `takeRendered`.
  */
-export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: readonly OutboundMessage[]): void {
+export function takePreviews(ports: LedgerPorts, turnId: string, says: readonly OutboundMessage[]): void {
+  take(ports, { turnId, says, isLast: true });
+}
+
+/** The same in the transaction that writes the parts of a message down after its turn was closed. */
+export function takeRendered(ports: LedgerPorts, message: OutboundMessage): void {
+  if (message.turnId !== undefined) take(ports, { turnId: message.turnId, says: [message], isLast: false });
+}
+
+/** `isLast`: what nothing takes now is done. */
+function take(
+  { db, clock }: LedgerPorts,
+  { turnId, says, isLast }: { turnId: string; says: readonly OutboundMessage[]; isLast: boolean },
+): void {
   const rows = db.all(
     `SELECT outbound.state, payload, platform_id, nonce FROM outbound JOIN parts ON parts.outbound_id = outbound.id
      WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
@@ -132,15 +146,18 @@ export function takePreviews({ db, clock }: LedgerPorts, turnId: string, says: r
       ({ channel, chatId, text }) =>
         channel === shown.channel && chatId === shown.chatId && (!isSealed || text.trim() === shown.text.trim()),
     );
-    if (!isSealed) {
-      db.run(
-        "UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?",
-        clock.now(),
-        shown.id,
-      );
+    if (taker === undefined && (isSealed || !isLast)) continue;
+    if (taker !== undefined) {
+      free.delete(taker);
+      const part = db.get('SELECT state FROM parts WHERE outbound_id = ? AND n = 0', taker.id);
+      if (part === undefined) continue;
     }
+    db.run(
+      "UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?",
+      clock.now(),
+      shown.id,
+    );
     if (taker === undefined) continue;
-    free.delete(taker);
     const platformId = row.textOrNull('platform_id');
     // It is known to the platform by the preview's nonce, if it is there.
     if (platformId === null)

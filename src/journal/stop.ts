@@ -48,6 +48,8 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
       ...(stop.threadId === undefined ? {} : { threadId: stop.threadId }),
       kind: 'notice',
       text: reply,
+      // As of every reply, so that it is owed when it is lost.
+      turnId: stop.id,
       media: [],
       expiresAt: ports.clock.now() + 24 * 3_600_000,
       metadata: {},

@@ -166,6 +166,20 @@ describe('an answer that ends without arriving', () => {
     expect(world.channel.texts).toEqual([expect.stringContaining('“lost”'), 'next']);
   });
 
+  test('may be the reply to a /stop', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.uncertain(), failing.uncertain()]);
+    world.delivery.start();
+    await world.journal.inbox.accept([inboundMessage({ channel: 'test', chatId: 'chat', text: '/stop' })]);
+    await world.clock.advance(10_000);
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual([
+      expect.stringMatching(/may not have reached you: .*“Nothing is running here\.”/u),
+      'next',
+    ]);
+  });
+
   test('leads to no notice about the notice: that one is told in the chat of the answer only', async () => {
     const { world, other } = await worldWithOwner();
     await using _ = world;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { postsIn, reads, startDiscordWorld, textsIn, type DiscordWorld } from '../support/discord-world.ts';
 import type { DiscordFault } from '../support/fake-discord.ts';
+import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
 
 const SEND = /^POST \/channels\/\d+\/messages$/u;
@@ -46,6 +47,21 @@ describe.concurrent('an answer on Discord', () => {
     world.discord.says(world.direct, world.owner, 'tell me');
     await reads(world, world.direct, ANSWER);
     expect(textsIn(world, world.direct)).toEqual([ANSWER]);
+  });
+
+  test('takes the place of what showed it although its parts were rendered after its turn was closed', async () => {
+    const text = `${ANSWER} unreadable`;
+    // Nothing else that is said meanwhile is touched.
+    using _ = unreadableMarkdown('unreadable');
+    await using world = await startDiscordWorld();
+    world.model.reply({ ...SLOW, text });
+    world.discord.says(world.direct, world.owner, 'tell me');
+    await waitFor(() => textsIn(world, world.direct).some((shown) => shown.startsWith('It begins.')), {
+      what: 'a preview',
+    });
+    await reads(world, world.direct, text, { timeoutMs: 60_000 });
+    await emptied(world);
+    expect(textsIn(world, world.direct)).toEqual([text]);
   });
 
   test('whose message was deleted meanwhile is sent anew', async () => {

@@ -61,12 +61,14 @@ export async function crashAroundDueTimes(plan: {
   const names = await schedule(folder.path, count);
   let inside = 0;
   for (let kill = 0; kill < plan.kills; kill += 1) {
+    forgetStarts(folder.path);
     const child = await startChild(folder.path);
     const second = Math.ceil((Date.now() + 100) / 1_000) * 1_000;
     await delay(Math.max(0, second - Date.now() - 100 + random() * 400));
     await killHard(child);
     if (countOpen(folder.path) > 0) inside += 1;
   }
+  forgetStarts(folder.path);
   const child = await startChild(folder.path);
   let settled = false;
   const said = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
@@ -128,6 +130,12 @@ async function schedule(home: string, count: number): Promise<readonly string[]>
 function doTask({ view }: ModelApiRequest): Step {
   const name = /(?<name>task-\d+)\./u.exec(view.lastUserText)?.groups?.['name'] ?? 'nothing';
   return { delayMs: 15, text: `I did ${name}.` };
+}
+
+/** As if the kills lay far apart: after many in a few minutes a start is one in safe mode, in which the schedule rests. */
+function forgetStarts(home: string): void {
+  using db = new DatabaseSync(join(home, 'state.db'));
+  db.exec('DELETE FROM starts');
 }
 
 /** What a reminder or the answer to a task is about. */

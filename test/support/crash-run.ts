@@ -14,7 +14,16 @@ import {
   stopSoftly,
 } from './crash-process.ts';
 import { judgeEffects, judgeTexts, type EffectVerdict, type Verdict } from './crash-judge.ts';
-import { countOpen, inspectWreck, readLedger, STEPS, traceOf, type CrashStep } from './crash-steps.ts';
+import {
+  begunPreviews,
+  textsOfTurns,
+  countOpen,
+  inspectWreck,
+  readLedger,
+  STEPS,
+  traceOf,
+  type CrashStep,
+} from './crash-steps.ts';
 import { answerAfterWork, answered, asksFor, gaveUp, numbersNamed, numbersWritten, request } from './crash-talk.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
@@ -89,6 +98,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   };
   const histogram = Object.fromEntries(STEPS.map((step) => [step, 0])) as Record<CrashStep, number>;
   const uncertain: string[] = [];
+  const showing: string[] = [];
   let inside = 0;
   /** What was in flight when a process ended; notes which parts may have been sent. */
   const examine = (modelBusy: boolean): readonly CrashStep[] => {
@@ -98,6 +108,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
       happened: (command) => numbersWritten(command).some((n) => effects.includes(String(n))),
     });
     uncertain.push(...wreck.sending);
+    showing.push(...begunPreviews(machine.home));
     return wreck.steps;
   };
 
@@ -118,6 +129,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     if (steps.length > 0) inside += 1;
     await machine.lost();
     uncertain.push(...machine.inDoubt);
+    showing.push(...begunPreviews(machine.home));
     for (let again = 0; again < (plan.during ?? 0); again += 1) {
       const recovering = await spawnChild(machine.home, await machine.options());
       await delay(random() * Math.max(RECOVERY_MS, 2 * startMs));
@@ -139,6 +151,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
   await stopSoftly(child);
   const texts = textsOf(telegram);
   const { interruptedCalls, interruptedWork, notices, told, open } = readLedger(machine.home);
+  uncertain.push(...textsOfTurns(machine.home, showing));
   const numbers = Array.from({ length: sent }, (_, n) => n + 1);
   const asked = numbers.flatMap(asksFor);
   const verdict = judgeTexts({ asked, texts, answered, gaveUp, told, uncertain });

@@ -13,6 +13,28 @@ export interface Wreck {
   readonly sending: readonly string[];
 }
 
+/** Turns whose answer may be shown by a message that was begun and of which the platform's id is not known. */
+export function begunPreviews(home: string): readonly string[] {
+  using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  return db
+    .prepare(
+      `SELECT turn_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+       WHERE outbound.state = 'streaming' AND parts.state = 'sending'`,
+    )
+    .all()
+    .map((row) => String(row['turn_id']));
+}
+
+/** What turns said in the end, as the parts that were sent. */
+export function textsOfTurns(home: string, turns: readonly string[]): readonly string[] {
+  using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
+  return db
+    .prepare('SELECT turn_id, text FROM parts JOIN outbound ON outbound.id = parts.outbound_id')
+    .all()
+    .filter((row) => turns.includes(String(row['turn_id'])))
+    .map((row) => String(row['text']));
+}
+
 /** What the journal knows of a message, for the one who has to find out why it is missing. */
 export function traceOf(home: string, n: number): unknown {
   const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
@@ -103,7 +125,11 @@ export function inspectWreck(
     steps.push(stepOf(own, outside.modelBusy, outside.happened));
   }
   const sending: string[] = [];
-  for (const row of db.prepare("SELECT state, text FROM parts WHERE state IN ('pending', 'sending')").all()) {
+  const waiting = db.prepare(
+    `SELECT parts.state, text FROM parts JOIN outbound ON outbound.id = parts.outbound_id
+     WHERE parts.state IN ('pending', 'sending') AND outbound.state IN ('pending', 'sending', 'uncertain')`,
+  );
+  for (const row of waiting.all()) {
     steps.push(row['state'] === 'pending' ? 'S9' : 'S10');
     if (row['state'] === 'sending') sending.push(String(row['text']));
   }
