@@ -69,7 +69,7 @@ export async function reads(
   world: DiscordWorld,
   place: DiscordPlace,
   text: string | RegExp,
-  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+  { timeoutMs = 50_000 }: { readonly timeoutMs?: number } = {},
 ): Promise<DiscordPost> {
   return await waitFor(
     () =>
