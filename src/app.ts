@@ -237,7 +237,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
   const recovered = await recoverTurns(loop, agent.ports);
-  if (recovered > 0) log.info('turns of an earlier process go on', { turns: recovered });
+  if (recovered > 0) log.info('recovery: turns of an earlier process resumed', { turns: recovered });
   archiving.start();
   const { questions, registry, requests } = agent;
   const model = fullName(standard);
@@ -291,7 +291,7 @@ async function keepRunning(run: () => Promise<void>, { log, clock }: Pick<Base, 
       await run();
       return;
     } catch (error) {
-      log.error('the agent loop failed and starts again', { reason: errorMessage(error) });
+      log.error('agent: loop failed, starting it again', { reason: errorMessage(error) });
       await sleep(clock, RESTART_WAIT_MS);
     }
   }

@@ -45,7 +45,7 @@ export async function readToRewrite(
     if (fits(now.text)) return now;
     log.warn('MEMORY.md is too long for the model to write it anew, so nothing is added to it: shorten it');
   } catch (error) {
-    log.warn('MEMORY.md stays as it is', { reason: errorMessage(error) });
+    log.warn('memory: MEMORY.md stays as it is', { reason: errorMessage(error) });
   }
   return null;
 }

@@ -4,7 +4,7 @@ import type { MemoryQuestion } from './archive-progress.ts';
 
 export interface OwnerQuestionPorts extends MemoryPorts {
   readonly archives: Archives;
-  /** Asks the owner whether MEMORY.md may change so; null: nobody can be asked, which is a no. */
+  /** Asks the owner whether MEMORY.md may change so; null: no one can be asked, which is a no. */
   readonly confirm: ConfirmMemory | null;
   /** Tells the people of a session something; the same id is told once. */
   readonly notify: (sessionKey: string, notice: { readonly id: string; readonly text: string }) => Promise<void>;

@@ -189,7 +189,7 @@ class ArchiveRun {
       });
     } catch (error) {
       if (!NO_MEMORY.has(errorCode(error) ?? '')) throw error;
-      log.warn('MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
+      log.warn('memory: MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
       return 'unchanged';
     }
   }

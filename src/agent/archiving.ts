@@ -210,7 +210,7 @@ export class Archiving implements AsyncDisposable {
     }
     const shrank = this.#planner.review(session, before.conversation, now.conversation);
     const facts = { session: session.key, before: before.conversation, after: now.conversation };
-    if (shrank) log.info('older parts of a conversation went into memory', facts);
+    if (shrank) log.info('memory: older parts of a conversation archived', facts);
     else log.debug('a conversation could not be made shorter', facts);
   }
 

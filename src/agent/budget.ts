@@ -55,7 +55,7 @@ interface Rule {
   readonly limit: number;
 }
 
-/** Nobody waits for an answer of these. */
+/** No one waits for an answer of these. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
 const SELF_SOURCES = [...SELF_STARTED, 'memory'];
 /** Of a day's budget: from here on the owner is told. */
@@ -155,7 +155,7 @@ export class Budget {
     this.#told.set(id, true);
     const share = Math.floor((100 * rule.used) / rule.limit);
     const text = `${share}% of ${nameOf(rule)} is used: ${amount(rule, rule.used)} of ${amount(rule, rule.limit)} (\`agent.budget.${rule.key}\`).`;
-    log.warn('a budget is nearly used up', { budget: rule.key, used: rule.used, limit: rule.limit });
+    log.warn('budget: nearly used up', { budget: rule.key, used: rule.used, limit: rule.limit });
     try {
       await bus.publishOutbound(outboundTo(target, { id, kind: 'notice', text }, clock.now()));
     } catch (error) {

@@ -97,7 +97,7 @@ export class CommandRunner {
     try {
       return await found.command.run({ turnId, message, args: found.args, dropped, signal });
     } catch (error) {
-      this.#ports.log.error('a command failed', { command: found.command.name, reason: errorMessage(error) });
+      this.#ports.log.error('commands: command failed', { command: found.command.name, reason: errorMessage(error) });
       return `/${found.command.name} failed: ${errorMessage(error)}`;
     } finally {
       this.#running.delete(running);

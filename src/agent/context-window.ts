@@ -181,7 +181,7 @@ export class ContextWindow {
     if (plan === null) return false;
     const { saves, ...cuts } = plan;
     await session.append([{ kind: 'trim', turn: null, ...cuts }]);
-    this.#options.log.info('old parts of a conversation left the context', {
+    this.#options.log.info('context: old parts of a conversation trimmed', {
       session: session.key,
       before: measured.total,
       after: Math.ceil(measured.total - saves * measured.ratio),

@@ -195,7 +195,7 @@ export class HookRunner {
       `${owner} ${hook}`,
       `The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`,
     );
-    this.#log.error('a hook failed and was skipped', { plugin: owner, hook, reason });
+    this.#log.error('hooks: a hook failed and was skipped', { plugin: owner, hook, reason });
     if (!(error instanceof DeadlineError) || this.#hung.has(`${owner} ${hook}`)) return;
     this.#hung.add(`${owner} ${hook}`);
     this.#onHung?.(

@@ -165,7 +165,7 @@ export class AgentLoop {
   /** Work that belongs to no session's order; shutdown waits for it. */
   #aside(work: () => Promise<unknown>): void {
     const task = work()
-      .catch((error: unknown) => this.#ports.log.error('a command failed', { reason: errorMessage(error) }))
+      .catch((error: unknown) => this.#ports.log.error('commands: command failed', { reason: errorMessage(error) }))
       .then(() => void this.#background.delete(task));
     this.#background.add(task);
   }
@@ -189,7 +189,7 @@ export class AgentLoop {
     const before = this.#working.get(sessionKey) ?? Promise.resolve();
     const work = before
       .then(() => this.#drain(sessionKey, held))
-      .catch((error: unknown) => this.#ports.log.error('a session stopped working', { reason: errorMessage(error) }))
+      .catch((error: unknown) => this.#ports.log.error('agent: session failed', { reason: errorMessage(error) }))
       .finally(() => {
         if (this.#working.get(sessionKey) === work) this.#working.delete(sessionKey);
       });

@@ -112,7 +112,7 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
   const question = open.byCode(code);
   if (question?.kind !== 'ask') return unknown(code);
   if (question.person !== message.sender.id || message.origin !== 'user') {
-    return nothing('This question is for somebody else.');
+    return nothing('This question is for another person.');
   }
   if (question.state !== 'waiting') return closed(question);
   const answer = question.choices[Number(n)];

@@ -66,17 +66,17 @@ export interface QuestionPorts {
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
 const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
-const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'nobody can be asked here' };
+const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };
 const SILENCE: Readonly<Record<QuestionKind, string>> = {
   approval: 'the owner did not answer within 10 minutes',
-  ask: 'nobody answered within an hour',
+  ask: 'no one answered within an hour',
 };
 const CANCELLED = 'the question was cancelled';
 const CHANGED = 'it, or a file that it names, changed since the owner was asked';
 
 /**
  * Asks people and waits for what they say: whether a call may run, and what the model wants to know. Whether a call may
- * run is asked of whoever sits at a terminal of the session, else of the owner in a chat; where nobody can be asked the
+ * run is asked of whoever sits at a terminal of the session, else of the owner in a chat; where no one can be asked the
  * answer is no. The model's own questions go to the person whom the turn answers. A question in a chat is kept: after a
  * restart it is the same one, with the same deadline, and an answer that came meanwhile counts. A terminal ends with the
  * process that asked it, so its question leaves no row: after a kill the call is asked anew.
@@ -254,7 +254,7 @@ export class Questions {
       } catch (error) {
         if (signal.aborted) throw error;
         await ledger.end(callId, 'expired');
-        closed(callId, row.kind === 'ask' ? 'Nobody answered in time.' : 'Expired: nobody answered within 10 minutes.');
+        closed(callId, row.kind === 'ask' ? 'No one answered in time.' : 'Expired: no one answered within 10 minutes.');
       }
       return ledger.get(callId);
     } finally {

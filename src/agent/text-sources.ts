@@ -11,7 +11,7 @@ const BY_TOOL: Readonly<Record<string, string>> = {
   exec: 'the output of a command that may hold words of others',
   process: 'the output of a command that may hold words of others',
   memory_search: 'earlier words of others',
-  skill: 'a skill by somebody else',
+  skill: 'a skill by another author',
   spawn: 'what a subagent read',
 };
 

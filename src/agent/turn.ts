@@ -126,7 +126,7 @@ async function record(
       await session.append([call], 'lazy');
       if (await ports.bounds.tighten(turn)) return;
     }
-    ports.log.warn('a model call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
+    ports.log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const model = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model, last, maxIterations });
     const partial = end.outcome === 'failed' ? outcome.shown : '';
@@ -199,7 +199,7 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
     ports.skills.active(session.turn(facts.turnId)),
     ports.skills.folders(),
   ]);
-  const source = history.source ?? (skills.foreign ? 'a skill by somebody else' : null);
+  const source = history.source ?? (skills.foreign ? 'a skill by another author' : null);
   const taint = {
     untrusted: history.untrusted || skills.foreign,
     private: history.private || turn.isOwners,

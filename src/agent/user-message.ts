@@ -91,7 +91,7 @@ function hasFile({ media }: InboundMessage): boolean {
 }
 
 function sourceOf(message: InboundMessage, foreignSkill: boolean): string {
-  if (foreignSkill) return 'a skill by somebody else';
+  if (foreignSkill) return 'a skill by another author';
   return sourceOfMessage(message, { quoted: othersQuote(message) !== null, hasFile: hasFile(message) });
 }
 

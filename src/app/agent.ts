@@ -326,7 +326,7 @@ function registerPluginTools({ plugins, log }: Base, registry: ToolRegistry): vo
   for (const { name, tools = [] } of plugins.running) {
     for (const tool of tools) {
       if (registry.named(tool.name) === undefined) registry.register(tool);
-      else log.warn('a plugin brings a tool that there is already', { plugin: name, tool: tool.name });
+      else log.warn('plugins: a plugin brings a tool that exists already', { plugin: name, tool: tool.name });
     }
   }
 }

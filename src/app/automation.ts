@@ -125,7 +125,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
         book = found;
         await cron.start();
       } catch (error) {
-        log.error('the schedule could not be started', { reason: errorMessage(error) });
+        log.error('cron: start failed', { reason: errorMessage(error) });
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -168,13 +168,13 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
     found: ({ job, hash }) => {
       const words = `/cron enable ${job.id} ${hash}`;
       const id = `${SAY_BUTTON}${words}`;
-      const text = `In cron/jobs.json there is a job that nobody agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` lets exactly this run.`;
+      const text = `cron/jobs.json holds a job that no one agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` lets exactly this run.`;
       const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
       return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
     },
     broken: ({ reason, copy }) => {
-      log.warn('cron/jobs.json cannot be used', { reason, copy });
-      const text = `I cannot use cron/jobs.json: ${reason}. What I read last goes on. A copy of the file is in ${copy}.`;
+      log.warn('cron: cron/jobs.json cannot be used', { reason, copy });
+      const text = `I cannot use cron/jobs.json: ${reason}. I keep the jobs that I read last. A copy of the file is in ${copy}.`;
       return tellOwner(`cron-broken:${copy}`, text);
     },
   });

@@ -25,7 +25,9 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Proce
       const { threadId, sender, ...place } = addressee;
       const role = roleNow(base, stores, { ...place, id: sender.id, chat: place.chatId }, place.role);
       if (role === null) {
-        log.warn('nobody is told of the end of a background command: who started it is not let in any more', { id });
+        log.warn('background: the end of a command is told to no one: the person who started it is no longer allowed', {
+          id,
+        });
         return;
       }
       await journal.inbox.acceptOwn({

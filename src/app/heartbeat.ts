@@ -70,7 +70,7 @@ export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatRoo
         heart = await openHeart(base, parts, { look, budgetLeft });
         await heart.start();
       } catch (error) {
-        log.error('the open tasks cannot be looked after', { reason: errorMessage(error) });
+        log.error('heartbeat: failed', { reason: errorMessage(error) });
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -185,7 +185,7 @@ function stateOf({ paused, closed }: Heartbeat): string {
     case 'nothing-open':
       return 'nothing is open';
     case 'no-target':
-      return 'nobody to tell';
+      return 'no one to tell';
     case 'busy':
       return 'waits for a conversation to end';
     case 'budget':

@@ -28,7 +28,7 @@ export async function dropOldAllowances(
     ...named,
     ...more,
   ].join('\n');
-  log.warn('commands that were allowed for good ask again', { commands: old.length });
+  log.warn('approvals: commands that were allowed for good ask again', { commands: old.length });
   const chat = journal.questions.ownersChat();
   if (chat !== undefined) {
     const id = `allowances:${sha256(Buffer.from(old.map((one) => one.id).join(' '))).slice(0, 16)}`;

@@ -45,11 +45,11 @@ export function ownerTrouble(
   if (settings === undefined || ownersOf(name, settings, people).length > 0) return null;
   const listed = idsIn(name, settings, settings.allowFrom);
   const [first] = listed;
-  const has = `channels.${name} has no owner, so nobody there may run commands or use the owner's chat commands`;
+  const has = `channels.${name} has no owner, so no one there may run commands or use the owner's chat commands`;
   if (first !== undefined) {
     const entries = plural(settings.allowFrom.filter((entry) => entry !== EVERYBODY).length, 'entry', 'entries');
     const whose = listed.length === 1 ? '' : ', with the id that is yours';
-    return `${has}: allowFrom has ${entries} and owners names nobody. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}, and restart.`;
+    return `${has}: allowFrom has ${entries} and owners names no one. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}, and restart.`;
   }
   const paired = people.find(({ channel }) => channel === name);
   if (paired !== undefined) {
@@ -67,7 +67,7 @@ function nameTrouble(name: string, settings: ChannelSettings): readonly string[]
   const names = listed.filter((entry) => ids?.form.test(entry) === false);
   if (ids === undefined || names.length === 0) return [];
   return [
-    `channels.${name} lists ${names.join(', ')}, which lets nobody in: only ${ids.what} do, since a name can be taken by somebody else. Let them write to the bot once: its answer names their id.`,
+    `channels.${name} lists ${names.join(', ')}, which lets no one in: only ${ids.what} do, since another person can take a name. Let them write to the bot once: its answer names their id.`,
   ];
 }
 

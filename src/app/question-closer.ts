@@ -47,7 +47,7 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
   };
   return (callId, words) => {
     close(callId, words).catch((error: unknown) =>
-      log.debug('a question could not be closed in its chat', { call: callId, reason: errorMessage(error) }),
+      log.debug('approvals: a question could not be closed in its chat', { call: callId, reason: errorMessage(error) }),
     );
   };
 }

@@ -123,7 +123,7 @@ function waitingAssistant(base: Ground, http: () => string | null): AssistantPor
   const warnings = standingWarnings(loaded, process.getuid?.());
   const sentence = (): string => {
     const what = storageSentence(storage.state, paths.home) ?? `The disk under ${paths.home} can be written again.`;
-    return `${what} The assistant goes on with its start by itself as soon as the disk can be written.`;
+    return `${what} The assistant continues its start by itself as soon as the disk can be written.`;
   };
   const refuse = (): never => {
     throw new AppError('storage-unwritable', sentence());

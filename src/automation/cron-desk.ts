@@ -100,7 +100,7 @@ export class CronDesk {
     const broken =
       book.broken === null
         ? []
-        : [`cron/jobs.json cannot be used (${book.broken.reason}): what was read last goes on.`];
+        : [`cron/jobs.json cannot be used (${book.broken.reason}): the jobs that were read last stay.`];
     const text = [...broken, ...(lines.length === 0 ? ['Nothing is scheduled.'] : lines)].join('\n');
     return this.#answer(
       text,
@@ -130,7 +130,7 @@ export class CronDesk {
     return this.#answer(`\`${id}\` is removed.`, [this.#facts(entry)]);
   }
 
-  /** With the `code` of what it is now a job that nobody agreed to may run from then on; only an owner can say so. */
+  /** With the `code` of what it is now a job that no one agreed to may run from then on; only an owner can say so. */
   async enable(by: CronCaller, id: string, code = ''): Promise<CronAnswer> {
     const { book, cron } = this.#ports;
     const entry = await this.#own(by, id);

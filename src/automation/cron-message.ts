@@ -85,7 +85,7 @@ function taskText({ job, dueAt, now, zone }: RunFacts): string {
   return [
     `Scheduled task "${job.id}", due ${localText(dueAt, zone)}${late}:`,
     job.text,
-    'This turn was started by the schedule, and nobody waits for an answer. Your last text is sent to this chat; when there is nothing worth telling, call the tool cron with the action silent instead.',
+    'This turn was started by the schedule, and no one waits for an answer. Your last text is sent to this chat; when there is nothing worth telling, call the tool cron with the action silent instead.',
   ].join('\n\n');
 }
 

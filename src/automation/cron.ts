@@ -97,7 +97,7 @@ export class Cron {
     try {
       this.#watching = await book.watch(() => void this.look());
     } catch (error) {
-      log.warn('cron/jobs.json is looked at every minute only', { reason: errorMessage(error) });
+      log.warn('cron: cron/jobs.json cannot be watched, looking every minute', { reason: errorMessage(error) });
     }
     await this.look();
   }
@@ -147,7 +147,7 @@ export class Cron {
       try {
         sleepMs = await this.#tick();
       } catch (error) {
-        this.#ports.log.error('the schedule could not be kept', { reason: errorMessage(error) });
+        this.#ports.log.error('cron: schedule failed', { reason: errorMessage(error) });
       }
       this.#timer?.[Symbol.dispose]();
       if (this.#isStopped()) return;
@@ -235,7 +235,7 @@ export class Cron {
     const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: book.zone });
     const at = missed.at(-1)?.last ?? 0;
     await runs.miss(job.id, rows, { last: once, says: once ? missedNotice(facts(at), tooLate) : undefined });
-    log.info('scheduled runs did not happen', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
+    log.info('cron: runs missed', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
     if (!once) return;
     await book.refresh();
   }

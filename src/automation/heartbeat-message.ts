@@ -29,7 +29,7 @@ export function heartbeatRequest(
     text: [
       'This is a heartbeat: the program wakes you by itself to look after the open tasks that the owner keeps in HEARTBEAT.md. Of them, this is to be done now:',
       look.tasks,
-      'Nobody waits for an answer. Do it, then say in a few sentences what came of it; afterwards the program decides whether your last text is sent to the owner. Check off what is done for good in HEARTBEAT.md: turn its - [ ] into - [x].',
+      'No one waits for an answer. Do it, then say in a few sentences what came of it; afterwards the program decides whether your last text is sent to the owner. Check off what is done for good in HEARTBEAT.md: turn its - [ ] into - [x].',
     ].join('\n\n'),
     media: [],
     mentioned: true,

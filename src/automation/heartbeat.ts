@@ -135,7 +135,7 @@ export class Heartbeat {
       else this.#closed ??= 'resting';
     } catch (error) {
       this.#passed();
-      log.error('the open tasks could not be looked at', { reason: errorMessage(error) });
+      log.error('heartbeat: open tasks not read', { reason: errorMessage(error) });
     }
     this.#timer?.[Symbol.dispose]();
     if (this.#stopped) return;

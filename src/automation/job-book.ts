@@ -14,7 +14,7 @@ export interface BookEntry {
   readonly schedule: Schedule;
   /** `waiting`: it was only found in the file, and runs once the owner agreed. */
   readonly state: 'active' | 'off' | 'waiting';
-  /** Null: nobody agreed to it as it is. */
+  /** Null: no one agreed to it as it is. */
   readonly agreed: AgreedJob | null;
 }
 
@@ -166,7 +166,9 @@ export class JobBook {
     if (over.length > 0) {
       await file
         .update((list) => over.reduce(without, list))
-        .catch((error: unknown) => log.warn('a job that is over stays in the file', { reason: errorMessage(error) }));
+        .catch((error: unknown) =>
+          log.warn('cron: a finished job could not be removed from the file', { reason: errorMessage(error) }),
+        );
     }
     await this.#tell();
   }
@@ -178,7 +180,7 @@ export class JobBook {
       try {
         if (await tell()) this.#told.add(key);
       } catch (error) {
-        log.warn('could not tell about cron/jobs.json', { reason: errorMessage(error) });
+        log.warn('cron: the owner could not be told about cron/jobs.json', { reason: errorMessage(error) });
       }
     };
     if (file.broken !== null) {

@@ -28,7 +28,7 @@ export function shownTasks(tasks: string): string {
   const start = Buffer.from(tasks).subarray(0, MOST_BYTES).toString('utf8').replace(/�+$/u, '');
   const lastLine = start.lastIndexOf('\n');
   const shown = lastLine > MOST_BYTES / 4 ? start.slice(0, lastLine) : start;
-  return `${shown}\n[HEARTBEAT.md goes on; this is its beginning.]`;
+  return `${shown}\n[This is only the beginning of HEARTBEAT.md.]`;
 }
 
 /** A comment that is never closed hides the rest, as it does on a page. */

@@ -75,7 +75,7 @@ export class Attachments {
         else if (item.source !== undefined) notes.push(`${name} is at ${file.path}`);
       } catch (error) {
         signal.throwIfAborted();
-        this.#ports.log.warn('an attachment could not be fetched', { reason: errorMessage(error), name: item.name });
+        this.#ports.log.warn('attachments: not fetched', { reason: errorMessage(error), name: item.name });
         notes.push(`${name} could not be fetched: ${errorMessage(error)}`);
         if (error instanceof NotConnected)
           missing.push(item.name === undefined ? `the ${item.kind}` : `“${item.name}”`);

@@ -127,7 +127,7 @@ async function renderParts(
   const rendered = plain ? channel.plain(text) : partsOf(channel, row.message);
   const texts = rendered.length === 0 && media.length > 0 ? [''] : rendered;
   if (texts.length === 0) return giveUp(row, { reason: 'there is nothing to send' }, ports);
-  if (plain) ports.log.warn('message goes out without markup: it could not be rendered', { id });
+  if (plain) ports.log.warn('delivery: message sent without markup, which could not be rendered', { id });
   await persist(() => ports.outbox.render(id, texts), ports);
   return again;
 }
@@ -176,7 +176,7 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
   }
   await persist(() => outbox.delivered(id, part.n, platformId), ports);
   const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
-  if (last) log.debug('message delivered', { id, channel: channel.name, chat: chatId });
+  if (last) log.debug('delivery: message delivered', { id, channel: channel.name, chat: chatId });
   return last ? finished : again;
 }
 
@@ -195,7 +195,7 @@ async function recordFailure(
   const { outbox, clock, log, random } = ports;
   const reason = failure.message;
   const postpone = async (state: 'pending' | 'uncertain', ms: number): Promise<Step> => {
-    log.info('send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
+    log.info('delivery: send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
     lane.retryAt.set(id, clock.monotonic() + ms);
     await persist(() => outbox.postpone(id, part.n, state, clock.now() + ms, reason), ports);
     return { type: 'wait', ms, why: failure.retryAfterMs === undefined ? 'failed' : 'throttled' };
@@ -236,7 +236,7 @@ async function end(
 async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Promise<Step> {
   const { id, channel, chatId } = row.message;
   await end(row, 'dead', ending, ports);
-  ports.log.warn('message given up', { id, channel, chat: chatId, reason: ending.reason });
+  ports.log.warn('delivery: message given up', { id, channel, chat: chatId, reason: ending.reason });
   return finished;
 }
 

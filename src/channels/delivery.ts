@@ -102,7 +102,7 @@ export class Delivery {
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#ports.log.error('delivery cannot read the journal', { reason: errorMessage(error) });
+        this.#ports.log.error('delivery: journal not read', { reason: errorMessage(error) });
         await sleep(this.#ports.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
       }
     }
@@ -193,7 +193,7 @@ export class Delivery {
   /** Trouble of the disk passes; what else fails is a defect that the same message meets again. Each is logged once. */
   #threw(lane: Lane, id: string, error: unknown): void {
     const reason = errorMessage(error);
-    if (lane.thrown.reason !== reason) this.#ports.log.error('delivery failed', { id, reason });
+    if (lane.thrown.reason !== reason) this.#ports.log.error('delivery: failed', { id, reason });
     const kind = classifyFailure(error);
     const counts = kind === 'bug' || kind === 'item';
     lane.thrown = { times: lane.thrown.times + (counts ? 1 : 0), reason };
@@ -229,7 +229,7 @@ export class Delivery {
     try {
       await this.#ports.outbox.retryNow(channel, chatId);
     } catch (error) {
-      this.#ports.log.error('delivery cannot write to the journal', { reason: errorMessage(error) });
+      this.#ports.log.error('delivery: journal not written', { reason: errorMessage(error) });
     }
     this.#wakeLanes(channel, chatId);
   }

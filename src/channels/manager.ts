@@ -180,7 +180,7 @@ export class ChannelManager implements Outlets {
       const detail = errorMessage(error);
       if (error instanceof ChannelError && error.retry !== true) {
         if (entry.health.state !== 'failed' || entry.health.detail !== detail) {
-          log.error('channel failed', { reason: detail });
+          log.error('channels: channel failed', { reason: detail });
         }
         entry.health = { state: 'failed', detail };
         if (!error.retry) return;
@@ -190,7 +190,7 @@ export class ChannelManager implements Outlets {
       }
       if (clock.monotonic() - began >= STEADY_MS) failures = 1;
       const waitMs = backoffMs(failures, RESTART, random);
-      log.warn('channel failed, starting it again', { reason: detail, waitMs });
+      log.warn('channels: channel failed, starting it again', { reason: detail, waitMs });
       entry.health = { state: 'reconnecting', detail };
       tried();
       await sleep(clock, waitMs, this.#stop.signal).catch(() => {});
@@ -217,7 +217,7 @@ export class ChannelManager implements Outlets {
       return error;
     }
     entry.health = { state: 'running' };
-    log.info('channel running');
+    log.info('channels: channel running');
     tried();
     this.#tell(entry.source.name, undefined);
     using _watch = this.#watch(entry);
@@ -281,7 +281,7 @@ export class ChannelManager implements Outlets {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);
           await people.knock({ ...stranger, name: name === '' ? undefined : name, channel: source.name });
         } catch (error) {
-          log.error('a stranger could not be given a pairing code', { reason: errorMessage(error) });
+          log.error('pairing: code not sent', { reason: errorMessage(error) });
         }
       },
       commands: this.#commands,
@@ -336,6 +336,6 @@ async function dispose(running: AsyncDisposable, clock: Clock, log: Logger): Pro
   try {
     await raceAbort(Promise.resolve(running[Symbol.asyncDispose]()), limit.signal);
   } catch (error) {
-    log.warn('channel did not stop cleanly', { reason: errorMessage(error) });
+    log.warn('channels: channel did not stop cleanly', { reason: errorMessage(error) });
   }
 }

@@ -21,7 +21,7 @@ export class Strangers {
     this.#toldAt.set(id, now);
     const [oldest] = this.#toldAt.keys();
     if (this.#toldAt.size > CAP && oldest !== undefined) this.#toldAt.delete(oldest);
-    log.info('ignored a message from somebody who is not allowed', {
+    log.info('access: ignored a message from a person who is not allowed', {
       senderId: id,
       ...(name === undefined ? {} : { name }),
       ...(username === undefined ? {} : { username }),

@@ -58,7 +58,7 @@ export async function cronEnableCommand(flags: Flags, context: CliContext, [id =
     print(context, flags, await assistant.port.request('cron', { action: 'enable', id }));
     return 0;
   }
-  const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and nobody agreed to it.\n`;
+  const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and no one agreed to it.\n`;
   context.stderr.write(visible(shown));
   if (!(await confirm(context, 'Let exactly this run?', { yes: flags['yes'] === true }))) return 1;
   print(context, flags, await assistant.port.request('cron', { action: 'enable', id, code: job.code }));

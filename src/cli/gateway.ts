@@ -46,7 +46,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   const { log } = assistant;
   let code = 0;
   using _strays = context.onStray((error, fatal) => {
-    log.error('an error that nobody caught', { error });
+    log.error('gateway: uncaught error', { error });
     if (!fatal) return;
     code = 1;
     assistant.brokeDown();
@@ -82,7 +82,7 @@ async function stop(context: CliContext, assistant: Assistant): Promise<boolean>
     await raceAbort(Promise.resolve(assistant[Symbol.asyncDispose]()), waiting.signal);
     return true;
   } catch (error) {
-    assistant.log.error('did not stop cleanly', { reason: errorMessage(error) });
+    assistant.log.error('shutdown: not clean', { reason: errorMessage(error) });
     return false;
   }
 }

@@ -119,7 +119,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .description('make them smaller; the assistant must not be running')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./store.ts')).storeVacuumCommand));
-  const tools = program.command('tools').description('what it can do');
+  const tools = program.command('tools').description('its tools');
   tools
     .command('list', { isDefault: true })
     .description('list the tools')
@@ -132,7 +132,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .argument('[arguments]', 'its arguments as JSON', '{}')
     .option('--dry-run', 'only decide, run nothing')
     .action(action(async () => (await import('./tools.ts')).toolsRunCommand));
-  const memory = program.command('memory').description('what it remembers for good, and earlier versions of that');
+  const memory = program.command('memory').description('its long-term memory, and earlier versions of it');
   memory
     .command('show', { isDefault: true })
     .description('show the memory, or an earlier version of it')
@@ -159,14 +159,14 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
   pair
     .command('approve')
     .description('approve the person who received this code')
-    .argument('<code>', 'the code that the person told you, or CHANNEL:ID of somebody who is paired')
+    .argument('<code>', 'the code that the person told you, or CHANNEL:ID of a person who is paired')
     .option('--owner', 'as an owner, who may do everything')
     .option('--trusted', 'as a trusted person (default)')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairApproveCommand));
   pair
     .command('remove')
-    .description('shut somebody out again')
+    .description('remove a person, who may then no longer write to it')
     .argument('<person>', 'channel and id, such as telegram:123456789')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./pair.ts')).pairRemoveCommand));
@@ -180,7 +180,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .command('add')
     .description('schedule something')
     .argument('<when>', '"in 20m", "tomorrow at 9", "2027-03-01T09:00", "every 2h" or "0 9 * * 1-5"')
-    .argument('<text>', 'what is said or, with --kind, done')
+    .argument('<text>', 'the message, or with --kind the task or command')
     .addOption(
       new Option('--kind <kind>', 'message: the text is sent; agent: it is a task; command: a comma command')
         .choices(['message', 'agent', 'command'])
@@ -232,7 +232,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .command('plugins')
     .description('packages that bring channels, tools or hooks')
     .command('list', { isDefault: true })
-    .description('list them, those that are not enabled too')
+    .description('list the plugins, also those that are not enabled')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./plugins.ts')).pluginsListCommand));
   for (const [name, about] of [
@@ -253,7 +253,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
       );
     mail
       .command('retry')
-      .description(name === 'outbox' ? 'send it again' : 'let it be answered after all')
+      .description(name === 'outbox' ? 'send it again' : 'answer it after all')
       .argument('<id>', 'from the list')
       .option('--json', 'as JSON')
       .action(
@@ -280,7 +280,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .action(action(async () => (await import('./why.ts')).whyCommand));
   program
     .command('audit')
-    .description('who wanted what, and what was decided about it')
+    .description('the calls that needed a decision: who asked, and what was decided')
     .option('--last <count>', 'how many entries to show (default: 30)')
     .option('--about <text>', 'only with this text in the call, the session, the person or the turn')
     .option('--asked', 'only what was refused or needed an answer')
@@ -305,7 +305,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .option('--yes', 'do not ask')
     .option('--json', 'as JSON')
     .action(action(async () => (await import('./mcp.ts')).mcpTrustCommand));
-  const skills = program.command('skills').description('what it has learned to do');
+  const skills = program.command('skills').description('its skills: instructions for kinds of tasks');
   skills
     .command('list', { isDefault: true })
     .description('list the skills')

@@ -5,7 +5,7 @@ import { printable, visible } from './printable.ts';
 
 interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {
   readonly enabled: boolean;
-  /** Another program brought it, and nobody agreed to it as it is. @default false */
+  /** Another program brought it, and no one agreed to it as it is. @default false */
   readonly found?: boolean;
 }
 

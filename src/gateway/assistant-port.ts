@@ -56,7 +56,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
   /** Live events: text is cumulative, and older ones may be left out. */
   readonly onEvent?: (event: OutboundEvent) => void;
-  /** Answers questions; without it nobody can be asked. The signal aborts when no answer is needed any more. */
+  /** Answers questions; without it no one can be asked. The signal aborts when no answer is needed any more. */
   readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>;
 }
 

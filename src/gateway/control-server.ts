@@ -64,7 +64,7 @@ export async function serveControl(options: {
     server.listen(path, resolve);
   });
   await chmod(path, 0o600);
-  server.on('error', (error) => log.error('the control socket failed', { error }));
+  server.on('error', (error) => log.error('control: socket failed', { error }));
   return {
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -113,7 +113,7 @@ class Connection {
     this.#log = log;
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('drain', () => this.#release());
-    socket.on('error', (error) => this.#log.debug('a control client broke off', { reason: errorMessage(error) }));
+    socket.on('error', (error) => this.#log.debug('control: client disconnected', { reason: errorMessage(error) }));
     socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));
   }
 
@@ -121,7 +121,7 @@ class Connection {
   write(frame: ServerFrame, showsRuns = 'question' in frame): void {
     if (this.#socket.destroyed) return;
     if (this.#socket.writableLength > MOST_UNREAD) {
-      this.#log.warn('closed a control client that does not read', { unread: this.#socket.writableLength });
+      this.#log.warn('control: closed a client that does not read', { unread: this.#socket.writableLength });
       this.#socket.destroy();
       return;
     }
@@ -133,7 +133,7 @@ class Connection {
     this.#abortAll(
       new AppError(
         'connection-lost',
-        'The running assistant is stopping. What it accepted is kept, and goes on when it is started again.',
+        'The running assistant is stopping. What it accepted is kept, and is continued when it is started again.',
       ),
     );
     await Promise.all([...this.#requests.values()].map((request) => request.done));
@@ -149,14 +149,14 @@ class Connection {
   #read(chunk: Buffer): void {
     const lines = this.#reader.push(chunk);
     if (lines === undefined) {
-      this.#log.warn('closed a control client that wrote an endless line');
+      this.#log.warn('control: closed a client that wrote an endless line');
       this.#socket.destroy();
       return;
     }
     for (const line of lines) {
       const frame = decodeFrame(clientFrame, line);
       if (frame === undefined) {
-        this.#log.warn('closed a control client that wrote something else than requests');
+        this.#log.warn('control: closed a client that wrote no request');
         this.#socket.destroy();
         return;
       }

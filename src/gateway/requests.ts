@@ -24,7 +24,7 @@ export const requestParams = {
   cron: z.object({
     action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run']),
     id: z.string().max(64).exactOptional(),
-    /** Of a job that nobody agreed to: what it is now. */
+    /** Of a job that no one agreed to: what it is now. */
     code: z.string().max(64).exactOptional(),
     job: z
       .object({
@@ -179,7 +179,7 @@ export interface CronInfo {
     readonly chat: string;
     /** `own`: a conversation of its own; `main`: that of its chat. */
     readonly session: 'own' | 'main';
-    /** `waiting`: found in the file, and nobody agreed to it. */
+    /** `waiting`: found in the file, and no one agreed to it. */
     readonly state: 'active' | 'off' | 'waiting';
     /** `channel:id` */
     readonly by: string | null;

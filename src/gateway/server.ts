@@ -37,14 +37,14 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     pages
       .then((answer) => answer(request, response))
       .catch((error: unknown) => {
-        log.error('an HTTP request failed', { error });
+        log.error('http: request failed', { error });
         response.destroy();
       });
   });
   // Who has said all and only listens is answered too, also while hono is being loaded.
   Object.assign(server, { httpAllowHalfOpen: true });
   const { port } = await listen(server, options);
-  server.on('error', (error) => log.error('the HTTP server failed', { error }));
+  server.on('error', (error) => log.error('http: server failed', { error }));
   return {
     address: `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
     [Symbol.asyncDispose]: async () => {
@@ -80,7 +80,7 @@ async function loadPages(options: HttpOptions, startedAt: number): Promise<Reque
   });
   app.notFound((context) => context.json({ error: 'There is nothing here.' }, 404));
   app.onError((error, context) => {
-    log.error('an HTTP request failed', { path: context.req.path, error });
+    log.error('http: request failed', { path: context.req.path, error });
     return context.json({ error: 'The request failed; the log says why.' }, 500);
   });
   return getRequestListener(app.fetch);

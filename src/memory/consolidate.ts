@@ -69,7 +69,7 @@ export function consolidationQuestion(input: ConsolidationInput): ConsolidationQ
   };
 }
 
-const LOG_RULES = `history_entry goes into HISTORY.md, a log that is searched by words later. Write in the language of the conversation, in plain sentences, without headings. Keep every fact that somebody might look up: names, numbers, dates, places, addresses, files, what was decided, done, refused or left open, and who said it. Never write passwords, keys or tokens.`;
+const LOG_RULES = `history_entry goes into HISTORY.md, a log that is searched by words later. Write in the language of the conversation, in plain sentences, without headings. Keep every fact that a person might look up: names, numbers, dates, places, addresses, files, what was decided, done, refused or left open, and who said it. Never write passwords, keys or tokens.`;
 const MEMORY_RULES = `memory_update is the whole text of MEMORY.md, which the assistant reads before each answer. Give it only when this part holds something lasting: who people are, what they like, how they want things done, standing facts, plans and dates. Take over every line of the present text, word by word, and add to it; change or remove a line only where the conversation contradicts it. One fact a line. What is over with the day belongs into history_entry alone.`;
 
 function instructions(rules: string): string {

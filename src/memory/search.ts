@@ -57,7 +57,7 @@ export class MemorySearch implements Retriever, AsyncDisposable {
     this.#settling?.[Symbol.dispose]();
     this.#settling = clock.timer(settleMs, () => {
       this.#ask({ type: 'sync' }).catch((error: unknown) =>
-        log.warn('the index of the memory could not be brought up to date', { reason: errorMessage(error) }),
+        log.warn('search: index not updated', { reason: errorMessage(error) }),
       );
     });
   }

@@ -183,7 +183,7 @@ export class MemoryStore {
   /** Too many versions harm nobody. */
   async #prune(): Promise<void> {
     await this.#versions.prune().catch((error: unknown) => {
-      this.#log.warn('old versions of the memory could not be removed', { reason: errorMessage(error) });
+      this.#log.warn('memory: old versions not removed', { reason: errorMessage(error) });
     });
   }
 }

@@ -109,7 +109,7 @@ export class Pricing {
         this.#list = list;
       },
       (error: unknown) => {
-        this.#options.log.warn('the list of prices could not be loaded', { reason: errorMessage(error) });
+        this.#options.log.warn('pricing: list not loaded', { reason: errorMessage(error) });
       },
     );
     return this.#loading;

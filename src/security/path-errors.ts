@@ -9,7 +9,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist.',
   ENOTDIR: 'does not exist: a part of the path is a file or a link, not a directory.',
   EISDIR: 'is a directory; a file was expected.',
-  ELOOP: 'goes in circles through links.',
+  ELOOP: 'cannot be opened: its links lead in a circle.',
   EACCES: 'cannot be opened: the system does not permit it.',
   EPERM: 'cannot be opened: the system does not permit it.',
   ENAMETOOLONG: 'is too long for a path.',

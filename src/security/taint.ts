@@ -74,7 +74,7 @@ export function taintDecision({
       return ask('everybody in this group would read what it shows');
     case 'fetch-url':
       if (!taint.private || action.hostAllowed) return ALLOW;
-      if (action.composed) return ask('an address that nobody gave could carry private things out');
+      if (action.composed) return ask('an address that no one gave could carry private things out');
       return action.selected
         ? ask('which of many addresses on one host is fetched could carry private things out')
         : ALLOW;

@@ -139,7 +139,7 @@ export class Sessions {
     const tape = await Tape.open({ ...this.#options, key, path: join(directory, tapeName(key)) });
     let bytes = 0;
     const tail = await readTail(tape.entriesBackwards({ onRead: (count) => (bytes += count) }));
-    log.debug('Session opened', { session: key, entries: tail.entries.length, bytes });
+    log.debug('session: opened', { session: key, entries: tail.entries.length, bytes });
     const session: Session = new Session({
       ...this.#options,
       key,
@@ -158,7 +158,7 @@ export class Sessions {
       if (this.#recent.size <= this.#maxOpen) break;
       this.#recent.delete(key);
       oldest.rest().catch((error: unknown) => {
-        this.#options.log.warn('Could not close a tape', { session: key, error: errorMessage(error) });
+        this.#options.log.warn('session: file not closed', { session: key, error: errorMessage(error) });
       });
     }
     if (this.#alive.size < this.#sweepAt) return;

@@ -144,7 +144,10 @@ export class Tape {
       await truncateDurable(this.#options.path, end.offset);
     } catch (error) {
       // The next append starts on a new line.
-      this.#options.log.warn('Could not cut the end of a tape', { ...this.#place(end), error: errorMessage(error) });
+      this.#options.log.warn('session: the end of a file could not be cut', {
+        ...this.#place(end),
+        error: errorMessage(error),
+      });
     }
   }
 
@@ -157,7 +160,7 @@ export class Tape {
       log.warn(what, { ...this.#place(line), kept });
       return true;
     } catch (error) {
-      log.warn('Could not keep a damaged line of a tape', { ...this.#place(line), error: errorMessage(error) });
+      log.warn('session: a damaged line could not be kept', { ...this.#place(line), error: errorMessage(error) });
       return false;
     }
   }

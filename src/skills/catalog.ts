@@ -27,7 +27,7 @@ export interface SkillCatalogOptions extends SkillHost {
   readonly log: Logger;
 }
 
-/** A skill of another program that nobody agreed to yet, or not as it is now. */
+/** A skill of another program that no one agreed to yet, or not as it is now. */
 export interface FoundSkillOfOthers extends Skill {
   /** Somebody agreed to an earlier text. */
   readonly changed: boolean;
@@ -39,7 +39,7 @@ export interface SkillSurvey {
   readonly skills: readonly Skill[];
   /** What the configuration leaves out; by name. */
   readonly disabled: readonly Skill[];
-  /** What other programs brought and nobody agreed to; by name. */
+  /** What other programs brought and no one agreed to; by name. */
   readonly found: readonly FoundSkillOfOthers[];
   /** What was found and is not used, one sentence each. */
   readonly warnings: readonly string[];

@@ -124,7 +124,7 @@ export class AuditLog implements AsyncDisposable {
       if ((this.#file.size ?? 0) >= LARGEST) await this.#rotate();
       await this.#file.append(Buffer.from(`${JSON.stringify(entry)}\n`));
     } catch (error) {
-      log.error('the audit log could not be written', { reason: errorMessage(error), what: entry.what });
+      log.error('audit: write failed', { reason: errorMessage(error), what: entry.what });
     }
   }
 

@@ -28,10 +28,10 @@ export function askUserTool(): Tool {
       const title = `asked ${oneLine(question, 80)}`;
       const answer = (await ask?.({ text: question, choices })) ?? {
         answered: false,
-        reason: 'nobody can be asked here',
+        reason: 'no one can be asked here',
       };
       if (!answer.answered) {
-        return errorResult(title, `No answer: ${answer.reason}. Go on as well as you can, or say what you need.`);
+        return errorResult(title, `No answer: ${answer.reason}. Continue as well as you can, or say what you need.`);
       }
       return { title, output: answer.text, metadata: {} };
     },

@@ -145,7 +145,7 @@ async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Docum
   }
   const result = paged(path, linePage(found.text, wish), { wish, facts });
   const isEnd = found.cut && result.metadata['truncated'] === false;
-  const more = isEnd ? '\n\n(the document goes on, but no more of it can be read)' : '';
+  const more = isEnd ? '\n\n(the document has more text, but no more of it can be read)' : '';
   return { ...result, output: result.output + more, ...bits };
 }
 

@@ -37,7 +37,7 @@ export async function runToolOnce(
     who: 'terminal:owner',
     chatType: 'direct',
     taint: { untrusted: false, private: false },
-    approve: async () => ({ approved: false, reason: 'nobody can be asked here' }),
+    approve: async () => ({ approved: false, reason: 'no one can be asked here' }),
     progress: () => {},
   };
   const decision = await registry.decide(call, context);

@@ -112,7 +112,7 @@ export interface ToolContext {
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
   /** The chat in which the turn is answered. @default none */
   readonly chat?: ChatAddress;
-  /** Asks the person whom the turn answers and waits for their next words. @default nobody can be asked */
+  /** Asks the person whom the turn answers and waits for their next words. @default no one can be asked */
   readonly ask?: (question: AskedQuestion) => Promise<AskAnswer>;
   /** Runs another call as the `n`th part of this one, as if it stood alone; its id is `callId.n`. @default there is no turn */
   readonly call?: (n: number, call: { readonly name: string; readonly arguments: string }) => Promise<ToolResult>;

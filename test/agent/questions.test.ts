@@ -142,8 +142,8 @@ describe('a question at a terminal', () => {
   });
 });
 
-test('where nobody can be asked the answer is no', async () => {
+test('where no one can be asked the answer is no', async () => {
   await using desk = await openQuestionDesk();
   const answer = await desk.start({ reaches: () => false }).approve(desk.call(), REQUEST);
-  expect(answer).toMatchObject({ approved: false, reason: expect.stringContaining('nobody can be asked') });
+  expect(answer).toMatchObject({ approved: false, reason: expect.stringContaining('no one can be asked') });
 });

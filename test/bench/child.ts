@@ -41,7 +41,7 @@ function ready(child: ChildProcess, { began, channels }: { began: number; channe
     let output = '';
     child.stderr?.on('data', (data: Buffer) => {
       output += data.toString();
-      const running = output.split('"msg":"channel running"').length - 1;
+      const running = output.split('"msg":"channels: channel running"').length - 1;
       if (output.includes('"msg":"ready"') && running >= channels) resolve(performance.now() - began);
     });
     child.once('exit', (code) => reject(new Error(`ended with ${code} before it was ready:\n${output}`)));

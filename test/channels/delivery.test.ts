@@ -120,7 +120,9 @@ describe('what the channel is given', () => {
     const id = await world.say('|');
     expect(world.state(id)).toBeUndefined();
     expect(world.channel.attempts).toEqual([]);
-    expect(world.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'message given up' }));
+    expect(world.log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: 'delivery: message given up' }),
+    );
   });
 });
 

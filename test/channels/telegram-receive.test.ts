@@ -98,7 +98,7 @@ describe('strangers', () => {
     world.server.userSays(666, 'please');
     world.server.userSays(PERSON, 'hello');
     await waitFor(() => world.accepted.length === 1);
-    const told = world.log.lines.filter(({ message }) => message.startsWith('ignored a message'));
+    const told = world.log.lines.filter(({ message }) => message.startsWith('access: ignored a message'));
     expect(told).toHaveLength(1);
     expect(told[0]?.fields).toMatchObject({
       senderId: '666',
@@ -110,7 +110,9 @@ describe('strangers', () => {
     for (const one of world.knocks) expect(one).toEqual(knock);
     await world.clock.advance(3_600_000);
     world.server.userSays(666, 'still here');
-    await waitFor(() => world.log.lines.filter(({ message }) => message.startsWith('ignored a message')).length === 2);
+    await waitFor(
+      () => world.log.lines.filter(({ message }) => message.startsWith('access: ignored a message')).length === 2,
+    );
   });
 
   test('they may not knock in groups, with a button, or as programs', async () => {
@@ -154,7 +156,7 @@ describe('a platform in trouble', () => {
     ['a broken connection', 'reset-before'],
   ] as const)('polling goes on after %s', async (_, fault) => {
     await using world = await TelegramWorld.open({}, (server) => server.faultNext('getUpdates', fault, 2));
-    await waitFor(() => world.logged('fetching updates failed'));
+    await waitFor(() => world.logged('telegram: getUpdates failed'));
     expect(world.manager.health()['telegram']?.state).toBe('reconnecting');
     world.server.userSays(PERSON, 'hello');
     await waitFor(async () => {
@@ -169,7 +171,7 @@ describe('a platform in trouble', () => {
     world.server.userSays(PERSON, 'hello');
     await waitFor(() => offsets(world).length === 1);
     await world.clock.advance(40_000);
-    await waitFor(() => world.logged('fetching updates failed'));
+    await waitFor(() => world.logged('telegram: getUpdates failed'));
     await world.clock.advance(1_000);
     await waitFor(() => world.accepted.length === 1);
   });
@@ -178,7 +180,7 @@ describe('a platform in trouble', () => {
     await using world = await TelegramWorld.open({}, (server) =>
       server.faultNext('getUpdates', { status: 429, retryAfter: 20 }),
     );
-    await waitFor(() => world.logged('fetching updates failed'));
+    await waitFor(() => world.logged('telegram: getUpdates failed'));
     await world.clock.advance(19_000);
     expect(offsets(world)).toHaveLength(1);
     await world.clock.advance(1_000);
@@ -193,7 +195,7 @@ describe('a platform in trouble', () => {
         3,
       ),
     );
-    await waitFor(() => world.logged('fetching updates failed'));
+    await waitFor(() => world.logged('telegram: getUpdates failed'));
     expect(world.manager.health()['telegram']?.detail).toContain('Another program fetches this bot');
     for (let polls = 2; polls <= 4; polls += 1) {
       await world.clock.advance(29_999);
@@ -201,7 +203,7 @@ describe('a platform in trouble', () => {
       await world.clock.advance(1);
       await waitFor(() => offsets(world).length === polls);
     }
-    expect(world.log.lines.filter(({ message }) => message === 'fetching updates failed')).toHaveLength(1);
+    expect(world.log.lines.filter(({ message }) => message === 'telegram: getUpdates failed')).toHaveLength(1);
   });
 
   test('a wrong token fails the channel with what to do; it is told once and tried seldom', async () => {

@@ -142,7 +142,9 @@ test('the token is in no error, health sentence or log line, whatever fails', as
     server.faultNext('getUpdates', { status: 409, description: 'Conflict' });
   });
   await world.clock.advance(1_000);
-  await waitFor(() => world.manager.health()['telegram']?.state !== 'reconnecting' || world.logged('channel running'));
+  await waitFor(
+    () => world.manager.health()['telegram']?.state !== 'reconnecting' || world.logged('channels: channel running'),
+  );
   const errors: unknown[] = [];
   for (const fault of [
     'reset-before',

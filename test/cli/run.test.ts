@@ -143,7 +143,7 @@ describe('status', () => {
       'model     auto (now demo/scripted: no key of a model provider is set, so the scripted demo answers)\n',
     );
     expect(line.out).toContain('start     npm start, or talk here: npm run chat\n');
-    expect(line.out).toContain('⚠ channels.telegram lists @ann, which lets nobody in');
+    expect(line.out).toContain('⚠ channels.telegram lists @ann, which lets no one in');
     expect(line.out).toContain('⚠ channels.telegram has no owner');
     expect(line.out).toContain('Set channels.telegram.owners to ["1001"],');
     const keyed = new CommandLine();

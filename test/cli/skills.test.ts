@@ -130,7 +130,7 @@ describe('what other programs brought', () => {
     ]);
   });
 
-  test('stays unused after a no, and where nobody can be asked', async () => {
+  test('stays unused after a no, and where no one can be asked', async () => {
     const line = commandLine();
     skill(theirs(line, 'three'), 'three');
     expect(await line.run('skills', 'enable', 'three')).toBe(1);

@@ -101,11 +101,11 @@ describe('ask_user', () => {
     expect(answers.join('\n')).not.toContain('Paris');
   });
 
-  test('says so where nobody can be asked', async () => {
+  test('says so where no one can be asked', async () => {
     await using world = await startWorld();
     world.model.reply(ask('Which city?'), 'Then not.');
     const { text } = await world.assistant.run('book a flight');
     expect(text).toBe('Then not.');
-    expect(lastResult(world)).toContain('nobody can be asked here');
+    expect(lastResult(world)).toContain('no one can be asked here');
   });
 });

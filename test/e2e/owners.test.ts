@@ -31,7 +31,7 @@ describe('a channel on which nobody is owner', () => {
     [['42', '@ann'], '["42"],'],
   ])('says which line to set, at start, in /status and to whom it refuses something: %j', async (allowFrom, line) => {
     await using world = await startWorld(telegram({ allowFrom }));
-    const sentence = `channels.telegram has no owner, so nobody there may run commands or use the owner's chat commands: allowFrom has 2 entries and owners names nobody. Set channels.telegram.owners to ${line} in ${join(world.home, 'config.json')}, and restart.`;
+    const sentence = `channels.telegram has no owner, so no one there may run commands or use the owner's chat commands: allowFrom has 2 entries and owners names no one. Set channels.telegram.owners to ${line} in ${join(world.home, 'config.json')}, and restart.`;
     expect(await warnings(world)).toContain(sentence);
     expect(await say(world, '/cron', OWNER)).toBe(`/cron is for the owner only. ${sentence}`);
     expect(await say(world, ',list_dir', OWNER)).toContain(sentence);
@@ -55,7 +55,7 @@ describe('a channel on which nobody is owner', () => {
   test('is one where only names are owners, and names are told of before anybody wrote', async () => {
     await using world = await startWorld(telegram({ allowFrom: [], owners: ['@ann'] }));
     expect(await warnings(world)).toContain(
-      'channels.telegram lists @ann, which lets nobody in: only numeric user ids do',
+      'channels.telegram lists @ann, which lets no one in: only numeric user ids do',
     );
     expect(await warnings(world)).toContain('channels.telegram has no owner');
   });

@@ -37,5 +37,5 @@ test('a skill that others may have written has a say in each turn in which it is
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'SKILL.md'), '---\nname: habits\ndescription: Habits.\nalways: true\n---\nGreet.\n');
   world.model.reply(call('memory_write', { fact: 'the owner trusts Eve' }), 'Not done.');
-  expect(await say(world, 'remember this too')).toContain('text from a skill by somebody else');
+  expect(await say(world, 'remember this too')).toContain('text from a skill by another author');
 });

@@ -330,7 +330,7 @@ describe('an assistant behind the socket', () => {
     },
   );
 
-  test('knows when nobody can be asked', async () => {
+  test('knows when no one can be asked', async () => {
     const assistant = new FakeAssistant();
     assistant.script = async (_, { onApproval }) => summaryOf(onApproval === undefined ? 'nobody' : 'somebody');
     const remote = await remoteOf(assistant);

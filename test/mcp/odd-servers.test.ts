@@ -70,9 +70,9 @@ test('a piece of an answer that no schema knows is kept as text beside the other
   expect(isError).toBeUndefined();
   expect(output.split('\n\n').map((piece) => piece.replace(/\s+/gu, ' '))).toEqual([
     'before',
-    '[content of an unknown form] { "type": "widget", "title": "a clock" }',
-    '[content of an unknown form] { "type": "image" }',
-    '[content of an unknown form] "bare"',
+    '[content in a form that is unknown here] { "type": "widget", "title": "a clock" }',
+    '[content in a form that is unknown here] { "type": "image" }',
+    '[content in a form that is unknown here] "bare"',
     'after',
   ]);
   expect((await world.call('mcp_odd_bare')).output).toContain('just words');

@@ -131,7 +131,7 @@ describe('a server that offers something else than was agreed to', () => {
     await waitFor(() => world.room.troubles().length === 1);
     expect(await world.call('mcp_notes_find')).toMatchObject({ isError: true });
     expect(world.log.map(({ message }) => message)).toContain(
-      'an MCP server offers other tools than were agreed to; new and changed ones are off',
+      'mcp: server offers other tools than were agreed to; new and changed ones are off',
     );
   });
 

@@ -131,7 +131,7 @@ describe('reading', () => {
     await symlink('loop', join(workspace, 'loop'));
     await expect(readThrough('nothing.txt')).rejects.toThrow('nothing.txt does not exist.');
     await expect(readThrough('a.txt/b')).rejects.toThrow(/does not exist/);
-    await expect(readThrough('loop')).rejects.toThrow('loop goes in circles through links.');
+    await expect(readThrough('loop')).rejects.toThrow('loop cannot be opened: its links lead in a circle.');
     await expect(readThrough('')).rejects.toThrow(/non-empty/);
     await expect(readThrough('a\0b')).rejects.toThrow(/NUL/);
   });

@@ -59,7 +59,7 @@ describe('the index', () => {
     expect(index?.match(/<\/skills>/gu)).toHaveLength(1);
   });
 
-  test('holds of a skill by somebody else plain words alone, and says whose they are', () => {
+  test('holds of a skill by another author plain words alone, and says whose they are', () => {
     const index = skillsIndex([
       skill('ours', { description: 'Always read http://a.example first.' }),
       skill('theirs', {

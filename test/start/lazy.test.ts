@@ -82,7 +82,7 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
   test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {
     await using folder = await tempFolder();
     const config = { mcpServers: { fix: { command: process.execPath, args: [MCP_SERVER] } } };
-    const first = await packagesLoadedBy(config, { path: folder.path, until: 'first contact with an MCP server' });
+    const first = await packagesLoadedBy(config, { path: folder.path, until: 'mcp: first contact with a server' });
     expect(first).toContain(MCP);
     const second = await packagesLoadedBy(config, { path: folder.path });
     expect(SDKS.filter((name) => second.has(name))).toEqual([]);

@@ -91,5 +91,5 @@ test('a disk that takes no line stops nothing', async () => {
     },
   });
   await log.record(DRAFT);
-  expect(errors).toEqual(['the audit log could not be written']);
+  expect(errors).toEqual(['audit: write failed']);
 });

@@ -100,7 +100,7 @@ export async function fullDiskSuite({
       world.telegram.userSays(OWNER, 'meanwhile');
       await waitFor(() => world.chat().some((text) => /stay with the chat platform/u.test(text)), patient);
       if (state === 'full')
-        expect((await world.run('status')).said).toMatch(/is full.*goes on with its start by itself/su);
+        expect((await world.run('status')).said).toMatch(/is full.*continues its start by itself/su);
       await delay(downMs);
       expect(world.chat().filter((text) => /stay with the chat platform/u.test(text))).toHaveLength(1);
       expect(world.telegram.unconfirmed).toHaveLength(1);

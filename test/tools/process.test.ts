@@ -111,10 +111,10 @@ describe('starting in the background', () => {
     await using alone = await processWorld({ desk: { addressee: () => undefined } });
     expect(await alone.start('sleep 30')).toMatchObject({
       isError: true,
-      output: expect.stringContaining('nobody could be told'),
+      output: expect.stringContaining('no one could be told'),
     });
     const subagent = await world.start('sleep 30', {}, { origin: 'subagent' });
-    expect(subagent).toMatchObject({ isError: true, output: expect.stringContaining('nobody could be told') });
+    expect(subagent).toMatchObject({ isError: true, output: expect.stringContaining('no one could be told') });
   });
 
   test('what wakes a session again and again is stopped until a person asks for something', async () => {

@@ -52,7 +52,7 @@ interface PairPorts {
 export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
   name: 'pair',
   description:
-    'who may write to me: `/pair CODE` lets somebody in, `/pair CODE owner` as an owner, `/pair remove CHANNEL:ID` shuts them out',
+    'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair remove CHANNEL:ID` removes them',
   role: 'owner',
   priority: true,
   interrupts: false,

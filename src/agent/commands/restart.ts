@@ -11,7 +11,7 @@ interface RestartPorts {
 
 export const restartCommand = ({ restart, rehearse }: RestartPorts): Command => ({
   name: 'restart',
-  description: 'start the program anew; what is unfinished goes on',
+  description: 'restart the program; unfinished work is resumed',
   role: 'owner',
   priority: true,
   interrupts: false,
@@ -24,6 +24,6 @@ export const restartCommand = ({ restart, rehearse }: RestartPorts): Command => 
       return `I did not restart: with the configuration as it is now I could not start. ${errorMessage(error)} Until then I go on as before; send /restart again when it is corrected.`;
     }
     restart();
-    return 'Restarting. Unfinished work goes on in a moment.';
+    return 'Restarting. Unfinished work is resumed in a moment.';
   },
 });

@@ -34,7 +34,7 @@ export const soulCommand = ({ read, replace, ask }: SoulPorts): Command => ({
     if (!next.ok) return kept(`${next.problem}.`);
     const changes = diffLines(soul.trim(), next.text.trim()).filter(({ line }) => line.trim() !== '');
     if (changes.length === 0) return 'SOUL.md says so already; nothing was changed.';
-    if (!(await replace(next.text, soul))) return kept('somebody changed the file at the same moment.');
+    if (!(await replace(next.text, soul))) return kept('the file was changed at the same moment.');
     const shown = changes.slice(0, SHOWN_CHANGES).map(({ sign, line }) => `${sign} ${cut(line, SHOWN_LINE)}`);
     const more = changes.length - shown.length;
     const rest = more === 0 ? [] : [`… and ${plural(more, 'more line')}`];

@@ -71,5 +71,5 @@ export function resultMessage(
 
 function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
-  return `${cut(text, most)}\n\n[The result goes on; it is cut here at ${most} characters.]`;
+  return `${cut(text, most)}\n\n[The result is cut here, after ${most} characters.]`;
 }

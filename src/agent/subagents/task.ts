@@ -95,7 +95,7 @@ export function taskMessage(
     text: [
       `Task "${task.label}":`,
       text,
-      'You are a subagent: you work on this task alone, and you can ask nobody. Your last text is the result of the task; it goes to the assistant who gave you the task, not to a person, so put into it everything that was found out.',
+      'You are a subagent: you work on this task alone and cannot ask anyone. Your last text is the result of the task. It goes to the assistant that gave you the task, not to a person, so put into it everything that you found out.',
     ].join('\n\n'),
     media: [],
     mentioned: true,

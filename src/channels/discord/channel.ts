@@ -232,7 +232,7 @@ export class DiscordChannel implements Channel {
     } catch (error) {
       const failure = callFailure(error);
       if (failure.status === 401) context.fail(tokenRefused(this.name));
-      else if (!until.aborted) log.info('the menu of commands could not be set', { reason: failure.reason });
+      else if (!until.aborted) log.info('commands: menu not set', { reason: failure.reason });
     }
   }
 

@@ -87,7 +87,7 @@ export async function openGateway(ports: GatewayPorts, signal: AbortSignal): Pro
     if (!isOver) ports.report(`The connection to Discord was closed (${code}); it is being made again.`);
   });
   manager.on(WebSocketShardEvents.Error, ({ error }) => {
-    log.debug('trouble with the Gateway', { reason: errorMessage(error) });
+    log.debug('discord: gateway error', { reason: errorMessage(error) });
     const fatal = fatalError(ports.channel, error);
     if (fatal !== undefined) fail(fatal);
   });

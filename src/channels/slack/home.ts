@@ -30,7 +30,7 @@ export function addListeners(app: App, { name, commands, commandPrefix, roleOf, 
       const section = { type: 'section' as const, text: { type: 'mrkdwn' as const, text: text.slice(0, 3_000) } };
       await client.views.publish({ user_id: event.user, view: { type: 'home', blocks: [section] } });
     } catch (error) {
-      log.debug('the home of the app could not be shown', { reason: errorMessage(error) });
+      log.debug('slack: app home not shown', { reason: errorMessage(error) });
     }
   });
   app.action(/^/u, async ({ body, respond }) => {

@@ -43,7 +43,7 @@ export async function keepLine(
   try {
     while (!signal.aborted) {
       const end = await endOf(socket, clock, signal);
-      log.debug('the socket is replaced', { reason: end });
+      log.debug('slack: socket replaced', { reason: end });
       if (end === 'switched-off') return switchedOff(ports.name);
       if (clock.monotonic() - openedAt >= STEADY_MS) failures = 0;
       let isLost = false;
@@ -111,7 +111,7 @@ async function tryOpen(ports: LinePorts, signal: AbortSignal): Promise<SlackSock
     const failure = callFailure(error);
     if (isAppTokenRefused(error)) return appTokenRefused(ports.name, failure);
     ports.report(failure.reason);
-    ports.log.warn('connecting to Slack failed', { reason: failure.reason });
+    ports.log.warn('slack: connect failed', { reason: failure.reason });
     if (failure.retryAfterMs !== undefined) await sleep(ports.clock, failure.retryAfterMs, signal);
     return null;
   }

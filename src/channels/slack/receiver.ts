@@ -55,20 +55,22 @@ export class JournalingReceiver implements Receiver {
     try {
       await take(type, body);
     } catch (error) {
-      context.log.warn('something of Slack’s is left to be brought again', { reason: errorMessage(error) });
+      context.log.warn('slack: event left unacknowledged, so that Slack sends it again', {
+        reason: errorMessage(error),
+      });
       return;
     }
     try {
       await ack();
     } catch (error) {
-      context.log.debug('an acknowledgement did not leave', { reason: errorMessage(error) });
+      context.log.debug('slack: ack not sent', { reason: errorMessage(error) });
     }
     if (!isBody(body)) return;
     try {
       const again = retryNum === undefined ? {} : { retryNum };
       await this.#app?.processEvent({ body, ack: async () => {}, ...again });
     } catch (error) {
-      context.log.debug('a listener failed', { reason: errorMessage(error) });
+      context.log.debug('bus: a listener failed', { reason: errorMessage(error) });
     }
   }
 }

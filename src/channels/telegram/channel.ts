@@ -255,7 +255,7 @@ export class TelegramChannel implements Channel {
     try {
       await this.#connected().api.raw.answerCallbackQuery({ callback_query_id: id }, forGrammy(limit.signal));
     } catch (error) {
-      log.debug('a pressed button could not be confirmed', { reason: callFailure(error).reason });
+      log.debug('channels: a pressed button could not be confirmed', { reason: callFailure(error).reason });
     }
   }
 
@@ -269,7 +269,7 @@ export class TelegramChannel implements Channel {
     return sendMarked(
       part.text,
       (text) => api.raw.sendMessage({ ...message, ...text }, forGrammy(signal)),
-      () => log.warn('Telegram refused the markup, sending plain text', { id: part.messageId }),
+      () => log.warn('telegram: markup refused, sending plain text', { id: part.messageId }),
     );
   }
 

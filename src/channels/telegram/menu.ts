@@ -28,6 +28,6 @@ export async function showMenu(
       await api.raw.setMyCommands({ commands: shown(commands), scope }, signal).catch(() => {});
     }
   } catch (error) {
-    log.info('the menu of commands could not be set', { reason: errorMessage(error) });
+    log.info('commands: menu not set', { reason: errorMessage(error) });
   }
 }

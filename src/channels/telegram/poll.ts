@@ -55,7 +55,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       wait = conflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
       const trouble = conflict ? conflictSentence(failure.reason) : failure.reason;
       ports.report(trouble);
-      if (!conflict || !conflictTold) ports.log.warn('fetching updates failed', { reason: trouble, waitMs: wait });
+      if (!conflict || !conflictTold) ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
       conflictTold ||= conflict;
     }
     if (wait > 0) await sleep(ports.clock, wait, signal).catch(() => {});

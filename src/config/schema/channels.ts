@@ -25,7 +25,7 @@ const base = {
   allowFrom: ids(
     'Ids of the people it listens to, beside those who were paired: none when empty, everybody (as guests) with `"*"`.',
   ),
-  owners: ids('Ids of its owners; empty: the only id in `allowFrom`, and nobody when there are several.'),
+  owners: ids('Ids of its owners; empty: the only id in `allowFrom`, and no one when there are several.'),
   stream: flag(true, 'Whether an answer is shown while it is written.'),
   groups,
 };

@@ -61,7 +61,7 @@ export const modelsSchema = z
 
 export const voiceSchema = z
   .object({
-    provider: optionalText('Who turns speech into text; null: nobody.'),
+    provider: optionalText('The provider that turns speech into text; null: none.'),
     apiKey: optionalText('Its key.'),
     baseUrl: optionalUrl('Its address, when it is not the usual one.'),
     model: optionalText('Its model; null: its default.'),

@@ -125,13 +125,13 @@ const TABLE: readonly Rule[] = [
       /^(?:start|stop|restart|try-restart|reload|reload-or-restart|kill|reset-failed)\n(?:.*\n)*?assistant(?:[.@-]|\n|$)/u,
   }),
   ask('service rc-service', "it changes the assistant's own service", { when: /^assistant(?:$|[.@-])/mu }),
-  ask('assistant', "it uses the assistant's own command line, which obeys whoever calls it", {
+  ask('assistant', "it uses the assistant's own command line, which obeys every caller", {
     words: /^(?!(?:status|usage|why|completion|help)(?:\n|$))/u,
   }),
-  ask('npx npm pnpm bunx yarn', "it uses the assistant's own command line, which obeys whoever calls it", {
+  ask('npx npm pnpm bunx yarn', "it uses the assistant's own command line, which obeys every caller", {
     words: /^(?:(?:exec|dlx|x)\n)*assistant(?:\n(?!(?:status|usage|why|completion|help)(?:\n|$))|$)/u,
   }),
-  ask('node', "it uses the assistant's own command line, which obeys whoever calls it", {
+  ask('node', "it uses the assistant's own command line, which obeys every caller", {
     when: /^(?:.*\/)?launcher\.cjs$/mu,
   }),
   // What the world sees

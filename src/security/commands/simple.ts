@@ -21,7 +21,7 @@ import { assign, countWords, descend, note, Refusal, step, type Scope } from './
 import { HOME, losing } from './targets.ts';
 import { unwrap } from './wrappers.ts';
 
-const FETCHED_CODE = 'it runs what a server sends, which nobody has read';
+const FETCHED_CODE = 'it runs what a server sends, which no one has read';
 const WORDS_PER_STEP = 2;
 /** A pattern is compared with each name that is protected, in each folder where it may stand. */
 const PATTERN_STEPS = 16;
@@ -168,7 +168,7 @@ function runFile(path: string, args: readonly string[] | undefined, scope: Scope
 }
 
 function runText(code: string, scope: Scope): string {
-  refuseIf(code.includes(DECODED) ? 'it runs decoded data as a command, so nobody can see what it does' : undefined);
+  refuseIf(code.includes(DECODED) ? 'it runs decoded data as a command, so no one can see what it does' : undefined);
   if (code.includes(FETCHED)) note(scope, 'outside', FETCHED_CODE);
   return isUnknown(code) ? UNKNOWN : scope.shared.run(parse(asCode(code)), scope);
 }

@@ -7,7 +7,7 @@ const EMPTY = new Set([204, 205, 304]);
 
 /**
  * An answer as the platform's `Response`, with a body that is read as it comes; reading it to its end, cancelling it and
- * failing all close the connection. Throws `fetch-failed` for one that is packed although nobody asked for that.
+ * failing all close the connection. Throws `fetch-failed` for one that is compressed, although that was not asked for.
  */
 export async function streamOf(
   answer: Answer,
@@ -17,7 +17,7 @@ export async function streamOf(
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== '') {
     await answer[Symbol.asyncDispose]();
-    throw fetchFailed('bad-answer', `The answer of ${target.url.host} is packed although nobody asked for that.`);
+    throw fetchFailed('bad-answer', `The answer of ${target.url.host} is compressed, although that was not asked for.`);
   }
   if (EMPTY.has(status)) {
     await answer[Symbol.asyncDispose]();

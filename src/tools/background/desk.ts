@@ -102,12 +102,13 @@ export class ProcessDesk implements AsyncDisposable {
       await Promise.all(
         left.map(async (record) => {
           const isGone = await new ProcessTree(undefined, record.mark).end(clock, TERM_GRACE_MS);
-          if (!isGone) log.error('a command of an earlier process could not be ended', { process: record.id });
+          if (!isGone)
+            log.error('background: a command of an earlier process could not be ended', { process: record.id });
           void this.#publish({ ...record, text: lostText(record) }, () => true);
         }),
       );
     } catch (error) {
-      log.error('what earlier commands left could not be looked at', { reason: errorMessage(error) });
+      log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
     }
   }
 
@@ -167,7 +168,7 @@ export class ProcessDesk implements AsyncDisposable {
     if (entry.waking !== undefined) {
       await Promise.race([entry.waking, sleep(clock, NEWS_WAIT_MS)]);
       await withdraw(entry.record).catch((error: unknown) =>
-        log.warn('the end of a background command is told twice', { process: id, reason: errorMessage(error) }),
+        log.warn('background: the end of a command is told twice', { process: id, reason: errorMessage(error) }),
       );
     }
     await this.#forget(id);
@@ -204,7 +205,7 @@ export class ProcessDesk implements AsyncDisposable {
   #addressee({ messageId, role, sessionKey, origin }: StartContext): Addressee {
     const found = this.#options.addressee(messageId);
     if (found === undefined || origin === 'subagent') {
-      const why = 'nobody could be told here when the command ends; run it without background: true';
+      const why = 'no one could be told here when the command ends; run it without background: true';
       throw new AppError('process-nobody', `Nothing was started, because ${why}.`);
     }
     if (origin === 'user' || origin === 'api') this.#wakes.delete(sessionKey);
@@ -260,7 +261,7 @@ export class ProcessDesk implements AsyncDisposable {
         await this.#records.remove(news.id);
         return;
       } catch (error) {
-        log.error('the end of a background command could not be told', { reason: errorMessage(error) });
+        log.error('background: the end of a command could not be told', { reason: errorMessage(error) });
         await sleep(clock, backoffMs(failures, AGAIN, random), signal).catch(() => {});
       }
     }
@@ -269,7 +270,7 @@ export class ProcessDesk implements AsyncDisposable {
   /** Nobody has to be told of it any more. */
   async #forget(id: string): Promise<void> {
     await this.#records.remove(id).catch((error: unknown) =>
-      this.#options.log.warn('a record of a background command could not be removed', {
+      this.#options.log.warn('background: record not removed', {
         reason: errorMessage(error),
       }),
     );
@@ -283,7 +284,7 @@ export class ProcessDesk implements AsyncDisposable {
   async #drop(entry: Entry): Promise<void> {
     this.#entries.delete(entry.record.id);
     await entry.process.close().catch((error: unknown) =>
-      this.#options.log.warn('an output could not be closed', {
+      this.#options.log.warn('background: output not closed', {
         file: basename(entry.record.output),
         reason: errorMessage(error),
       }),

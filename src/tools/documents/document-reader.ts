@@ -94,7 +94,7 @@ export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }:
       if (ended.end === 'failed') throw new AppError('document-unreadable', `It could not be read: ${ended.reason}.`);
       throw new AppError(
         'document-memory',
-        `The ${noun} needs more than ${most / MB} MB of memory to read, so reading it was stopped. It may be made to overload whoever opens it; ask for a smaller or simpler copy.`,
+        `The ${noun} needs more than ${most / MB} MB of memory to read, so reading it was stopped. It may be made to overload programs that open it; ask for a smaller or simpler copy.`,
       );
     } catch (error) {
       if (signal.aborted || !limit.signal.aborted) throw error;

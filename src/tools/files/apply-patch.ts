@@ -124,7 +124,7 @@ async function putBack(
       .readFile()
       .then((now) => now.equals(bytes))
       .finally(() => handle.close());
-    if (!isOurs) return 'somebody else wrote to it.';
+    if (!isOurs) return 'it was changed by something else meanwhile.';
     if (read === null) await guard.removeFile(path, { ...use, unchangedSince: stat });
     else await guard.writeFile(path, read.bytes, { ...use, unchangedSince: stat });
     return null;

@@ -120,7 +120,9 @@ async function blockPiece(given: unknown, parts: ResultParts, hasRoom: boolean):
 
 /** What a server sent in a form that is not known here: the model may make something of it. */
 function unknownPiece(given: unknown): Piece {
-  return { text: `[content of an unknown form]\n${cut(JSON.stringify(given, null, 2) ?? '', LONGEST_UNKNOWN)}` };
+  return {
+    text: `[content in a form that is unknown here]\n${cut(JSON.stringify(given, null, 2) ?? '', LONGEST_UNKNOWN)}`,
+  };
 }
 
 async function contentsPiece(contents: Contents, parts: ResultParts, hasRoom: boolean): Promise<Piece> {

@@ -112,7 +112,7 @@ export class McpRoom implements AsyncDisposable {
       identities: Object.fromEntries(Object.entries(options.servers).map(([name, one]) => [name, identityOf(one)])),
       now: () => options.clock.now(),
       onDamage: (kept) =>
-        options.log.error('the file of agreed MCP tools was damaged; they are off until you agree again', { kept }),
+        options.log.error('mcp: the file of agreed tools was damaged; they are off until you agree again', { kept }),
     });
     const room = new McpRoom(options, pins);
     for (const [name, member] of room.#members) {
@@ -179,7 +179,7 @@ export class McpRoom implements AsyncDisposable {
     const before = this.#difference(name, listing);
     await this.#pins.put(name, listing);
     this.#offer(name, member, listing);
-    this.#options.log.info('the owner agreed to the tools of an MCP server', { server: name, ...before });
+    this.#options.log.info('mcp: the owner agreed to the tools of a server', { server: name, ...before });
     return before;
   }
 
@@ -250,7 +250,7 @@ export class McpRoom implements AsyncDisposable {
       await this.#pins.put(name, listing);
       this.#offer(name, member, listing);
       const { log } = this.#options;
-      log.info('first contact with an MCP server; its tools are agreed to as they are now', {
+      log.info('mcp: first contact with a server; its tools are agreed to as they are now', {
         server: name,
         tools: listing.tools.length,
       });
@@ -269,7 +269,7 @@ export class McpRoom implements AsyncDisposable {
     member.offered = tools.map((tool) => ({ name: tool.name, registration: registry.register(tool) }));
     member.unusable = unusable;
     if (unusable.length > 0) {
-      log.warn('tools of an MCP server have schemas that no model could be shown; they are left out', {
+      log.warn('mcp: tools left out, because no model takes their schemas', {
         server: name,
         tools: unusable,
       });
@@ -283,7 +283,7 @@ export class McpRoom implements AsyncDisposable {
     const told = hashOf(found);
     if (!differs(found) || member.told === told) return;
     member.told = told;
-    this.#options.log.warn('an MCP server offers other tools than were agreed to; new and changed ones are off', {
+    this.#options.log.warn('mcp: server offers other tools than were agreed to; new and changed ones are off', {
       server: name,
       ...found,
     });

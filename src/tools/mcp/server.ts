@@ -77,7 +77,7 @@ export class McpServer implements AsyncDisposable {
     this.#lines = new RateLimit({
       ...LOG_LINES,
       clock: ports.clock,
-      onDropped: (count) => ports.log.info('lines of an MCP server were left out', { server: ports.name, count }),
+      onDropped: (count) => ports.log.info('mcp: lines of a server left out', { server: ports.name, count }),
     });
   }
 
@@ -196,7 +196,7 @@ export class McpServer implements AsyncDisposable {
       const live = liveServer(connection, await raceAbort(connection.listing(signal), signal));
       this.#live = live;
       this.#trouble = null;
-      log.info('an MCP server runs', { server: name, is: oneLine(connection.server, 80) });
+      log.info('mcp: server running', { server: name, is: oneLine(connection.server, 80) });
       this.#ports.onListing(live.current);
       return live;
     } catch (error) {
@@ -240,7 +240,7 @@ export class McpServer implements AsyncDisposable {
     // Once may be chance; from the second time on it waits.
     if (failures > 1) return this.#failed(why, failures);
     this.#failures = failures;
-    this.#ports.log.warn('an MCP server ended; the next call starts it again', { server: this.#ports.name, why });
+    this.#ports.log.warn('mcp: server ended; the next call starts it again', { server: this.#ports.name, why });
   }
 
   #failed(why: string, failures: number): void {
@@ -249,7 +249,7 @@ export class McpServer implements AsyncDisposable {
     this.#trouble = why;
     const waitMs = backoffMs(failures, BACKOFF, random);
     this.#retryAt = clock.monotonic() + waitMs;
-    log.warn('an MCP server does not work', { server: name, why, waitMs });
+    log.warn('mcp: server does not work', { server: name, why, waitMs });
   }
 
   /** A call was given up: whoever does not even answer a ping is ended with all it started. */
@@ -260,7 +260,7 @@ export class McpServer implements AsyncDisposable {
       await raceAbort(live.connection.ping(limit.signal), limit.signal);
     } catch {
       if (this.#live !== live) return;
-      log.warn('an MCP server does not answer any more and is ended', { server: name });
+      log.warn('mcp: server does not answer and is ended', { server: name });
       await this.#drop(live);
     }
   }

@@ -56,7 +56,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'approvals-nobody',
-        holds: 'Where nobody can be asked the answer is no.',
+        holds: 'Where no one can be asked the answer is no.',
         find: 'return chat === undefined ? no(NOBODY) :',
         replace: 'return chat === undefined ? { approved: true } :',
       },

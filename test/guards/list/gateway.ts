@@ -69,13 +69,13 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
       {
         name: 'control-frames',
         holds: 'A program that speaks anything else than requests (a browser, say) is cut off.',
-        find: "if (frame === undefined) {\n        this.#log.warn('closed a control client that wrote something else than requests');\n        this.#socket.destroy();\n        return;\n      }",
+        find: "if (frame === undefined) {\n        this.#log.warn('control: closed a client that wrote no request');\n        this.#socket.destroy();\n        return;\n      }",
         replace: 'if (frame === undefined) continue;',
       },
       {
         name: 'control-endless-line',
         holds: 'A line without an end is not held in memory.',
-        find: "this.#log.warn('closed a control client that wrote an endless line');\n      this.#socket.destroy();",
+        find: "this.#log.warn('control: closed a client that wrote an endless line');\n      this.#socket.destroy();",
         replace: '',
       },
       {

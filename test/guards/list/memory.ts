@@ -66,7 +66,7 @@ export const MEMORY_GUARDS: readonly Guard[] = [
       },
       {
         name: 'archive-nobody-to-ask',
-        holds: 'Where nobody can be asked the memory stays as it is.',
+        holds: 'Where no one can be asked the memory stays as it is.',
         find: 'const asked = confirm === null ? false :',
         replace: 'const asked = confirm === null ? true :',
       },

@@ -136,7 +136,7 @@ describe('none of the edits', () => {
     await files.put('a.txt', 'a');
     await files.put('b.txt', 'b');
     const { output } = await files.call('apply_patch', { edits: [edit('a.txt', 'a', 'A'), edit('b.txt', 'b', 'B')] });
-    expect(output).toContain('a.txt stays changed: somebody else wrote to it.');
+    expect(output).toContain('a.txt stays changed: it was changed by something else meanwhile.');
     expect(await text(files, 'a.txt')).toBe('yours');
   });
 
