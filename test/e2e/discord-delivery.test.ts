@@ -4,6 +4,8 @@ import type { DiscordFault } from '../support/fake-discord.ts';
 import { unreadableMarkdown } from '../support/unreadable-markdown.ts';
 import { waitFor } from '../support/wait.ts';
 
+/** All of them run at once, on a machine that may be busy. */
+const slow = { timeoutMs: 50_000 };
 const SEND = /^POST \/channels\/\d+\/messages$/u;
 const EDIT = /^PATCH \/channels\/\d+\/messages\/\d+$/u;
 const FILL = /^PATCH \/webhooks\//u;
@@ -11,9 +13,12 @@ const ANSWER = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.t
 const SLOW = { text: ANSWER, chunkSize: 20, eventDelayMs: 120 };
 
 const emptied = (world: DiscordWorld): Promise<unknown> =>
-  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'an empty outbox' });
+  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+    ...slow,
+    what: 'an empty outbox',
+  });
 
-describe.concurrent('an answer on Discord', () => {
+describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
   test.each<[string, DiscordFault]>([
     ['the connection breaks before it was taken', 'reset-before'],
     ['the connection breaks after it was taken', 'reset-after'],
@@ -57,6 +62,7 @@ describe.concurrent('an answer on Discord', () => {
     world.model.reply({ ...SLOW, text });
     world.discord.says(world.direct, world.owner, 'tell me');
     await waitFor(() => textsIn(world, world.direct).some((shown) => shown.startsWith('It begins.')), {
+      ...slow,
       what: 'a preview',
     });
     await reads(world, world.direct, text, { timeoutMs: 60_000 });
@@ -68,7 +74,7 @@ describe.concurrent('an answer on Discord', () => {
     await using world = await startDiscordWorld();
     world.model.reply(SLOW);
     world.discord.says(world.direct, world.owner, 'tell me');
-    const shown = await waitFor(() => postsIn(world, world.direct)[0], { what: 'a preview' });
+    const shown = await waitFor(() => postsIn(world, world.direct)[0], { ...slow, what: 'a preview' });
     world.discord.deletes(world.direct, shown.id);
     await reads(world, world.direct, ANSWER);
   });
@@ -77,7 +83,7 @@ describe.concurrent('an answer on Discord', () => {
     await using world = await startDiscordWorld();
     world.discord.faultNext(FILL, 'reset-after');
     const open = world.discord.commandsOf(world.direct, world.owner, 'status');
-    await waitFor(() => open.post, { what: 'an answer' });
+    await waitFor(() => open.post, { ...slow, what: 'an answer' });
     await emptied(world);
     expect(textsIn(world, world.direct)).toHaveLength(1);
   });
@@ -87,13 +93,13 @@ describe.concurrent('an answer on Discord', () => {
     const { discord, direct, owner } = world;
     discord.faultNext(FILL, { status: 404, description: 'Unknown Webhook' });
     const first = discord.commandsOf(direct, owner, 'status');
-    await waitFor(() => textsIn(world, direct).length === 1, { what: 'an answer' });
+    await waitFor(() => textsIn(world, direct).length === 1, { ...slow, what: 'an answer' });
     expect(first.post).toBeUndefined();
     discord.setFaultHandler((route) => (FILL.test(route) ? { status: 500 } : undefined));
     const second = discord.commandsOf(direct, owner, 'status');
-    await waitFor(() => discord.calls.filter(({ route }) => FILL.test(route)).length >= 2, { what: 'a try' });
+    await waitFor(() => discord.calls.filter(({ route }) => FILL.test(route)).length >= 2, { ...slow, what: 'a try' });
     await world.restart();
-    await waitFor(() => textsIn(world, direct).length === 2, { what: 'the second answer' });
+    await waitFor(() => textsIn(world, direct).length === 2, { ...slow, what: 'the second answer' });
     expect([second.isGone, second.post]).toEqual([true, undefined]);
   });
 
