@@ -69,6 +69,9 @@ const NETWORK: readonly (readonly [command: string, reason: string])[] = [
   ['ssh -J 10.0.0.1 example.com', '10.0.0.1'],
   ['ssh -o HostName=10.0.0.1 server', '10.0.0.1'],
   ['ssh me@nas.local', 'nas.local'],
+  ['ssh ssh://me@10.0.0.1:2222', '10.0.0.1'],
+  ['ssh-keyscan github.com 10.0.0.1', '10.0.0.1'],
+  ['nc -v 2130706433 22', '127.0.0.1'],
   ['scp x root@10.0.0.1:/tmp', '10.0.0.1'],
   ['scp -P 22 10.0.0.1:/etc/passwd .', '10.0.0.1'],
   ['rsync -av . me@192.168.0.9:backup/', '192.168.0.9'],
@@ -164,6 +167,9 @@ const OUTSIDE: readonly (readonly [command: string, reason: string])[] = [
   ['crontab x', 'later'],
   ['echo "* * * * * x" | crontab -', 'later'],
   ['crontab -r', 'later'],
+  [`crontab $'x\\n-l'`, 'later'],
+  ['cp x ~/.config/autostart/$RANDOM.desktop', 'autostart/….desktop'],
+  ['docker exec --privileged web sh', 'whole machine (`docker exec`)'],
   ['echo ls | at now', 'later'],
   ['systemd-run --user sleep 10', 'later'],
   ['systemctl enable nginx', 'starts by itself'],
@@ -185,6 +191,7 @@ const OUTSIDE: readonly (readonly [command: string, reason: string])[] = [
   ['grep -r token ~/.assistant/', "assistant's own"],
   [`python3 -c "print(open('/home/me/.assistant/config.json').read())"`, "assistant's own"],
   [`node -e "require('fs').readFileSync('../state.db')"`, "assistant's own"],
+  [`python3 -c "import os; open(os.path.expanduser('~/.assistant/config.json'))"`, "assistant's own"],
   ['curl file:///home/me/.assistant/config.json', "assistant's own"],
   // patterns and other ways round
   ['rm -rf ../*', "assistant's own"],
@@ -222,6 +229,9 @@ const OUTSIDE: readonly (readonly [command: string, reason: string])[] = [
   ['pgrep node | xargs kill', 'did not start'],
   ['git config diff.x.textconv ./x', 'git run'],
   ['git config core.editor ./x', 'git run'],
+  ['git config --global --edit', 'git run'],
+  ['git config submodule.x.update "$(cat x)"', 'git run'],
+  ['git config "remote.$(cat x).url" y', 'git run'],
   ["echo 'x' >> ~/.bashrc", 'a shell starts'],
   ['cd; echo x >> .bashrc', 'a shell starts'],
   ['echo x | tee -a ~/.bash{rc,_profile}', 'a shell starts'],
@@ -304,6 +314,11 @@ const FREE: readonly string[] = [
   "sed -i 's#http://localhost#https://example.com#' config.ts",
   'git commit -m "listen on http://127.0.0.1:8080"',
   'git log --grep 10.0.0.1',
+  'git log --grep=http://localhost:3000',
+  'curl -e http://localhost:3000/ https://example.com',
+  'nc -w 2.5 example.com 80',
+  'export http_proxy=http://127.0.0.1:3128; ls',
+  'ssh server ping -c 1 10.0.0.1',
   'git clone https://github.com/x/y',
   'git clone git@github.com:x/y.git',
   'git push',
@@ -388,9 +403,11 @@ const FREE: readonly string[] = [
   'cat "$(dirname "$0")/x"',
   'git config core.editor vim',
   'git config pull.rebase true',
+  'git config Pull.Rebase true',
   'git config core.pager less',
   'git config remote.origin.url https://github.com/x/y',
   'kill %1',
+  'kill -s 9 %1',
   'kill -0 1234',
   'sleep 100 & kill $!',
   'npm run killall',
@@ -474,4 +491,11 @@ test('every reason is named, once, and a denial comes before a question', () => 
 test('what is not known of a place is not asked about', () => {
   expect(guardCommand('cat ../config.json')).toEqual({ decision: 'allow' });
   expect(guardCommand('cat ~/.assistant/config.json', { home: '/srv/x' })).toEqual({ decision: 'allow' });
+});
+
+test('a path means itself, and below the home of the assistant or of a person what lies there', () => {
+  const apart = { home: '/home/me/.assistant', workspace: '/srv/work', userHome: '/home/me' };
+  expect(guardCommand('cat ~/.assistant/config.json', apart)).toMatchObject({ decision: 'ask' });
+  const deep = { home: '/a/b/c/d', workspace: '/a/b/c/d/e/f/g' };
+  expect(guardCommand('cat /d/config.json', deep)).toEqual({ decision: 'allow' });
 });

@@ -83,7 +83,7 @@ function inWords(args: readonly string[], options: RegExp | undefined): readonly
   return args.flatMap((arg, i) => {
     const before = args[i - 1] ?? '';
     if (options?.test(before) === true) return [];
-    const isAmount = /^\d+(?:\.\d+)?$/u.test(arg) && Number(arg) < FIRST_ADDRESS;
+    const isAmount = Number(arg) < FIRST_ADDRESS;
     if (isAmount && before.startsWith(options === undefined ? '-' : '--')) return [];
     const value =
       /^--?[\w-]+=(.*)$/su.exec(arg)?.[1] ??
@@ -156,7 +156,6 @@ function firstOf(authority: string): string {
 }
 
 function inScpPlace(text: string): readonly NamedHost[] {
-  if (authorityOf(text) !== undefined || text.startsWith('-')) return [];
   const place = SCP_PLACE.exec(text)?.[1];
   return place === undefined ? [] : [host(place, 'alias')];
 }

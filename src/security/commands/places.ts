@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
 import { folded, START_NAMES, startKind } from '../path-names.ts';
-import { homeNames } from '../path-rules.ts';
 import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './marks.ts';
 import { note, Refusal, type CommandPlace, type Scope, type Simple } from './scope.ts';
 import { HOME, isRawDevice, START } from './targets.ts';
@@ -94,7 +93,7 @@ function writtenPlace(path: string): string | undefined {
 function isOwnState(path: string, place: CommandPlace): boolean {
   const { home, workspace } = place;
   if (home === undefined) return false;
-  const names = [...home.split('/'), ...homeNames()];
+  const names = home.split('/');
   return realPaths(path, place)
     .flatMap((real) => (isBelow(home, real) ? real : meantBy(real, names)))
     .some((real) => isBelow(home, real) && (workspace === undefined || !isBelow(workspace, real)));

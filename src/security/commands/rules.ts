@@ -105,7 +105,7 @@ const TABLE: readonly Rule[] = [
     'it changes who may log in (`%`)',
   ),
   ask('ssh', 'it opens a way into this machine (`ssh -R`)', { when: /^-[a-zA-Z]*[Rw]/mu }),
-  ask('docker podman nerdctl', 'it gives a container the whole machine (`% run`)', { test: opensMachine }),
+  ask('docker podman nerdctl', 'it gives a container the whole machine (`% %1`)', { test: opensMachine }),
   // What runs later, or by itself
   ask('systemctl loginctl', 'it changes what the machine starts by itself (`% %1`)', {
     words:
@@ -135,13 +135,10 @@ const TABLE: readonly Rule[] = [
     when: /^(?:.*\/)?launcher\.cjs$/mu,
   }),
   // What the world sees
-  {
-    ...ask('git', 'it overwrites what others see (`git push`)', {
-      when: /^(?:-[cC]\n.*\n|-.*\n)*push\n(?:.*\n)*?(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\uE000\n]+)(?:\n|$)/u,
-      unless: /^(?:--dry-run|-n)$/mu,
-    }),
-    effect: 'network',
-  },
+  online('git', 'it overwrites what others see (`git push`)', {
+    when: /^(?:-[cC]\n.*\n|-.*\n)*push\n(?:.*\n)*?(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\uE000\n]+)(?:\n|$)/u,
+    unless: /^(?:--dry-run|-n)$/mu,
+  }),
   publish('npm', /^(?:publish|unpublish|deprecate|dist-tag|owner|access)(?:\n|$)/u),
   publish('pnpm bun uv poetry flit hatch vsce', /^publish(?:\n|$)/u),
   publish('yarn', /^(?:npm\n)?publish(?:\n|$)/u),
@@ -164,9 +161,12 @@ function ask(programs: string, reason: string, condition: Condition = {}): Rule 
   return { programs, effect: 'outside', reason, ...condition };
 }
 
+function online(programs: string, reason: string, condition: Condition): Rule {
+  return { programs, effect: 'network', reason, ...condition };
+}
+
 function publish(programs: string, words: RegExp): Rule {
-  const reason = 'it publishes or withdraws something (`% %1`)';
-  return { programs, effect: 'network', reason, words, unless: /^--dry-run$/mu };
+  return online(programs, 'it publishes or withdraws something (`% %1`)', { words, unless: /^--dry-run$/mu });
 }
 
 /** What `kill` is to end. */
@@ -177,8 +177,7 @@ function killed([first = '', ...rest]: readonly string[]): readonly string[] {
 
 /** Whether a container sees more of the machine than a folder. */
 function opensMachine({ args, directories }: Simple): boolean {
-  const at = args.findIndex((arg) => /^(?:run|create)$/u.test(arg));
-  const line = args.slice(at + 1).join('\n');
+  const line = args.join('\n');
   const mounted = Array.from(
     line.matchAll(/^(?:-v\n?|--volume[=\n])([^:\n]*)|(?:^|,|=)(?:source|src)=([^,\n]*)/gmu),
     ([, volume, source]) => volume ?? source ?? '',
@@ -186,7 +185,7 @@ function opensMachine({ args, directories }: Simple): boolean {
   const rights =
     /^--(?:privileged$|(?:pid|ipc|userns)[=\n]host$|cap-add[=\n](?:ALL|SYS_ADMIN|SYS_PTRACE|SYS_MODULE)$|device[=\n])/imu;
   const isSocket = mounted.some((path) => /\/(?:docker|podman|containerd)\.sock$/u.test(path));
-  return at >= 0 && (rights.test(line) || isSocket || losing(mounted, directories) !== undefined);
+  return rights.test(line) || isSocket || losing(mounted, directories) !== undefined;
 }
 
 /** Whether git is given a setting by which it may run a program. */

@@ -49,8 +49,8 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
       {
         name: 'programs-publish',
         holds: 'Publishing to the world is asked about.',
-        find: "effect: 'network', reason, words, unless",
-        replace: "effect: 'outside', reason, words, unless",
+        find: "return online(programs, 'it publishes",
+        replace: "return ask(programs, 'it publishes",
       },
       {
         name: 'programs-kill-unknown',
