@@ -23,7 +23,7 @@ export const groupBehaviours: readonly Behaviour[] = [
     const group = await stage.group();
     await group.asks('it is me');
     expect(group.heard).toContain(`from: ${group.by.name} (trusted)`);
-    expect(group.heard).toContain('(group chat ');
+    expect(group.heard).toMatch(/^chat: \S+ \(group\)$/mu);
   }),
 
   behaviour('is read along, as the words of others and without an answer of their own', ['groups'], async (stage) => {

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseChat } from '../../src/bus/messages.ts';
 import { createAssistant, type Assistant } from '../../src/app.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
@@ -220,8 +221,9 @@ export class Stage implements AsyncDisposable {
 
   #answer(request: ModelApiRequest): Step | Promise<Step> {
     const text = request.view.lastUserText;
-    const found = [...text.matchAll(/^channel: (?<channel>\S+) \((?:direct|group) chat (?<chat>[^)]*)\)$/gmu)].at(-1);
-    const key = `${found?.groups?.['channel']} ${found?.groups?.['chat']}`;
+    const found = [...text.matchAll(/^chat: (?<chat>\S+) \((?:direct|group)\)$/gmu)].at(-1);
+    const { channel = '', chatId = '' } = parseChat(found?.groups?.['chat'] ?? '') ?? {};
+    const key = `${channel} ${chatId}`;
     this.#asked.set(key, [...(this.#asked.get(key) ?? []), request]);
     const steps = this.#scripts.get(key) ?? [];
     const step = steps.length > 1 ? steps.shift() : steps[0];
