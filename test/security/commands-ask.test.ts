@@ -316,7 +316,7 @@ const FREE: readonly string[] = [
   'git log --grep 10.0.0.1',
   'git log --grep=http://localhost:3000',
   'curl -e http://localhost:3000/ https://example.com',
-  'nc -w 2.5 example.com 80',
+  'nc -w 10.5 example.com 80',
   'export http_proxy=http://127.0.0.1:3128; ls',
   'ssh server ping -c 1 10.0.0.1',
   'git clone https://github.com/x/y',

@@ -34,6 +34,7 @@ const REFUSED: readonly string[] = [
   'rm -rf /root',
   'rm -rf /var/*',
   'rm -rf /usr/bin',
+  'rm -rf /private/etc',
   'rm -rf /b*',
   'rm -rf /???',
   'rm -rf /{bin,etc}',
@@ -418,6 +419,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'folders that are changed by patterns': filled('cd a*; cat ../c*; ', 19_900),
   'patterns where many folders may be meant': `${filled('[ -e a ] && cd a*; ', 2_000)}${filled('cat ../*a*; ', 17_000)}`,
   'patterns that are taken out of a value': `X=${'a'.repeat(290)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
+  'patterns that are taken out of a shorter one': `X=${'a'.repeat(95)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
   'itself again and again': filled('$0;', 19_900),
   'loops in the background': filled('while a; do b & done; ', 19_900),
 };

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ANY, isUndecided, patternOf, STAR, withoutTraces } from './marks.ts';
+import { ANY, patternOf, STAR, withoutTraces } from './marks.ts';
 
 /** What `$HOME` and the first directory stand for while a command is judged: only their depth matters. */
 export const HOME = '/home/user';
@@ -53,7 +53,6 @@ function ruinOf(path: string): Ruin | undefined {
 }
 
 function matching(name: string, candidates: readonly string[]): readonly string[] {
-  if (!isUndecided(name)) return candidates.filter((candidate) => candidate === name);
   const pattern = patternOf(name);
   return candidates.filter((candidate) => pattern.test(candidate));
 }
