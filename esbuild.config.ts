@@ -5,9 +5,9 @@ import { build, type Metafile } from 'esbuild';
 /** Threads and child processes of their own. */
 const WORKERS = [
   'src/storage/checkpoint-worker.ts',
-  'src/memory/search-worker.ts',
+  'src/memory/search/search-worker.ts',
   'src/tools/documents/document-child.ts',
-  'src/tools/files/find-worker.ts',
+  'src/tools/files/search/find-worker.ts',
 ];
 
 /** Bundles these and what they need into a folder, which is emptied before. */

@@ -6,8 +6,8 @@ const ALONE = [
   'test/benign/**/*.test.ts',
   'test/gullible/**/*.test.ts',
   'test/security/fetch.test.ts',
-  'test/security/paths-walls.test.ts',
-  'test/tools/web-walls.test.ts',
+  'test/security/paths-guards.test.ts',
+  'test/tools/web-guards.test.ts',
 ];
 
 /** What takes long begins first, so that the end waits for nobody. */

@@ -1,9 +1,8 @@
 import type { CommandTable } from './agent/commands/table.ts';
-import { HookRunner, type Hooks } from './agent/hooks.ts';
-import { recoverTurns } from './agent/recovery.ts';
-import { unifiedSession } from './agent/unified.ts';
+import { HookRunner, type Hooks } from './agent/hooks/hooks.ts';
+import { recoverTurns } from './agent/recovery/recovery.ts';
+import { unifiedSession } from './agent/joining.ts';
 import { createAgent } from './app/agent.ts';
-import { cleanOutbox } from './app/clean-outbox.ts';
 import { standingWarnings, type Base, type Ground } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { dropOldAllowances } from './app/old-allowances.ts';
@@ -15,7 +14,7 @@ import { tellOfStorage } from './app/storage-notices.ts';
 import { openStores } from './app/stores.ts';
 import { Sweeper } from './app/sweeper.ts';
 import { startWhenWritable } from './app/waiting-start.ts';
-import { MessageBus } from './bus/bus.ts';
+import { MessageBus, type OutboxPort } from './bus/bus.ts';
 import { bootId } from './journal/power-loss.ts';
 import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
@@ -24,7 +23,7 @@ import { loadConfig, type LoadedConfig } from './config/load.ts';
 import { readVersion } from './config/version.ts';
 import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
 import { streamOf } from './gateway/local-assistant.ts';
-import { createRedactor } from './security/redact.ts';
+import { createRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { StorageHealth } from './storage/storage-health.ts';
@@ -295,4 +294,13 @@ async function keepRunning(run: () => Promise<void>, { log, clock }: Pick<Base, 
       await sleep(clock, RESTART_WAIT_MS);
     }
   }
+}
+
+/** The same outbox: what is put into it is free of secrets. */
+function cleanOutbox(outbox: OutboxPort, redact: (text: string) => string): OutboxPort {
+  return {
+    enqueue: (messages) => outbox.enqueue(messages.map((message) => ({ ...message, text: redact(message.text) }))),
+    page: (after, limit) => outbox.page(after, limit),
+    onQueued: (listener) => outbox.onQueued(listener),
+  };
 }

@@ -28,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app.ts',
     'app/home-at-rest.ts',
     'app/disk-sentence.ts',
-    'app/skill-shop.ts',
+    'app/skill-installer.ts',
     'gateway/control.ts',
     'gateway/assistant-port.ts',
     'gateway/requests.ts',
@@ -42,7 +42,7 @@ const CONTRACTS = new Set([
   'providers/provider.ts',
   'tools/tool.ts',
   'agent/commands/command.ts',
-  'agent/hooks.ts',
+  'agent/hooks/hooks.ts',
 ]);
 
 interface Import {

@@ -1,14 +1,14 @@
 import type { InboundMessage } from '../bus/messages.ts';
-import { asRole, weakest } from '../security/access.ts';
+import { asRole, weakest } from '../security/access/access.ts';
 import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Ids } from '../util/ids.ts';
 import { oneLine } from '../util/text.ts';
 import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
-import { tellEnd } from './live.ts';
+import { tellEnd } from './turn/live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
-import type { ClaimedTurn, RunnerPorts } from './turn-runner.ts';
+import type { ClaimedTurn, RunnerPorts } from './turn/runner.ts';
 
 /** Writes to the journal until it takes it, see `StorageHealth.untilWritten`. */
 export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;

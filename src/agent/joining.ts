@@ -1,7 +1,9 @@
-import type { InboundMessage } from '../bus/messages.ts';
-import { atLeast } from '../security/access.ts';
+import type { InboundMessage, InboundDraft } from '../bus/messages.ts';
+import { atLeast } from '../security/access/access.ts';
 import { parseCommand } from './commands/parse.ts';
-import { UNIFIED_SESSION } from './unified.ts';
+
+/** The one session of the owner's direct chats where `session.unified` is set. */
+export const UNIFIED_SESSION = 'unified:owner';
 
 /** Nobody said it: the time had come. */
 export function isSelfStarted({ origin }: InboundMessage): boolean {
@@ -26,4 +28,9 @@ export function mayJoin(first: InboundMessage, message: InboundMessage): boolean
 /** The same chat and, where it has threads, the same thread. */
 export function sameChat(a: InboundMessage, b: InboundMessage): boolean {
   return a.channel === b.channel && a.account === b.account && a.chatId === b.chatId && a.threadId === b.threadId;
+}
+
+/** The session of a message where `session.unified` is set; undefined: its chat's own. */
+export function unifiedSession({ origin, role, chatType }: InboundDraft): string | undefined {
+  return origin === 'user' && role === 'owner' && chatType === 'direct' ? UNIFIED_SESSION : undefined;
 }

@@ -2,16 +2,16 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import type { Ended } from '../journal/stop.ts';
-import { weakest } from '../security/access.ts';
+import { weakest } from '../security/access/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
-import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './bursts.ts';
+import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './message-batching.ts';
 import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
-import { closePlainly, giveUpTurn } from './give-up.ts';
+import { closePlainly, giveUpTurn } from './recovery/give-up.ts';
 import { subagentOf } from './subagents/task.ts';
-import { TurnRunner, type ClaimedTurn } from './turn-runner.ts';
+import { TurnRunner, type ClaimedTurn } from './turn/runner.ts';
 
 export interface LoopPorts extends CommandRunnerPorts {
   readonly bursts: Omit<BurstSettings, 'whenBusy'>;

@@ -1,6 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
-import type { Redact } from '../security/redact.ts';
+import type { Redact } from '../security/redact/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
 /** An answer that could not be delivered for so long is not sent any more. */

@@ -1,8 +1,8 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import { Attachments, type AttachmentPorts } from '../channels/attachments.ts';
-import { speechToText } from '../providers/speech.ts';
-import { imageType, MOST_IMAGE_BYTES } from '../tools/files/image-type.ts';
+import { Attachments, type AttachmentPorts } from '../channels/inbound/attachments.ts';
+import { speechToText } from '../providers/openai/speech.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../tools/files/file-text.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';

@@ -3,15 +3,15 @@ import { cronCommand } from '../agent/commands/cron.ts';
 import type { Command } from '../agent/commands/command.ts';
 import type { LoopPorts } from '../agent/loop.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import type { Cron } from '../automation/cron.ts';
-import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-desk.ts';
+import type { Cron } from '../automation/cron-scheduler.ts';
+import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-service.ts';
 import type { JobCreator } from '../automation/job.ts';
-import type { JobBook } from '../automation/job-book.ts';
+import type { JobBook } from '../automation/job-store.ts';
 import { machineZone } from '../util/time-zone.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../bus/messages.ts';
 import type { RequestParams } from '../gateway/requests.ts';
-import { asRole, decideAccess, localRole, weakest } from '../security/access.ts';
+import { asRole, decideAccess, localRole, weakest } from '../security/access/access.ts';
 import { cronTool, type CronToolCaller, type CronToolDesk } from '../tools/cron.ts';
 import type { Tool } from '../tools/tool.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -139,10 +139,10 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
   const [{ Cron }, { CronDesk }, { JobBook: Book }, { JobFile }] = await Promise.all([
-    import('../automation/cron.ts'),
-    import('../automation/cron-desk.ts'),
-    import('../automation/job-book.ts'),
-    import('../automation/job-file.ts'),
+    import('../automation/cron-scheduler.ts'),
+    import('../automation/cron-service.ts'),
+    import('../automation/job-store.ts'),
+    import('../automation/jobs-file.ts'),
   ]);
   /** False: nobody knows yet where the owner can be told. */
   const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { InboundMessage } from '../bus/messages.ts';
-import { ProcessDesk } from '../tools/background/desk.ts';
-import type { Addressee } from '../tools/background/records.ts';
+import { ProcessDesk } from '../tools/exec/background/background-processes.ts';
+import type { Addressee } from '../tools/exec/background/records.ts';
 import { roleNow } from './automation.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Plugins } from './plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
-import type { Redact } from '../security/redact.ts';
+import type { Redact } from '../security/redact/redact.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Ids } from '../util/ids.ts';

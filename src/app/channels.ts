@@ -1,11 +1,11 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import { Delivery } from '../channels/delivery.ts';
+import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager, type ChannelPeople } from '../channels/manager.ts';
 import { channelSource } from '../channels/registry.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
-import { Previews } from '../channels/preview.ts';
-import { startTyping } from '../channels/typing.ts';
+import { Previews } from '../channels/delivery/preview.ts';
+import { startTyping } from '../channels/delivery/typing.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';

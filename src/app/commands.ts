@@ -1,6 +1,6 @@
-import type { TurnSkills } from '../agent/active-skills.ts';
-import type { Archiving } from '../agent/archiving.ts';
-import type { Questions } from '../agent/questions.ts';
+import type { TurnSkills } from '../agent/prompt/active-skills.ts';
+import type { Archiving } from '../agent/consolidation/consolidation.ts';
+import type { Questions } from '../agent/questions/questions.ts';
 import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
 import type { Command, CommandContext, ModelChoice, StatusReport } from '../agent/commands/command.ts';
@@ -18,7 +18,7 @@ import { tapeCommand } from '../agent/commands/tape.ts';
 import { undoCommand } from '../agent/commands/undo.ts';
 import { usageCommand } from '../agent/commands/usage.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
-import { restoreFiles } from '../tools/restore-files.ts';
+import { restoreFiles } from '../tools/files/restore-files.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import { startOfDay } from '../util/time-zone.ts';

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Budget } from '../agent/budget.ts';
-import type { CallBounds } from '../agent/call-bounds.ts';
-import { heartbeatCall, heartbeatQuestions, type HeartbeatQuestions } from '../agent/heartbeat-questions.ts';
+import type { Budget } from '../agent/context/budget.ts';
+import type { CallBounds } from '../agent/context/call-bounds.ts';
+import { heartbeatCall, heartbeatQuestions, type HeartbeatQuestions } from '../agent/side-calls/heartbeat-questions.ts';
 import type { LoopPorts } from '../agent/loop.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import { OwnCalls } from '../agent/own-calls.ts';
-import { ToolChoices } from '../agent/structured.ts';
+import { OwnCalls } from '../agent/side-calls/side-calls.ts';
+import { ToolChoices } from '../agent/side-calls/structured.ts';
 import type { Heartbeat } from '../automation/heartbeat.ts';
 import type { HeartbeatTarget } from '../automation/heartbeat-message.ts';
 import type { MessageBus } from '../bus/bus.ts';

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { execEnvironment } from '../config/environment.ts';
 import type { McpServerSettings } from '../config/schema/tools.ts';
-import { createStreamingFetch } from '../security/stream-fetch.ts';
+import { createStreamingFetch } from '../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../storage/files.ts';
-import type { McpRoom, ServerFacts, ServerReport } from '../tools/mcp/room.ts';
+import type { McpRoom, ServerFacts, ServerReport } from '../tools/mcp/client-pool.ts';
 import type { Difference } from '../tools/mcp/listing.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
+import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { AppError } from '../util/errors.ts';
 import { fileEnding } from '../util/file-ending.ts';
 import type { Base } from './base.ts';
@@ -44,7 +44,7 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
   return {
     open: async () => {
       if (Object.keys(used).length === 0) return;
-      const { McpRoom } = await import('../tools/mcp/room.ts');
+      const { McpRoom } = await import('../tools/mcp/client-pool.ts');
       room = await McpRoom.open({
         servers: used,
         registry,

@@ -1,8 +1,8 @@
-import type { ChosenModel } from '../agent/turn-context.ts';
-import { unusableModel } from '../agent/unusable-model.ts';
+import type { ChosenModel } from '../agent/turn/turn-ports.ts';
 import { createProviders, type Providers } from '../providers/registry.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
+import type { ModelEvent } from '../providers/provider.ts';
 
 export interface Models {
   /** What answers where nothing else was chosen. */
@@ -44,4 +44,20 @@ export function createModels({
 /** `provider/model` */
 export function fullName({ providerName, model }: Pick<ChosenModel, 'providerName' | 'model'>): string {
   return `${providerName}/${model}`;
+}
+
+/** Stands for a model that cannot be called: it answers with the reason, so that the person reads it. */
+export function unusableModel(ref: string, reason: string): ChosenModel {
+  const slash = ref.indexOf('/');
+  const providerName = slash === -1 ? ref : ref.slice(0, slash);
+  return {
+    providerName,
+    model: slash === -1 ? '' : ref.slice(slash + 1),
+    provider: {
+      name: providerName,
+      async *chat(): AsyncGenerator<ModelEvent> {
+        yield { type: 'error', kind: 'bad-request', retryable: false, message: reason };
+      },
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { Journal } from '../journal/journal.ts';
 import { sha256 } from '../storage/change-log.ts';
-import { isRememberable } from '../tools/exec-standing.ts';
+import { isRememberable } from '../tools/exec/remembered-commands.ts';
 import { oneLine, plural } from '../util/text.ts';
 import type { Base } from './base.ts';
 

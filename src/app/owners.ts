@@ -2,7 +2,7 @@ import { enabledChannels } from '../config/channels.ts';
 import type { Config } from '../config/schema.ts';
 import type { ChannelSettings } from '../config/schema/channels.ts';
 import type { Person } from '../journal/people.ts';
-import { configuredOwners } from '../security/access.ts';
+import { configuredOwners } from '../security/access/access.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { plural } from '../util/text.ts';
 

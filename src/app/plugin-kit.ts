@@ -1,9 +1,9 @@
 import type { PairedRole } from '../bus/messages.ts';
 import { ChannelError, SendError, type Channel } from '../channels/channel.ts';
-import { plainMarkup } from '../channels/markup/plain.ts';
+import { plainMarkup } from '../channels/markup/markup.ts';
 import { splitRanges } from '../channels/markup/split.ts';
 import type { ChannelKit } from '../plugins/plugin.ts';
-import { decideAccess, type AccessSettings } from '../security/access.ts';
+import { decideAccess, type AccessSettings } from '../security/access/access.ts';
 
 /** What a plugin's channel is given; `settings` are the people and groups of its entry. */
 export function kitFor(settings: AccessSettings | undefined): ChannelKit {

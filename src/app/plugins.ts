@@ -1,4 +1,4 @@
-import type { HookRunner } from '../agent/hooks.ts';
+import type { HookRunner } from '../agent/hooks/hooks.ts';
 import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { ChannelError } from '../channels/channel.ts';
@@ -6,8 +6,8 @@ import { isBuiltIn, type PluggedKinds } from '../channels/registry.ts';
 import type { Journal } from '../journal/journal.ts';
 import { loadPlugins } from '../plugins/loader.ts';
 import type { Plugin, PluginChannel } from '../plugins/plugin.ts';
-import type { AccessSettings } from '../security/access.ts';
-import { toJsonSchema } from '../tools/schema.ts';
+import type { AccessSettings } from '../security/access/access.ts';
+import { toJsonSchema } from '../tools/registry/schema.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';

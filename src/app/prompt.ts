@@ -1,18 +1,18 @@
 import type { PromptReport } from '../agent/commands/context.ts';
-import type { ContextWindow } from '../agent/context-window.ts';
-import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/system-prompt.ts';
-import type { ChosenModel } from '../agent/turn-context.ts';
+import type { ContextWindow } from '../agent/context/fit.ts';
+import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/prompt/system-prompt.ts';
+import type { ChosenModel } from '../agent/turn/turn-ports.ts';
 import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
-import { UNIFIED_SESSION } from '../agent/unified.ts';
+import { UNIFIED_SESSION } from '../agent/joining.ts';
 import type { InboundMessage, PairedRole, Role } from '../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../channels/registry.ts';
 import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
-import { asRole, seesPrivate, strongestRole } from '../security/access.ts';
+import { asRole, seesPrivate, strongestRole } from '../security/access/access.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
+import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
 import { skillLayers } from './skills.ts';
 

@@ -1,5 +1,5 @@
-import { closedText } from '../agent/question-text.ts';
-import { RESEND_MARK, type Outlets } from '../channels/delivery-part.ts';
+import { closedText } from '../agent/questions/text.ts';
+import { RESEND_MARK, type Outlets } from '../channels/delivery/next-part.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import { questionId } from '../journal/questions.ts';
 import { deadline, type Clock } from '../util/clock.ts';

@@ -1,5 +1,5 @@
 import { chatOf } from '../agent/outgoing.ts';
-import type { QuestionPorts } from '../agent/questions.ts';
+import type { QuestionPorts } from '../agent/questions/questions.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Outbox } from '../journal/outbox.ts';
 import type { MediaStore } from '../storage/media.ts';

@@ -1,16 +1,17 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingDesk } from '../agent/commands/pair.ts';
-import type { RequestHandlers } from '../gateway/requests.ts';
+import type { RequestHandlers, OwnStep } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { MemoryStore } from '../memory/store.ts';
+import type { MemoryStore } from '../memory/files/store.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
-import { localRole } from '../security/access.ts';
+import { localRole } from '../security/access/access.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
 import type { Plugins } from './plugins.ts';
-import { whySteps } from './why.ts';
+import type { CronRun } from '../journal/cron-rows.ts';
+import type { Look } from '../journal/heartbeats.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
@@ -147,4 +148,25 @@ export function createRequests({
 function unknownMail(id: string, where: 'inbox' | 'outbox'): AppError {
   const given = JSON.stringify(id.slice(0, 80));
   return new AppError('mail-unknown', `Nothing can be done about ${given}: assistant ${where} lists what is there.`);
+}
+
+/** What the assistant did by itself, newest first, and why people heard of it or did not. */
+function whySteps(journal: Pick<Journal, 'heartbeats' | 'cron'>, count: number): readonly OwnStep[] {
+  const looks = journal.heartbeats.newest(count).map(fromLook);
+  const runs = journal.cron.newest(count).map(fromRun);
+  return [...looks, ...runs].toSorted((a, b) => b.at - a.at).slice(0, count);
+}
+
+function fromLook({ at, action, reason, turn, told, verdict }: Look): OwnStep {
+  if (action !== 'run')
+    return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
+  const what = `heartbeat: ${reason}`;
+  if (told !== null) return { at, what, outcome: told ? 'told' : 'silent', reason: verdict };
+  return { at, what, outcome: turn ?? 'waiting', reason: null };
+}
+
+function fromRun({ job, at, execution, delivery, reason, count }: CronRun): OwnStep {
+  const what = `job ${job}${count === 1 ? '' : ` (${count} times)`}`;
+  if (execution !== 'ok') return { at, what, outcome: execution, reason };
+  return { at, what, outcome: delivery === 'none' ? 'done' : 'told', reason: delivery === 'none' ? reason : delivery };
 }

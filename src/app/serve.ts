@@ -1,4 +1,4 @@
-import type { Questions } from '../agent/questions.ts';
+import type { Questions } from '../agent/questions/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -6,10 +6,10 @@ import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
-import { runToolOnce } from '../tools/run-once.ts';
+import type { ToolRegistry } from '../tools/registry/registry.ts';
+import { runToolOnce } from '../tools/registry/run-once.ts';
 import type { Base } from './base.ts';
-import { storageLine } from './storage-line.ts';
+import { storageLine } from './status.ts';
 import type { Channels } from './channels.ts';
 
 type Health = Readonly<Record<string, ChannelHealth>>;

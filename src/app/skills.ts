@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
-import { packageFile } from '../config/package-file.ts';
+import { packageFile } from '../config/version.ts';
 import type { Config } from '../config/schema.ts';
 import { SkillCatalog } from '../skills/catalog.ts';
 import type { Skill } from '../skills/skill.ts';

@@ -1,13 +1,15 @@
 import type { StatusReport } from '../agent/commands/command.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
-import { subagentLines } from '../agent/subagents/desk.ts';
+import { subagentLines } from '../agent/subagents/supervisor.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Sandbox } from '../security/sandbox.ts';
-import { storageLine } from './storage-line.ts';
+import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import { startOfDay } from '../util/time-zone.ts';
-import { sentences } from '../util/text.ts';
+import { sentences, megabytes } from '../util/text.ts';
 import type { Base } from './base.ts';
+import type { SweepReport } from '../journal/retention.ts';
+
+const HOUR_MS = 3_600_000;
 
 export interface StatusParts {
   readonly journal: Journal;
@@ -56,4 +58,18 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     sandbox: await sandboxState(base, parts.sandbox),
     warnings: [...warnings, ...parts.troubles()],
   };
+}
+
+/** How large each store is and what went last, for people; null before the first sweep. */
+export function storageLine(report: SweepReport | undefined, now: number): string | null {
+  if (report === undefined) return null;
+  const { at, bytes, removed } = report;
+  const sizes = Object.entries(bytes)
+    .filter(([, size]) => size > 0)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([store, size]) => `${store} ${megabytes(size)}`);
+  const total = Object.values(bytes).reduce((sum, size) => sum + size, 0);
+  const gone = Object.entries(removed).map(([store, count]) => `${count.toLocaleString('en')} ${store}`);
+  const when = now - at < HOUR_MS ? 'within the last hour' : `${Math.floor((now - at) / HOUR_MS)} h ago`;
+  return `${megabytes(total)} (${sizes.join(', ')}); cleaned up ${when}, ${gone.length === 0 ? 'nothing was old enough to go' : `gone: ${gone.join(', ')}`}`;
 }

@@ -3,7 +3,7 @@ import { durationText } from '../automation/durations.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { partsOf } from '../channels/channel.ts';
-import type { Outlets } from '../channels/delivery-part.ts';
+import type { Outlets } from '../channels/delivery/next-part.ts';
 import { storageSentence, type StorageHealth } from '../storage/storage-health.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { readAnswer } from '../agent/question-answers.ts';
+import { readAnswer } from '../agent/questions/answers.ts';
 import { openJournal, type Journal } from '../journal/journal.ts';
-import { holdsStrangers } from '../memory/history.ts';
-import { MemorySearch } from '../memory/search.ts';
-import { MemoryStore } from '../memory/store.ts';
+import { holdsStrangers } from '../memory/files/history-file.ts';
+import { MemorySearch } from '../memory/search/search.ts';
+import { MemoryStore } from '../memory/files/store.ts';
 import { Sessions } from '../session/sessions.ts';
 import { AuditLog } from '../storage/audit-log.ts';
 import { ChangeLog } from '../storage/change-log.ts';

@@ -4,7 +4,7 @@ import { enabledChannels } from '../config/channels.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { startControlServer } from '../gateway/control.ts';
 import { ownersChatOnDisk } from '../journal/people.ts';
-import { configuredOwners } from '../security/access.ts';
+import { configuredOwners } from '../security/access/access.ts';
 import { probeDisk } from '../storage/files.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import { storageSentence } from '../storage/storage-health.ts';

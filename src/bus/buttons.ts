@@ -6,7 +6,7 @@ export const APPROVAL_BUTTONS = { approve: 'approve:', always: 'always:', deny: 
 /** Ids of the buttons under a question with choices: this, its code, `:`, and the number of the choice. */
 export const CHOICE_BUTTON = 'ask:';
 
-/** What a conversation held when a model made a button, as in security/taint.ts. */
+/** What a conversation held when a model made a button, as in security/access/taint.ts. */
 interface HeldThen {
   readonly untrusted: boolean;
   readonly private: boolean;

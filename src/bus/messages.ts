@@ -1,8 +1,8 @@
-import type { Usage } from '../util/usage.ts';
+import type { Usage } from '../util/token-usage.ts';
 
 /** What passes between the rooms. Plain data: each shape can be written to disk as JSON and read back. */
 
-/** What a sender may do; compared by `roleRank` in security/access.ts. */
+/** What a sender may do; compared by `roleRank` in security/access/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
 /** What a pairing code may make of somebody. */

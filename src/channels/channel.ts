@@ -2,7 +2,7 @@ import { withCommandPrefix } from '../bus/commands.ts';
 import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
-import type { InboundWriter, ReadUpTo } from './inbound-writer.ts';
+import type { InboundWriter, ReadUpTo } from './inbound/writer.ts';
 
 export type { ReadUpTo };
 

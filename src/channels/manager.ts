@@ -6,7 +6,7 @@ import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
 import { backoffMs } from '../util/backoff.ts';
-import { withoutInvisible } from '../security/invisible.ts';
+import { withoutInvisible } from '../security/text/invisible.ts';
 import { oneLine } from '../util/text.ts';
 import {
   ChannelError,
@@ -18,8 +18,8 @@ import {
   type Stranger,
   partsOf,
 } from './channel.ts';
-import type { Outlets } from './delivery-part.ts';
-import { InboundWriter, type InboundWriterPorts } from './inbound-writer.ts';
+import type { Outlets } from './delivery/next-part.ts';
+import { InboundWriter, type InboundWriterPorts } from './inbound/writer.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { DEFAULT_COUNT, textFlag, wholeNumberFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './printable.ts';
+import { json, visible } from './format.ts';
 
 /** `assistant audit`: who wanted what, and what was decided, oldest first. */
 export async function auditCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

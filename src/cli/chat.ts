@@ -8,7 +8,7 @@ import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
 import { openAssistant, pathsOf } from './open.ts';
-import { json, printable } from './printable.ts';
+import { json, printable } from './format.ts';
 import { ReconnectingAssistant } from './reconnect.ts';
 import { talk } from './talk.ts';
 

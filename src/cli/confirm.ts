@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { AppError } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
-import { printable } from './printable.ts';
+import { printable } from './format.ts';
 
 /**
  * Asks a person at this terminal; only `y` and `yes` are a yes. With `--yes` nobody is asked. Throws where there is no

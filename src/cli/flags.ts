@@ -1,4 +1,5 @@
 import { AppError } from '../util/errors.ts';
+import type { CliContext } from './context.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -38,4 +39,23 @@ export function wholeNumberFlag(
 
 export function usageError(message: string): AppError {
   return new AppError('usage', message, { exitCode: 2 });
+}
+
+/** The home that a command line names; for what is looked up after a failure. */
+export function homeFlag(argv: readonly string[]): string | undefined {
+  return argv[argv.indexOf('--home') + 1 || argv.length];
+}
+
+/** Whether the home of this command line has log level `debug`; looked up only after a failure. */
+export async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
+  try {
+    const [{ loadConfig }, { resolveHome }] = await Promise.all([
+      import('../config/load.ts'),
+      import('../config/environment.ts'),
+    ]);
+    const home = resolveHome({ flag: homeFlag(argv), env: context.env });
+    return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
+  } catch {
+    return false;
+  }
 }

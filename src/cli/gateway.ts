@@ -7,7 +7,7 @@ import { greeting } from './chat.ts';
 import type { CliContext } from './context.ts';
 import { textFlag, wholeNumberFlag } from './flags.ts';
 import { pathsOf, QUIET_LOG, startAssistant } from './open.ts';
-import { visible } from './printable.ts';
+import { visible } from './format.ts';
 import { talk } from './talk.ts';
 
 /** SIGTERM ends the process within 10 seconds. */

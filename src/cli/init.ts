@@ -3,7 +3,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { printable } from './printable.ts';
+import { printable } from './format.ts';
 
 /** `assistant init`: makes what is missing of a home and says what it did. */
 export async function initCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

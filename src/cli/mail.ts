@@ -2,7 +2,7 @@ import type { RequestName, RequestResult } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './printable.ts';
+import { json, visible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];

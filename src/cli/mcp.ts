@@ -5,7 +5,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, json, visible } from './printable.ts';
+import { indented, json, visible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 

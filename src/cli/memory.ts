@@ -2,7 +2,7 @@ import type { MemoryVersion } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, printable } from './printable.ts';
+import { json, printable } from './format.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
 type Flags = Readonly<Record<string, unknown>>;

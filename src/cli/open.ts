@@ -6,7 +6,7 @@ import { homePaths, type HomePaths } from '../config/home.ts';
 import type { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
-import { printable } from './printable.ts';
+import { printable } from './format.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './printable.ts';
+import { json, visible } from './format.ts';
 
 const HOW: Readonly<Record<string, string>> = {
   'not enabled': 'found, not enabled (list it in "plugins")',

@@ -2,7 +2,7 @@ import type { PromptInfo } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, printable } from './printable.ts';
+import { json, printable } from './format.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
 export async function promptCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

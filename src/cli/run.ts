@@ -3,8 +3,8 @@ import { readVersion } from '../config/version.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
-import { homeFlag, isDebugging } from './home-flag.ts';
-import { printable } from './printable.ts';
+import { homeFlag, isDebugging } from './flags.ts';
+import { printable } from './format.ts';
 import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
 type Flags = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
 import { oneLine } from '../util/text.ts';
-import { indented, printable } from './printable.ts';
+import { indented, printable } from './format.ts';
 
 const MOST_SHOWN = 50;
 

@@ -1,7 +1,7 @@
-import type { InstallPlan, Risk, Skill } from '../app/skill-shop.ts';
+import type { InstallPlan, Risk, Skill } from '../app/skill-installer.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { printable, visible } from './printable.ts';
+import { printable, visible } from './format.ts';
 
 interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {
   readonly enabled: boolean;

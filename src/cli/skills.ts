@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skill-shop.ts';
+import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skill-installer.ts';
 import { loadConfig } from '../config/load.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -10,7 +10,7 @@ import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { json, printable } from './printable.ts';
+import { json, printable } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 

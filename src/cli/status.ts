@@ -5,7 +5,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { json, printable } from './printable.ts';
+import { json, printable } from './format.ts';
 
 /** `assistant status`: what the running assistant says, else what can be seen without one. */
 export async function statusCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

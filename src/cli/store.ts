@@ -2,7 +2,7 @@ import { megabytes } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { json } from './printable.ts';
+import { json } from './format.ts';
 
 /** `assistant store vacuum`: makes the databases of a home smaller while no assistant runs. */
 export async function storeVacuumCommand(

@@ -3,7 +3,7 @@ import { wantsColor } from '../config/environment.ts';
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
-import { indented, printable, visible } from './printable.ts';
+import { indented, printable, visible } from './format.ts';
 import type { ConnectionWatcher } from './reconnect.ts';
 import { Screen } from './screen.ts';
 

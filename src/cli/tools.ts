@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './printable.ts';
+import { json, visible } from './format.ts';
 
 /** `assistant tools list`. */
 export async function toolsListCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

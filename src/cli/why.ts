@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { DEFAULT_COUNT, textFlag, wholeNumberFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './printable.ts';
+import { json, visible } from './format.ts';
 
 /** `assistant why`: what it did by itself, oldest first, and why that was told or kept silent. */
 export async function whyCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {

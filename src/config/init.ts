@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import { ensureHome, type HomePaths } from './home.ts';
-import { packageFile } from './package-file.ts';
+import { packageFile } from './version.ts';
 import { configSchema } from './schema.ts';
 
 export interface InitReport {

@@ -2,11 +2,11 @@ import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
-import { localRole } from '../security/access.ts';
+import { localRole } from '../security/access/access.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
-import { noUsage } from '../util/usage.ts';
+import { noUsage } from '../util/token-usage.ts';
 import type {
   ApprovalQuestion,
   ApprovalReply,

@@ -2,9 +2,8 @@ import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
-import { dedupeKey } from './dedupe.ts';
+import { dedupeKey, INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import type { Outbox } from './outbox.ts';
-import { INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** Waiting messages of one chat; more are refused with one notice. */

@@ -4,12 +4,12 @@ import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
-import { Archives } from './archives.ts';
+import { Archives } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
 import { CursorLedger } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { MailDesk } from './desk.ts';
+import { MailDesk } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewLedger } from './previews.ts';
@@ -20,10 +20,10 @@ import { QuestionLedger } from './questions.ts';
 import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
 import { Starts } from './starts.ts';
-import { SessionSettings } from './session-settings.ts';
 import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
 import { UsageLedger } from './usage.ts';
+import type { LedgerPorts } from './rows.ts';
 
 /** The ledger of what crosses the borders of a turn: one SQLite file, one owner process. */
 export interface Journal extends Disposable {
@@ -136,4 +136,27 @@ function newestId(db: Database): string {
     newest('SELECT id FROM inbound ORDER BY seq DESC LIMIT 1'),
   ];
   return ids.reduce((a, b) => (a > b ? a : b));
+}
+
+/** What people chose for one conversation by command; kept until they take it back. */
+class SessionSettings {
+  readonly #ports: LedgerPorts;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+  }
+
+  /** The `provider/model` that was chosen; null: the standard one. */
+  model(session: string): string | null {
+    const row = this.#ports.db.get('SELECT model FROM session_models WHERE session = ?', session);
+    return row?.text('model') ?? null;
+  }
+
+  setModel(session: string, model: string | null): Promise<void> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      if (model === null) db.run('DELETE FROM session_models WHERE session = ?', session);
+      else db.run('INSERT OR REPLACE INTO session_models VALUES (?, ?, ?)', session, model, clock.now());
+    });
+  }
 }

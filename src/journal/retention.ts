@@ -1,7 +1,6 @@
-import { dedupeKey } from './dedupe.ts';
+import { dedupeKey, type LedgerPorts, type Swept } from './rows.ts';
 import { foldUsage } from './retention-usage.ts';
 import { pruneRuns } from './retention-runs.ts';
-import type { LedgerPorts, Swept } from './rows.ts';
 
 const DAY_MS = 86_400_000;
 

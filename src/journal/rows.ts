@@ -1,6 +1,7 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Database } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
+import { createHash } from 'node:crypto';
 
 /** Names of the journal's queues, for `Database.queued`. */
 export const INBOUND = 'inbound';
@@ -33,4 +34,10 @@ export function placeholders(values: readonly unknown[]): string {
 export interface Swept {
   readonly rows: number;
   readonly more: boolean;
+}
+
+/** 16 bytes that stand for a platform's name of a message when its row is gone. */
+export function dedupeKey(channel: string, account: string, chat: string, externalId: string): Uint8Array {
+  const name = JSON.stringify([channel, account, chat, externalId]);
+  return createHash('sha256').update(name).digest().subarray(0, 16);
 }

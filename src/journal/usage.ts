@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import { addUsage, noUsage, type Usage } from '../util/usage.ts';
+import { addUsage, noUsage, type Usage } from '../util/token-usage.ts';
 import type { LedgerPorts } from './rows.ts';
 
 /** One model call as it is counted. */

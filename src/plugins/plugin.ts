@@ -1,4 +1,4 @@
-import type { Hooks } from '../agent/hooks.ts';
+import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { Channel, ChannelError, SendError } from '../channels/channel.ts';
 import type { Tool } from '../tools/tool.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Hooks } from '../agent/hooks.ts';
+import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { DeclaredAction, Tool } from '../tools/tool.ts';
 import { given, misfit, thrownLine } from '../util/misfit.ts';
 import { nearest } from '../util/text.ts';

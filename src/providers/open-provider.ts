@@ -1,11 +1,11 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
-import { createAnthropicProvider } from './anthropic.ts';
-import { createDemoProvider } from './demo.ts';
+import { createAnthropicProvider } from './anthropic/messages.ts';
+import { createDemoProvider } from './demo/demo.ts';
 import type { EndpointOptions } from './endpoint.ts';
-import { createOpenAiResponsesProvider } from './openai-responses.ts';
-import { createOpenAiProvider } from './openai.ts';
+import { createOpenAiResponsesProvider } from './openai/responses.ts';
+import { createOpenAiProvider } from './openai/chat.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { Provider } from './provider.ts';
 

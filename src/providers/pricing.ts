@@ -1,7 +1,7 @@
 import type { calcPrice, findProvider, ModelInfo, Provider as ListedProvider } from '@pydantic/genai-prices';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import type { Usage } from '../util/usage.ts';
+import type { Usage } from '../util/token-usage.ts';
 import { findPreset } from './presets.ts';
 import type { ModelName } from './provider.ts';
 

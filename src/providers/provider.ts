@@ -1,4 +1,4 @@
-import type { Usage } from '../util/usage.ts';
+import type { Usage } from '../util/token-usage.ts';
 
 /** A person's or the system's words, and images, as the model sees them. */
 export type UserPart = { readonly type: 'text'; readonly text: string } | ImagePart;

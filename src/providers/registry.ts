@@ -3,10 +3,10 @@ import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
-import { askContextWindow } from './context-window.ts';
-import { Cooldowns } from './cooldowns.ts';
-import { KEY_TROUBLES, withFailover, type Candidate } from './failover.ts';
-import { withImageFallback } from './image-fallback.ts';
+import { askContextWindow } from './probe-context-window.ts';
+import { Cooldowns } from './wrappers/cooldowns.ts';
+import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
+import { withImageFallback } from './wrappers/image-fallback.ts';
 import {
   addressOf,
   didYouMean,
@@ -19,7 +19,7 @@ import {
 } from './open-provider.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
-import { withRetry } from './retry.ts';
+import { withRetry } from './wrappers/retry.ts';
 
 export interface ProvidersOptions {
   readonly configs: Readonly<Record<string, ProviderConfig>>;

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 
+/** The block of the program's own that a person's message begins with. */
+const CONTEXT = /^<context>\n[\s\S]*\n<\/context>$/u;
+
 /**
  * The lines of a tape. What happened is never rewritten; history is a fold over these.
  * Roles of people, `origin` and `outcome` have the meanings of bus/messages.ts, kept here as text because the tape
@@ -171,3 +174,12 @@ export type EntryOf<Kind extends TapeEntry['kind']> = Extract<TapeEntry, { kind:
 export type EntryDraft = DistributiveOmit<TapeEntry, 'v' | 'id' | 'at'> & { readonly id?: string };
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+/** What a person or the model said in an entry: no context block, no skill's text, no reasoning, no calls; may be empty. */
+export function saidIn(entry: TapeEntry): string {
+  if (entry.kind !== 'message' || entry.role === 'tool') return '';
+  const texts = entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (entry.role === 'assistant') return texts.join('\n');
+  const from = CONTEXT.test(texts[0] ?? '') ? 1 : 0;
+  return texts.slice(from, texts.length - (entry.skills?.length ?? 0)).join('\n');
+}

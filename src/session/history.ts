@@ -2,7 +2,7 @@ import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts'
 import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
 import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
-import { isBoundary, type Summary, type Window, WindowScan } from './window.ts';
+import { isBoundary, type Summary, type Window, WindowScan } from './history-window.ts';
 
 /** What the model is told of a session: always a legal transcript. */
 export interface History {

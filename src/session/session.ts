@@ -1,9 +1,9 @@
 import type { Durability } from '../storage/files.ts';
 import type { EntryDraft, EntryOf, TapeEntry } from './entry.ts';
 import { type FoldOptions, type History, HistoryFold, turnEntries } from './history.ts';
-import { isYounger, readTail, shrinkTail, type Tail } from './tail.ts';
+import { isYounger, readTail, shrinkTail, type Tail } from './tape-tail.ts';
 import type { Tape } from './tape.ts';
-import { isBoundary, WindowScan } from './window.ts';
+import { isBoundary, WindowScan } from './history-window.ts';
 
 interface SessionOptions extends FoldOptions {
   readonly key: string;

@@ -8,7 +8,7 @@ import type { OpenAppend } from '../storage/append-file.ts';
 import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { Session } from './session.ts';
-import { readTail } from './tail.ts';
+import { readTail } from './tape-tail.ts';
 import { readTapeKey, Tape } from './tape.ts';
 import { keyOfTapeName, tapeName } from './tape-name.ts';
 

@@ -1,14 +1,15 @@
 import { assistantCommand } from '../util/assistant-command.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import { listFiles } from './list-files.ts';
 import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import type { Skill, SkillText } from './skill.ts';
-import { isCurrent, stampOf, type Stamps } from './stamps.ts';
+import { isCurrent, stampOf, type Stamps, walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
 import { LARGEST_SKILL, pinOf, readPins, type SkillPins } from './pins.ts';
-import { substitute } from './substitute.ts';
-import { walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const DEEPEST = 6;
 
 export interface SkillCatalogOptions extends SkillHost {
   /** Of two skills with one name the one in the earlier root counts. */
@@ -261,4 +262,30 @@ function lineOf(content: string, body: string): number {
   const text = content.replace(/\r\n?/gu, '\n');
   const start = text.endsWith(body) ? text.length - body.length : Math.max(0, text.indexOf(body));
   return text.slice(0, start).split('\n').length;
+}
+
+/** Puts a skill's folder in place of `{baseDir}`, `$SKILL_DIR` and `${SKILL_DIR}`; `${baseDir}` is somebody else's. */
+export function substitute(body: string, place: { readonly baseDir: string }): string {
+  return body.replace(/(?<!\$)\{baseDir\}|\$\{SKILL_DIR\}|\$SKILL_DIR(?!\w)/gu, () => place.baseDir);
+}
+
+/**
+ * The files of a skill's folder, relative, in order, at most `most`; links, names with a dot in front and
+ * `node_modules` are left out. What cannot be read is left out too.
+ */
+async function listFiles(folder: string, most: number): Promise<{ paths: readonly string[]; more: boolean }> {
+  const paths: string[] = [];
+  const visit = async (prefix: string, depth: number): Promise<void> => {
+    const entries = await readdir(join(folder, prefix), { withFileTypes: true }).catch(() => []);
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const entry of entries) {
+      if (paths.length > most) return;
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      const path = join(prefix, entry.name);
+      if (entry.isFile()) paths.push(path);
+      if (entry.isDirectory() && depth < DEEPEST) await visit(path, depth + 1);
+    }
+  };
+  await visit('', 0);
+  return { paths: paths.slice(0, most), more: paths.length > most };
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isRecord } from './fields.ts';
 import type { SkillText } from './skill.ts';
-import { stampOf, type Stamps } from './stamps.ts';
+import { stampOf, type Stamps } from './walk.ts';
 
 /** What skills find where the assistant runs. */
 export interface SkillHost {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { pin } from '../security/descriptors.ts';
+import { pin } from '../security/paths/descriptors.ts';
 import { AppError } from '../util/errors.ts';
 
 export interface PlainFile {

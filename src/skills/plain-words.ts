@@ -1,4 +1,4 @@
-import { withoutInvisible } from '../security/invisible.ts';
+import { withoutInvisible } from '../security/text/invisible.ts';
 import { oneLine } from '../util/text.ts';
 import { HIDDEN_INSTRUCTIONS } from './risky-patterns.ts';
 

@@ -1,5 +1,5 @@
 import { cut, plural } from '../util/text.ts';
-import { countInvisible } from './invisible.ts';
+import { countInvisible } from './fields.ts';
 import { putTogether, revealed, standInsOf, type StandIns } from './put-together.ts';
 import { PROGRAMS, RISKY_PATTERNS, type RiskKind } from './risky-patterns.ts';
 

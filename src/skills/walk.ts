@@ -1,9 +1,11 @@
-import type { Dirent } from 'node:fs';
+import { type Dirent, lstatSync } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorCode, errorMessage } from '../util/errors.ts';
 import type { Skill } from './skill.ts';
-import { stampOf, type Stamps } from './stamps.ts';
+
+/** Paths with what told them apart when they were looked at. */
+export type Stamps = Map<string, string>;
 
 /** A folder of skills; it need not exist. */
 export interface SkillRoot {
@@ -95,4 +97,19 @@ async function leadsToFile(link: string): Promise<boolean> {
     (facts) => facts.isFile(),
     () => false,
   );
+}
+
+/** Changes when a file is written or replaced, or when an entry of a folder comes or goes; `-`: there is nothing. */
+export function stampOf(path: string): string {
+  try {
+    const { dev, ino, size, mtimeMs, ctimeMs } = lstatSync(path);
+    return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+  } catch {
+    return '-';
+  }
+}
+
+export function isCurrent(stamps: Stamps): boolean {
+  for (const [path, stamp] of stamps) if (stampOf(path) !== stamp) return false;
+  return true;
 }

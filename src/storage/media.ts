@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '../util/clock.ts';
 import { plainDisk, type Disk } from './disk.ts';
 import { RecentMap } from '../util/recent-map.ts';
-import { sessionFolder } from './session-folder.ts';
+import { sessionFolder } from './spill.ts';
 
 /** Characters of base64 that are kept for the next request. */
 const CACHED = 32_000_000;

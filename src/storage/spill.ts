@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { plainDisk, type Disk } from './disk.ts';
-import { fileName, sessionFolder } from './session-folder.ts';
+import { createHash } from 'node:crypto';
+
+/** Longest readable part of a name. */
+const LONGEST = 60;
 
 /** Results that are too long for the model, each a file of its session that can be read in pages. */
 export class SpillStore {
@@ -26,4 +29,21 @@ export class SpillStore {
     await this.#disk.replace(path, text);
     return path;
   }
+}
+
+/** Where in `root` the files of one session lie; the folder need not exist. No two sessions share one. */
+export function sessionFolder(root: string, sessionKey: string): string {
+  const hash = createHash('sha256').update(Buffer.from(sessionKey, 'utf16le')).digest('hex').slice(0, 16);
+  return join(root, `${fileName(sessionKey)}-${hash}`);
+}
+
+/** A text as a plain name, not always a different one for a different text. */
+function fileName(text: string): string {
+  return (
+    text
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9._-]/gu, '_')
+      .replace(/^\.+/u, '_')
+      .slice(0, LONGEST) || '_'
+  );
 }

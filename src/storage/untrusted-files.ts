@@ -2,7 +2,7 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
-import { comesBy, isWithin, namesPath } from './named-places.ts';
+import { comesBy, isWithin, namesPath } from './named-paths.ts';
 import { AppendFile } from './append-file.ts';
 import { sha256 } from './change-log.ts';
 import { plainDisk, type Disk } from './disk.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { oneLine } from '../util/text.ts';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 const MOST_CHOICES = 8;

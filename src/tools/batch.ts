@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { ToolRegistry } from './registry.ts';
-import { capOutput, errorResult, renderResult } from './result.ts';
+import type { ToolRegistry } from './registry/registry.ts';
+import { capOutput, errorResult, renderResult } from './registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './tool.ts';
 
 export interface BatchOptions {

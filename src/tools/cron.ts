@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { visible } from '../security/visible.ts';
+import { visible } from '../security/text/control-characters.ts';
 import { oneLine } from '../util/text.ts';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
 /** Who calls, as far as the schedule has to know. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { seesPrivate } from '../security/access.ts';
-import { visible } from '../security/visible.ts';
+import { seesPrivate } from '../security/access/access.ts';
+import { visible } from '../security/text/control-characters.ts';
 import { localMinute } from '../util/time-zone.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';

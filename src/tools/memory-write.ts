@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type DeclaredAction, type Tool, type ToolContext, type ToolDecision } from './tool.ts';
 
 /** What this tool needs of the memory. */

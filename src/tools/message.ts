@@ -1,13 +1,33 @@
 import * as z from 'zod';
 import { wordsButton } from '../bus/buttons.ts';
 import { parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
-import { atLeast } from '../security/access.ts';
-import { visible } from '../security/visible.ts';
+import { atLeast } from '../security/access/access.ts';
+import { visible } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
-import { decidePathUse } from './file-access.ts';
-import { mediaFrom, type MediaDesk } from './outgoing-media.ts';
-import { errorResult } from './result.ts';
+import { decidePathUse, readWhole } from './files/access.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type ChatAddress, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
+import { basename, extname } from 'node:path';
+import type { PathGuard } from '../security/paths/guard.ts';
+
+interface MediaDesk {
+  readonly guard: PathGuard;
+  /** Keeps a copy, so that what is sent later is what was meant now; returns its absolute path. */
+  readonly keep: (bytes: Uint8Array) => Promise<string>;
+}
+
+const TYPES: Readonly<Record<string, Pick<Media, 'kind' | 'mediaType'>>> = {
+  '.png': { kind: 'image', mediaType: 'image/png' },
+  '.jpg': { kind: 'image', mediaType: 'image/jpeg' },
+  '.jpeg': { kind: 'image', mediaType: 'image/jpeg' },
+  '.webp': { kind: 'image', mediaType: 'image/webp' },
+  '.ogg': { kind: 'audio', mediaType: 'audio/ogg' },
+  '.oga': { kind: 'audio', mediaType: 'audio/ogg' },
+  '.mp3': { kind: 'audio', mediaType: 'audio/mpeg' },
+  '.mp4': { kind: 'video', mediaType: 'video/mp4' },
+};
+
+const OTHER = { kind: 'document', mediaType: 'application/octet-stream' } as const;
 
 export interface MessageOptions extends MediaDesk {
   /** Why nothing can be sent to a channel; null when it can. */
@@ -141,4 +161,11 @@ function nowhere(chat: string | undefined): string {
   if (chat === undefined)
     return 'Nothing was sent: this turn has no chat. Name one in chat as channel:chat, e.g. telegram:12345.';
   return `A chat is named as channel:chat or channel:chat:thread, but ${JSON.stringify(chat.slice(0, 80))} was given.`;
+}
+
+/** A file that a tool may read, as one to be sent. */
+async function mediaFrom(path: string, { guard, keep }: MediaDesk, context: ToolContext): Promise<Media> {
+  const { bytes, path: real } = await readWhole(guard, path, context);
+  const type = TYPES[extname(real).toLowerCase()] ?? OTHER;
+  return { ...type, path: await keep(bytes), name: basename(real), size: bytes.byteLength };
 }

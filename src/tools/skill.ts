@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { cut, nearest, oneLine } from '../util/text.ts';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type Tool, type ToolResult } from './tool.ts';
 
 interface ShelvedSkill {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** Offered only in groups where the assistant also hears what was not said to it. */

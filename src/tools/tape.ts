@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Role } from '../bus/messages.ts';
-import { errorResult } from './result.ts';
+import { errorResult } from './registry/result.ts';
 import { defineTool, type Taint, type Tool, type ToolContext, type ToolResult } from './tool.ts';
 
 /** The turn that an action is asked for in; it stays whole. */

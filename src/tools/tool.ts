@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Media, Origin, Role } from '../bus/messages.ts';
-import type { TaintAction, TaintBits } from '../security/taint.ts';
-import type { GivenText } from '../security/url-origin.ts';
+import type { TaintAction, TaintBits } from '../security/access/taint.ts';
+import type { GivenText } from '../security/access/url-origin.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurnSkills } from '../../src/agent/active-skills.ts';
+import { createTurnSkills } from '../../src/agent/prompt/active-skills.ts';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import type { SkillCatalog } from '../../src/skills/catalog.ts';
 import type { Skill } from '../../src/skills/skill.ts';

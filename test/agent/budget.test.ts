@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Budget, costOf, type BudgetLimits, type Spender } from '../../src/agent/budget.ts';
+import { Budget, costOf, type BudgetLimits, type Spender } from '../../src/agent/context/budget.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
 import type { InboundMessage, Origin } from '../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
@@ -8,7 +8,7 @@ import { Pricing } from '../../src/providers/pricing.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
-import { noUsage } from '../../src/util/usage.ts';
+import { noUsage } from '../../src/util/token-usage.ts';
 import { stamp, turnStart } from '../session/tapes.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';

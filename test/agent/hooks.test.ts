@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
+import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { inboundDraft, inboundMessage } from '../support/inbound.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { mayJoin } from '../../src/agent/joining.ts';
-import { UNIFIED_SESSION } from '../../src/agent/unified.ts';
+import { mayJoin, UNIFIED_SESSION } from '../../src/agent/joining.ts';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
 

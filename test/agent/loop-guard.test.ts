@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endlessLoop, withLoopWarning } from '../../src/agent/loop-guard.ts';
+import { endlessLoop, withLoopWarning } from '../../src/agent/turn/loop-guard.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { asks, entries, gives, says } from './turn-entries.ts';
 

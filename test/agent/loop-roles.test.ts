@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { Questions } from '../../src/agent/questions.ts';
+import { Questions } from '../../src/agent/questions/questions.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
-import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
+import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { MessageBus } from '../../src/bus/bus.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
-import { readAnswer } from '../../src/agent/question-answers.ts';
-import { Questions } from '../../src/agent/questions.ts';
+import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
+import { readAnswer } from '../../src/agent/questions/answers.ts';
+import { Questions } from '../../src/agent/questions/questions.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';

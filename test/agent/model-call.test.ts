@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askModel } from '../../src/agent/model-call.ts';
+import { askModel } from '../../src/agent/turn/model-call.ts';
 import type { ModelEvent, ModelRequest } from '../../src/providers/provider.ts';
 
 const REQUEST: ModelRequest = {

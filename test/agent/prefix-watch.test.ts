@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PrefixWatch, type PrefixBreak } from '../../src/agent/prefix-watch.ts';
+import { PrefixWatch, type PrefixBreak } from '../../src/agent/context/prefix-watch.ts';
 import type { ModelMessage, ModelRequest } from '../../src/providers/provider.ts';
 import type { TapeEntry } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';

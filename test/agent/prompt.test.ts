@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildSystemPrompt, type PromptParts } from '../../src/agent/prompt.ts';
+import { buildSystemPrompt, type PromptParts } from '../../src/agent/prompt/layers.ts';
 
 function parts(changes: Partial<PromptParts> = {}): PromptParts {
   return {

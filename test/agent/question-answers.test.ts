@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { questionId, toQuestion, type AskedRequest, type QuestionDraft } from '../../src/journal/questions.ts';
 import { Row } from '../../src/storage/database.ts';
-import { openQuestionDesk, type QuestionDesk } from '../support/question-desk.ts';
+import { openQuestionDesk, type QuestionDesk } from '../support/questions-world.ts';
 
 const CODE = 'abcd2345';
 const ALWAYS = { program: ['/bin/ls'], folder: '/w', hash: 'standing' };

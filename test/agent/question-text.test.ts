@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalTo, shownRequest, type QuestionFacts } from '../../src/agent/question-text.ts';
+import { approvalTo, shownRequest, type QuestionFacts } from '../../src/agent/questions/text.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const CHAT = inboundMessage({ chatId: '42' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { questionId } from '../../src/journal/questions.ts';
-import { openQuestionDesk, type QuestionDesk } from '../support/question-desk.ts';
+import { openQuestionDesk, type QuestionDesk } from '../support/questions-world.ts';
 
 const CODE = 'abcd2345';
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
-import { openQuestionDesk } from '../support/question-desk.ts';
+import { openQuestionDesk } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 const REQUEST = { title: 'Run a command', detail: 'ls', reason: 'It asks.', hash: 'h1' };

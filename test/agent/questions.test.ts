@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ApprovalRequest } from '../../src/tools/tool.ts';
 import { inboundMessage } from '../support/inbound.ts';
-import { openQuestionDesk, type QuestionDesk } from '../support/question-desk.ts';
+import { openQuestionDesk, type QuestionDesk } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 const REQUEST: ApprovalRequest = { title: 'Run a command', detail: 'ls', reason: 'It asks.', hash: 'h1' };

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SystemPrompt } from '../../src/agent/system-prompt.ts';
+import { SystemPrompt } from '../../src/agent/prompt/system-prompt.ts';
 import { tempFolder } from '../support/temp.ts';
 
 async function promptOf(): Promise<{ readonly prompt: SystemPrompt } & AsyncDisposable> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { toolEntry } from '../../src/agent/tool-calls.ts';
-import { userEntry } from '../../src/agent/user-message.ts';
+import { toolEntry } from '../../src/agent/turn/tool-calls.ts';
+import { userEntry } from '../../src/agent/prompt/user-message.ts';
 import type { ContextMessage, InboundMessage } from '../../src/bus/messages.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { MediaStore } from '../../src/storage/media.ts';

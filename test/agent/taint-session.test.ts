@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { anchorOf } from '../../src/agent/archive-anchor.ts';
-import { givenTexts } from '../../src/agent/given-texts.ts';
-import { endedTurns, readStretch } from '../../src/memory/stretch.ts';
-import { urlOrigin } from '../../src/security/url-origin.ts';
+import { anchorOf } from '../../src/agent/consolidation/run.ts';
+import { givenTexts } from '../../src/agent/turn/provenance.ts';
+import { endedTurns, readStretch } from '../../src/memory/consolidation/session-span.ts';
+import { urlOrigin } from '../../src/security/access/url-origin.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';
 import { anchor, assistant, plainTurn, reset, result, turnEnd, turnStart, user } from '../session/tapes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Calibration, HistorySizes, IMAGE_TOKENS, tokensOfMessage } from '../../src/agent/token-estimate.ts';
+import { Calibration, HistorySizes, IMAGE_TOKENS, tokensOfMessage } from '../../src/agent/context/token-estimate.ts';
 import { foldHistory } from '../../src/session/history.ts';
 import { assistant, plainTurn, result, stamp, trim, turnStart, user } from '../session/tapes.ts';
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks.ts';
-import { runCalls } from '../../src/agent/tool-calls.ts';
+import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
+import { runCalls } from '../../src/agent/turn/tool-calls.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HistorySizes, IMAGE_TOKENS } from '../../src/agent/token-estimate.ts';
-import { planTrim, type TrimPlan } from '../../src/agent/trimming.ts';
+import { HistorySizes, IMAGE_TOKENS } from '../../src/agent/context/token-estimate.ts';
+import { planTrim, type TrimPlan } from '../../src/agent/context/trimming.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { foldHistory, type History } from '../../src/session/history.ts';
 import { problemsOf } from '../session/legality.ts';

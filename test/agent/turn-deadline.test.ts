@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TurnDeadline } from '../../src/agent/turn-deadline.ts';
+import { TurnDeadline } from '../../src/agent/turn/deadline.ts';
 import { Slots } from '../../src/util/slots.ts';
 import { call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undoCommand, type UndoPorts } from '../../src/agent/commands/undo.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
-import { restoreFiles } from '../../src/tools/restore-files.ts';
+import { restoreFiles } from '../../src/tools/files/restore-files.ts';
 import { anchor, plainTurn, reset, retract, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';

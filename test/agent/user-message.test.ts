@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { timeLine, userEntry } from '../../src/agent/user-message.ts';
+import { timeLine, userEntry } from '../../src/agent/prompt/user-message.ts';
 import { parseChat, type InboundMessage } from '../../src/bus/messages.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { inboundMessage } from '../support/inbound.ts';

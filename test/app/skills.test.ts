@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSkills, skillLayers } from '../../src/app/skills.ts';
-import { openSkillShop } from '../../src/app/skill-shop.ts';
+import { openSkillShop } from '../../src/app/skill-installer.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { InboundMessage, Role } from '../../src/bus/messages.ts';
-import { Cron, type CronGates, type CronSettings } from '../../src/automation/cron.ts';
+import { Cron, type CronGates, type CronSettings } from '../../src/automation/cron-scheduler.ts';
 import { hashOf, jobSchema, type Job, type JobCreator } from '../../src/automation/job.ts';
-import { JobBook } from '../../src/automation/job-book.ts';
-import { JobFile } from '../../src/automation/job-file.ts';
+import { JobBook } from '../../src/automation/job-store.ts';
+import { JobFile } from '../../src/automation/jobs-file.ts';
 import type { CronRun } from '../../src/journal/cron-rows.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';

@@ -2,7 +2,7 @@ import '../support/internet-mock.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noBubblewrap } from '../support/sandbox-world.ts';
 import { DATA_TASKS } from './data-tasks.ts';
-import { has, openDesk, type Desk } from './desk.ts';
+import { has, openDesk, type Desk } from './home-with-files.ts';
 import { FILE_TASKS } from './file-tasks.ts';
 import { GIT_TASKS } from './git-tasks.ts';
 import { MEMORY_TASKS } from './memory-tasks.ts';

@@ -1,4 +1,4 @@
-import { call, exec, type Task } from './desk.ts';
+import { call, exec, type Task } from './home-with-files.ts';
 
 const SALES = 'city,amount\nWien,10\nBerlin,20\nWien,5\n';
 const SCRIPT =

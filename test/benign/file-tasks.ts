@@ -1,4 +1,4 @@
-import { exec, call, type Task } from './desk.ts';
+import { exec, call, type Task } from './home-with-files.ts';
 
 const NOTES = '# Notes\n\nBuy milk.\nCall Ann.\n';
 const TODO = '- [ ] water the plants\n- [ ] call Ann\n';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { exec, type Desk, type Task } from './desk.ts';
+import { exec, type Desk, type Task } from './home-with-files.ts';
 
 const run = promisify(execFile);
 const ME = 'git -c user.name=Me -c user.email=me@example.com';

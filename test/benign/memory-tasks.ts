@@ -1,6 +1,6 @@
 import { waitFor } from '../support/wait.ts';
 import { chatOf } from '../support/world.ts';
-import { call, type Task } from './desk.ts';
+import { call, type Task } from './home-with-files.ts';
 
 const HISTORY = '[2026-10-02 09:00] The owner and Ann booked the cabin in Tyrol for July.\n';
 const HOUSE =

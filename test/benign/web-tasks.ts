@@ -1,5 +1,5 @@
 import { pdfOf } from '../tools/web-world.ts';
-import { call, exec, type Task } from './desk.ts';
+import { call, exec, type Task } from './home-with-files.ts';
 
 const ARTICLE =
   '<html><head><title>Bees</title></head><body><article><h1>Bees</h1><p>Bees dance to tell where food is. They live in hives of up to 60,000.</p></article></body></html>';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readInteraction, readMessage } from '../../src/channels/discord/inbound.ts';
-import type { Reading } from '../../src/channels/reading.ts';
+import type { Reading } from '../../src/channels/inbound/inbound-result.ts';
 import { payloads } from '../../src/channels/discord/payload.ts';
-import { Places } from '../../src/channels/discord/places.ts';
-import type { AccessSettings } from '../../src/security/access.ts';
+import { Places } from '../../src/channels/discord/channel-cache.ts';
+import type { AccessSettings } from '../../src/security/access/access.ts';
 
 const ME = { id: '100', username: 'jeeves', global_name: 'Jeeves' };
 const ANN = { id: '7', username: 'ann', global_name: 'Ann' };

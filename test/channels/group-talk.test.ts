@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundDraft } from '../../src/bus/messages.ts';
-import { groupOptions, type GroupOptions } from '../../src/channels/group-options.ts';
-import { GroupTalk } from '../../src/channels/group-talk.ts';
+import { groupOptions, type GroupOptions, GroupTalk } from '../../src/channels/inbound/group-talk.ts';
 import { inboundDraft } from '../support/inbound.ts';
 
 const MINUTE = 60_000;

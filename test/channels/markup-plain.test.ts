@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainMarkup } from '../../src/channels/markup/plain.ts';
+import { plainMarkup } from '../../src/channels/markup/markup.ts';
 import { telegramMarkup } from '../../src/channels/markup/telegram.ts';
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/bus/messages.ts';
 import { SendError, type Channel, type OutgoingPart } from '../../src/channels/channel.ts';
-import { Previews, type PreviewPorts } from '../../src/channels/preview.ts';
+import { Previews, type PreviewPorts } from '../../src/channels/delivery/preview.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LineWorld } from '../support/slack-line-world.ts';
+import { LineWorld } from '../support/slack-reconnect-world.ts';
 import { waitFor } from '../support/wait.ts';
 
 test('a line over which no ping is answered is replaced within seconds, and nothing is lost', async () => {

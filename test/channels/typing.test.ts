@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/bus/messages.ts';
-import { startTyping } from '../../src/channels/typing.ts';
-import { noUsage } from '../../src/util/usage.ts';
+import { startTyping } from '../../src/channels/delivery/typing.ts';
+import { noUsage } from '../../src/util/token-usage.ts';
 import { TestOutlets } from '../support/delivery-world.ts';
 import { ScriptedChannel } from '../support/scripted-channel.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { heartbeatQuestions } from '../../src/agent/heartbeat-questions.ts';
-import { OwnCalls } from '../../src/agent/own-calls.ts';
-import { ToolChoices } from '../../src/agent/structured.ts';
-import { consolidationQuestion } from '../../src/memory/consolidate.ts';
+import { heartbeatQuestions } from '../../src/agent/side-calls/heartbeat-questions.ts';
+import { OwnCalls } from '../../src/agent/side-calls/side-calls.ts';
+import { ToolChoices } from '../../src/agent/side-calls/structured.ts';
+import { consolidationQuestion } from '../../src/memory/consolidation/consolidate.ts';
 import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
+import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { textFaults } from '../support/text-faults.ts';
 import { waitFor } from '../support/wait.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readAnswer } from '../../src/agent/question-answers.ts';
+import { readAnswer } from '../../src/agent/questions/answers.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { createIds } from '../../src/util/ids.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { rebuildRequest, type Rebuilt } from '../../src/agent/rebuild-request.ts';
+import { rebuildRequest, type Rebuilt } from '../../src/agent/turn/rebuild-request.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import type { CallRecord, TapeEntry } from '../../src/session/entry.ts';
 import { MediaStore } from '../../src/storage/media.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HastyClock } from '../support/slack-line-world.ts';
+import { HastyClock } from '../support/slack-reconnect-world.ts';
 import { CHANNEL, DIRECT, OWNER, postsIn, startSlackWorld, type SlackWorld } from '../support/slack-world.ts';
 import { waitFor } from '../support/wait.ts';
 

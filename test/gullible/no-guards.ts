@@ -1,14 +1,14 @@
 import { vi } from 'vitest';
-import type { MemoryChange } from '../../src/agent/archive-progress.ts';
-import type * as archiveMemory from '../../src/agent/archive-memory.ts';
-import type * as registry from '../../src/tools/registry.ts';
+import type { MemoryChange } from '../../src/agent/consolidation/progress.ts';
+import type * as archiveMemory from '../../src/agent/consolidation/memory-change.ts';
+import type * as registry from '../../src/tools/registry/registry.ts';
 
 /*
  * Takes the guards out of an assistant: every call is allowed, every role may do everything, every path and address is
  * open, the memory believes everybody, and secrets are shown. What is left shows that a case would do its harm.
  */
 
-vi.mock('../../src/tools/registry.ts', async (original) => {
+vi.mock('../../src/tools/registry/registry.ts', async (original) => {
   const real = await original<typeof registry>();
   return {
     ...real,
@@ -19,8 +19,11 @@ vi.mock('../../src/tools/registry.ts', async (original) => {
     },
   };
 });
-vi.mock('../../src/tools/policy.ts', async (original) => ({ ...(await original<object>()), refusalOf: () => null }));
-vi.mock('../../src/security/path-rules.ts', async (original) => ({
+vi.mock('../../src/tools/registry/policy.ts', async (original) => ({
+  ...(await original<object>()),
+  refusalOf: () => null,
+}));
+vi.mock('../../src/security/paths/rules.ts', async (original) => ({
   ...(await original<object>()),
   decidePath: (path: string) => ({ decision: 'allow', path }),
   isState: () => false,
@@ -39,13 +42,13 @@ vi.mock('../../src/security/fetch/url-rules.ts', async (original) => ({
   ...(await original<object>()),
   isForeignPort: () => false,
 }));
-vi.mock('../../src/agent/archive-memory.ts', async (original) => {
+vi.mock('../../src/agent/consolidation/memory-change.ts', async (original) => {
   const real = await original<typeof archiveMemory>();
   const changeMemory: typeof archiveMemory.changeMemory = (change: MemoryChange, ports) =>
     real.changeMemory({ ...change, untrusted: false }, ports);
   return { ...real, changeMemory };
 });
-vi.mock('../../src/security/redact.ts', async (original) => ({
+vi.mock('../../src/security/redact/redact.ts', async (original) => ({
   ...(await original<object>()),
   createRedactor: () => (text: string) => text,
 }));

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { readAnswer } from '../../src/agent/question-answers.ts';
+import { readAnswer } from '../../src/agent/questions/answers.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { questionsTable } from '../../src/journal/questions-schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpRoom, type RoomOptions } from '../../src/tools/mcp/room.ts';
-import type { McpSettings } from '../../src/tools/mcp/settings.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
-import { createStreamingFetch } from '../../src/security/stream-fetch.ts';
+import { McpRoom, type RoomOptions } from '../../src/tools/mcp/client-pool.ts';
+import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
+import { createStreamingFetch } from '../../src/security/fetch/stream-fetch.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';

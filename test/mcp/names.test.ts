@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toolName } from '../../src/tools/mcp/names.ts';
+import { toolName } from '../../src/tools/mcp/tools.ts';
 import { showTools, validatorOf } from '../../src/tools/mcp/schemas.ts';
 import { difference, listingHash, toolHash, type ForeignTool } from '../../src/tools/mcp/listing.ts';
 

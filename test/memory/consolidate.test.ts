@@ -6,9 +6,9 @@ import {
   readSaved,
   summaryOf,
   withoutFence,
-} from '../../src/memory/consolidate.ts';
-import { copyOf } from '../../src/memory/copy.ts';
-import { endedTurns, type TurnSpan } from '../../src/memory/stretch.ts';
+} from '../../src/memory/consolidation/consolidate.ts';
+import { copyOf } from '../../src/memory/consolidation/consolidation-input.ts';
+import { endedTurns, type TurnSpan } from '../../src/memory/consolidation/session-span.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { assistant, plainTurn, result, stamp, turnEnd, turnStart, user } from '../session/tapes.ts';
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MemorySearch } from '../../src/memory/search.ts';
+import { MemorySearch } from '../../src/memory/search/search.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { tempFolder } from '../support/temp.ts';

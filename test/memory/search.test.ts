@@ -1,8 +1,8 @@
 import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SearchHit, SearchQuery } from '../../src/memory/retriever.ts';
-import { MemorySearch } from '../../src/memory/search.ts';
+import type { SearchHit, SearchQuery } from '../../src/memory/search/retriever.ts';
+import { MemorySearch } from '../../src/memory/search/search.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { recordingLog } from '../support/recording-log.ts';

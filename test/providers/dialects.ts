@@ -1,7 +1,7 @@
-import { createAnthropicProvider } from '../../src/providers/anthropic.ts';
+import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
 import type { EndpointOptions } from '../../src/providers/endpoint.ts';
-import { createOpenAiResponsesProvider } from '../../src/providers/openai-responses.ts';
-import { createOpenAiProvider } from '../../src/providers/openai.ts';
+import { createOpenAiResponsesProvider } from '../../src/providers/openai/responses.ts';
+import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
 import type {
   AssistantPart,
   ModelError,

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { KEY_TROUBLES, withFailover, type Candidate, type FailoverOptions } from '../../src/providers/failover.ts';
+import {
+  KEY_TROUBLES,
+  withFailover,
+  type Candidate,
+  type FailoverOptions,
+} from '../../src/providers/wrappers/failover.ts';
 import type { ModelErrorKind, Provider } from '../../src/providers/provider.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withImageFallback } from '../../src/providers/image-fallback.ts';
+import { withImageFallback } from '../../src/providers/wrappers/image-fallback.ts';
 import { IMAGE_BUDGET, imageBytes, imagesOf, withImagesRead, withinImageBudget } from '../../src/providers/images.ts';
 import type { ImagePart, ModelMessage } from '../../src/providers/provider.ts';
 import { assistant, endOf, errorOf, hear, HELLO, request } from './dialects.ts';

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { fromOpenAiEvents } from '../../src/providers/openai-events.ts';
-import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
+import { fromOpenAiEvents } from '../../src/providers/openai/chat-events.ts';
+import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
 import { COMPATIBLE } from '../../src/providers/presets.ts';
 import type { AssistantPart, ModelEvent } from '../../src/providers/provider.ts';
 import { assistant, request, result, user } from './dialects.ts';

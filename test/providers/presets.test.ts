@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { withEnvironment } from '../../src/config/environment-keys.ts';
-import { isLocalAddress } from '../../src/providers/local-address.ts';
-import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
+import { isLocalAddress } from '../../src/providers/endpoint.ts';
+import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
 import { COMPATIBLE, findPreset, PRESETS, type Preset } from '../../src/providers/presets.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Pricing, type ModelFacts, type PricingOptions } from '../../src/providers/pricing.ts';
 import type { ModelName } from '../../src/providers/provider.ts';
 import { silentLog } from '../../src/util/log.ts';
-import { noUsage } from '../../src/util/usage.ts';
+import { noUsage } from '../../src/util/token-usage.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
 const usage = { ...noUsage, input: 1_000_000, cached: 400_000, cacheWrite: 100_000, output: 10_000 };

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toAnthropicRequest } from '../../src/providers/anthropic-request.ts';
-import { toOpenAiRequest } from '../../src/providers/openai-request.ts';
-import { toResponsesRequest } from '../../src/providers/openai-responses-request.ts';
+import { toAnthropicRequest } from '../../src/providers/anthropic/messages-request.ts';
+import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
+import { toResponsesRequest } from '../../src/providers/openai/responses-request.ts';
 import * as presets from '../../src/providers/presets.ts';
 import type {
   AssistantPart,

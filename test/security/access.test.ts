@@ -11,7 +11,7 @@ import {
   weakest,
   type AccessQuestion,
   type AccessSettings,
-} from '../../src/security/access.ts';
+} from '../../src/security/access/access.ts';
 
 type Question = Extract<AccessQuestion, { via: 'channel' }>;
 

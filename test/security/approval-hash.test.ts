@@ -1,10 +1,10 @@
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { approvalHash } from '../../src/security/approval-hash.ts';
-import { filePeek } from '../../src/security/file-peek.ts';
-import { namedFiles } from '../../src/security/named-files.ts';
-import { visible } from '../../src/security/visible.ts';
+import { approvalHash } from '../../src/security/access/approval-hash.ts';
+import { filePeek } from '../../src/security/paths/file-peek.ts';
+import { namedFiles } from '../../src/security/commands/named-files.ts';
+import { visible } from '../../src/security/text/control-characters.ts';
 import { tempFolder } from '../support/temp.ts';
 
 describe('the hash of what a yes covers', () => {

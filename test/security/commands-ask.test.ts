@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand, type CommandPlace } from '../../src/security/commands.ts';
+import { guardCommand, type CommandPlace } from '../../src/security/commands/guard.ts';
 
 import { readHostList } from '../../src/security/fetch/host-list.ts';
 

@@ -1,5 +1,5 @@
 import { connect, Socket } from 'node:net';
-import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../../src/security/fetch.ts';
+import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../../src/security/fetch/fetch.ts';
 import { systemClock } from '../../src/util/clock.ts';
 
 export interface FetchWorld extends GuardedFetch {

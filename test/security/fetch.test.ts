@@ -5,7 +5,7 @@ import { setDefaultCACertificates } from 'node:tls';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemDial } from '../../src/security/fetch/connect.ts';
-import { createGuardedFetch } from '../../src/security/fetch.ts';
+import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { readBody, startServer, type TestServer } from '../support/http.ts';
 import { testCertificate } from './fetch-certificate.ts';

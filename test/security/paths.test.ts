@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PathCaller } from '../../src/security/path-rules.ts';
-import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths.ts';
+import type { PathCaller } from '../../src/security/paths/rules.ts';
+import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
 
 let root: string;
 let home: string;

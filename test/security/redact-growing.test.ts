@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact.ts';
+import { createRedactor } from '../../src/security/redact/redact.ts';
 import { TOKENS } from '../../src/security/redact/tokens.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES } from './redact-samples.ts';
 

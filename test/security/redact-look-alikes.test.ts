@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact.ts';
+import { createRedactor } from '../../src/security/redact/redact.ts';
 import { hex, upper, word } from './redact-samples.ts';
 
 const redact = createRedactor(['plain-secret-0001', 'p@ss "wörd"/x+y z\\1']);

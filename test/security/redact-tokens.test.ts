@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact.ts';
+import { createRedactor } from '../../src/security/redact/redact.ts';
 import { CONTEXTS } from '../../src/security/redact/contexts.ts';
 import { LOOSE_TOKENS, TOKENS } from '../../src/security/redact/tokens.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES, word, type Sample } from './redact-samples.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeLimitGroups, removeLimitGroups } from '../../src/security/sandbox/groups.ts';
+import { makeLimitGroups, removeLimitGroups } from '../../src/security/sandbox/cgroups.ts';
 import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
 import { isRoot, noBubblewrap, running, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
 import { tempFolder } from '../support/temp.ts';

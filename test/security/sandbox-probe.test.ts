@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { createSandbox } from '../../src/security/sandbox.ts';
+import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';

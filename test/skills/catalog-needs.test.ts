@@ -2,7 +2,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SkillCatalogOptions } from '../../src/skills/catalog.ts';
-import { openShelf, ordinary, type Shelf } from './shelf.ts';
+import { openShelf, ordinary, type Shelf } from './skills-world.ts';
 
 async function missing(
   shelf: Shelf,

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openShelf, ordinary } from './shelf.ts';
+import { openShelf, ordinary } from './skills-world.ts';
 
 describe('finding skills', () => {
   test('folders with a SKILL.md or skill.md in all roots are skills, by name, with their place', async () => {

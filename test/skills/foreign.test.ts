@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openShelf } from './shelf.ts';
+import { openShelf } from './skills-world.ts';
 
 test('a skill counts as written by others, unless it comes with the assistant or a person vouches for it', async () => {
   await using shelf = await openShelf();

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { findObstacle, installSkill, planInstall, removeSkill } from '../../src/skills/install.ts';
 import { readPlainFile } from '../../src/skills/plain-file.ts';
 import { failureOf } from '../config/temporary-home.ts';
-import { openShelf, ordinary } from './shelf.ts';
+import { openShelf, ordinary } from './skills-world.ts';
 
 describe('planning', () => {
   test('shows every file with size and hash, the text, and what is risky', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSkillText } from '../../src/skills/skill-text.ts';
-import { substitute } from '../../src/skills/substitute.ts';
+import { substitute } from '../../src/skills/catalog.ts';
 
 const PLAIN = '---\nname: tea\ndescription: Makes tea\n---\n\nBoil water.\n';
 

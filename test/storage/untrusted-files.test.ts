@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { comesBy, namesPath } from '../../src/storage/named-places.ts';
+import { comesBy, namesPath } from '../../src/storage/named-paths.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
 

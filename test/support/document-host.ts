@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { createDocumentReader } from '../../src/tools/documents/document-reader.ts';
 import { createPageReader } from '../../src/tools/web/page-reader.ts';
-import { readFileTool } from '../../src/tools/read-file.ts';
-import { PathGuard } from '../../src/security/paths.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { readFileTool } from '../../src/tools/files/read-file.ts';
+import { PathGuard } from '../../src/security/paths/guard.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { errorMessage } from '../../src/util/errors.ts';
 import { testToolContext } from './tool-context.ts';

@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module';
-import type { Hooks } from '../../src/agent/hooks.ts';
+import type { Hooks } from '../../src/agent/hooks/hooks.ts';
 import { createAssistant } from '../../src/app.ts';
 import { Session } from '../../src/session/session.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SpillStore } from '../../src/storage/spill.ts';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { sandboxWorld, type SandboxWorld } from './sandbox-world.ts';

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { PathGuard } from '../../src/security/paths.ts';
+import type { PathGuard } from '../../src/security/paths/guard.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, type PathWorld } from './path-world.ts';
 

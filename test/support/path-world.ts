@@ -1,7 +1,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PathCaller } from '../../src/security/path-rules.ts';
-import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths.ts';
+import type { PathCaller } from '../../src/security/paths/rules.ts';
+import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
 import { tempFolder } from './temp.ts';
 
 export const OWNER: PathCaller = { role: 'owner', chatType: 'direct', taint: { untrusted: false } };

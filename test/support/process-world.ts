@@ -1,9 +1,13 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProcessDesk, type ProcessDeskOptions, type ProcessNews } from '../../src/tools/background/desk.ts';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
-import { processTool } from '../../src/tools/process.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import {
+  ProcessDesk,
+  type ProcessDeskOptions,
+  type ProcessNews,
+} from '../../src/tools/exec/background/background-processes.ts';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
+import { processTool } from '../../src/tools/exec/process-tool.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';

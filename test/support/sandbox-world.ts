@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { accessSync, readFileSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createSandbox, type CommandRequest, type Sandbox, type SandboxOptions } from '../../src/security/sandbox.ts';
+import {
+  createSandbox,
+  type CommandRequest,
+  type Sandbox,
+  type SandboxOptions,
+} from '../../src/security/sandbox/sandbox.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { tempFolder } from './temp.ts';

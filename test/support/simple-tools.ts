@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ToolRegistry, type RegistryOptions } from '../../src/tools/registry.ts';
+import { ToolRegistry, type RegistryOptions } from '../../src/tools/registry/registry.ts';
 import { defineTool, type Tool, type ToolDefinition, type ToolResult } from '../../src/tools/tool.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

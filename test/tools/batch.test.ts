@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { HookRunner } from '../../src/agent/hooks.ts';
-import { pendingCalls } from '../../src/agent/steps.ts';
-import { runCalls } from '../../src/agent/tool-calls.ts';
+import { HookRunner } from '../../src/agent/hooks/hooks.ts';
+import { pendingCalls } from '../../src/agent/turn/steps.ts';
+import { runCalls } from '../../src/agent/turn/tool-calls.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { batchTool } from '../../src/tools/batch.ts';
-import type { ToolRegistry } from '../../src/tools/registry.ts';
-import { callTitle } from '../../src/tools/result.ts';
+import type { ToolRegistry } from '../../src/tools/registry/registry.ts';
+import { callTitle } from '../../src/tools/registry/result.ts';
 import { defineTool, type ApprovalRequest, type Tool, type ToolContext } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { makeRegistry, result, tool, TOKEN } from '../support/simple-tools.ts';

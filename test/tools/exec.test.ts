@@ -3,7 +3,7 @@ import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec.ts';
+import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
 import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';

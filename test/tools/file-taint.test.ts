@@ -1,10 +1,10 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch.ts';
+import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
-import { builtinTools } from '../../src/tools/builtin.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { builtinTools } from '../../src/tools/registry/builtin.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';

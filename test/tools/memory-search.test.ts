@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { memorySearchTool, type MemorySearcher } from '../../src/tools/memory-search.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
+import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { testToolContext } from '../support/tool-context.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { memoryWriteTool } from '../../src/tools/memory-write.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
+import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import type { ApprovalRequest, ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProcessRecords } from '../../src/tools/background/records.ts';
+import { ProcessRecords } from '../../src/tools/exec/background/records.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { renderResult } from '../../src/tools/result.ts';
+import { renderResult } from '../../src/tools/registry/result.ts';
 import type { Tool, ToolResult } from '../../src/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { runToolOnce } from '../../src/tools/run-once.ts';
+import { runToolOnce } from '../../src/tools/registry/run-once.ts';
 import type { ToolContext } from '../../src/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, readdir, rm, stat, symlink, truncate, writeFile
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LARGEST_COPY } from '../../src/storage/change-log.ts';
-import { restoreFiles, type RestoredFile } from '../../src/tools/restore-files.ts';
+import { restoreFiles, type RestoredFile } from '../../src/tools/files/restore-files.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 
 const SESSION = 'terminal:test';

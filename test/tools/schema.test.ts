@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
-import { PathGuard } from '../../src/security/paths.ts';
-import { editFileTool } from '../../src/tools/edit-file.ts';
+import { PathGuard } from '../../src/security/paths/guard.ts';
+import { editFileTool } from '../../src/tools/files/edit-file.ts';
 import { applyPatchTool } from '../../src/tools/files/apply-patch.ts';
-import { globTool } from '../../src/tools/files/glob.ts';
-import { grepTool } from '../../src/tools/files/grep.ts';
-import { listDirTool } from '../../src/tools/list-dir.ts';
-import { readFileTool } from '../../src/tools/read-file.ts';
-import { toJsonSchema } from '../../src/tools/schema.ts';
-import { writeFileTool } from '../../src/tools/write-file.ts';
+import { globTool } from '../../src/tools/files/search/glob.ts';
+import { grepTool } from '../../src/tools/files/search/grep.ts';
+import { listDirTool } from '../../src/tools/files/list-dir.ts';
+import { readFileTool } from '../../src/tools/files/read-file.ts';
+import { toJsonSchema } from '../../src/tools/registry/schema.ts';
+import { writeFileTool } from '../../src/tools/files/write-file.ts';
 
 const guard = new PathGuard({ workspace: '/w/workspace', home: '/w', readRoots: [], restrictToWorkspace: true });
 const changes = { recordChange: async (): Promise<void> => {} };

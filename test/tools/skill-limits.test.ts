@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusedBySkills } from '../../src/tools/skill-limits.ts';
+import { refusedBySkills } from '../../src/tools/registry/skill-limits.ts';
 import type { ActiveSkills } from '../../src/tools/tool.ts';
 
 const GIT: ActiveSkills = {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { skillTool } from '../../src/tools/skill.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
-import { openShelf, ordinary, type Shelf } from '../skills/shelf.ts';
+import { openShelf, ordinary, type Shelf } from '../skills/skills-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
 function load(shelf: Shelf, name: string, pageChars = 16_000): Promise<ToolResult> {

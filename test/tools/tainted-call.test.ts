@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { urlOrigin } from '../../src/security/url-origin.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { urlOrigin } from '../../src/security/access/url-origin.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { defineTool, type ApprovalRequest, type Taint, type Tool, type ToolContext } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch.ts';
+import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import type { ToolContext } from '../../src/tools/tool.ts';
-import { webFetchTool } from '../../src/tools/web-fetch.ts';
+import { webFetchTool } from '../../src/tools/web/web-fetch.ts';
 import { createPageReader, type ReadPage } from '../../src/tools/web/page-reader.ts';
 import { readPage } from '../../src/tools/web/read-page.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -328,7 +328,7 @@ describe('as every tool', () => {
   test('it loads nothing heavy before its first call', async () => {
     await using folder = await tempFolder();
     const record = join(folder.path, 'loads');
-    const script = `await import(${JSON.stringify(new URL('../../src/tools/builtin.ts', import.meta.url).href)})`;
+    const script = `await import(${JSON.stringify(new URL('../../src/tools/registry/builtin.ts', import.meta.url).href)})`;
     const recorder = new URL('../support/record-loads.ts', import.meta.url).href;
     await promisify(execFile)(process.execPath, ['--import', recorder, '--input-type=module', '-e', script], {
       cwd: ROOT,

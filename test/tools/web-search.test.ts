@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch.ts';
+import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
-import { webSearchTool, type SearchSettings } from '../../src/tools/web-search.ts';
+import { webSearchTool, type SearchSettings } from '../../src/tools/web/web-search.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { load } from '../config/temporary-home.ts';
 import { pause, readBody } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createGuardedFetch, type GuardedFetch } from '../../src/security/fetch.ts';
-import { ToolRegistry } from '../../src/tools/registry.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../src/security/fetch/fetch.ts';
+import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { Tool, ToolContext, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startServer } from '../support/http.ts';

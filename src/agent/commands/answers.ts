@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 
 /**
  * /stop, /approve and /deny in the list of commands. They act where messages are accepted (journal/stop.ts,
- * agent/question-answers.ts), also while a turn is at work; nothing of them ever comes this far.
+ * agent/questions/answers.ts), also while a turn is at work; nothing of them ever comes this far.
  */
 export const answerCommands: readonly Command[] = [
   answer('stop', 'stop what is running here and drop what waits', 'guest'),

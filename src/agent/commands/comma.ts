@@ -1,9 +1,15 @@
-import type { ToolRegistry } from '../../tools/registry.ts';
-import { renderResult } from '../../tools/result.ts';
+import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
-import { commaArguments } from '../comma-arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+
+/** A tool's parameters as a comma command needs them. */
+interface ParameterNames {
+  readonly names: readonly string[];
+  /** The first one that must be given. */
+  readonly first: string | undefined;
+}
 
 interface CommaPorts {
   readonly registry: Pick<ToolRegistry, 'run' | 'list' | 'named'>;
@@ -50,4 +56,30 @@ function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;
+}
+
+/**
+ * The arguments of `,tool …` as JSON text: `{…}` as it is, `key=value key="two words"` by key (a value goes on to the
+ * next known key), anything else as the value of the first required parameter.
+ */
+export function commaArguments(text: string, { names, first }: ParameterNames): string {
+  if (text === '') return '{}';
+  if (text.startsWith('{')) return text;
+  const keys = [...text.matchAll(/(?<=^|\s)(?<key>[A-Za-z]\w*)=/gu)].filter((match) =>
+    names.includes(match.groups?.['key'] ?? ''),
+  );
+  if (keys[0]?.index !== 0) return JSON.stringify(first === undefined ? { text } : { [first]: text });
+  const pairs = keys.map((match, index) => {
+    const key = match.groups?.['key'] ?? '';
+    const value = text.slice(match.index + key.length + 1, keys[index + 1]?.index).trim();
+    return [key, unquoted(value)];
+  });
+  return JSON.stringify(Object.fromEntries(pairs));
+}
+
+/** Quotes around a whole value are not part of it. */
+function unquoted(value: string): string {
+  const match = /^(?<quote>["'])(?<inner>[\s\S]*)\k<quote>$/u.exec(value);
+  const { quote = '', inner = '' } = match?.groups ?? {};
+  return match === null || inner.includes(quote) ? value : inner;
 }

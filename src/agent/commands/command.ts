@@ -1,7 +1,7 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { ClosedTurn } from '../../journal/turns.ts';
 import type { UsageSum } from '../../journal/usage.ts';
-import type { ContextReport } from '../context-window.ts';
+import type { ContextReport } from '../context/fit.ts';
 
 /** Which model answers in a session. */
 export interface ModelChoice {

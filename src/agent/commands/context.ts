@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../providers/provider.ts';
-import { tooSmall, type ContextReport } from '../context-window.ts';
+import { tooSmall, type ContextReport } from '../context/fit.ts';
 import type { Command } from './command.ts';
 
 /** What the next request of a session is made of. */

@@ -1,5 +1,5 @@
 import type { InboundMessage } from '../../bus/messages.ts';
-import { readSoul, soulQuestion } from '../../memory/soul.ts';
+import { readSoul, soulQuestion } from '../../memory/files/soul.ts';
 import { diffLines } from '../../util/line-diff.ts';
 import { cut, plural } from '../../util/text.ts';
 import type { Command } from './command.ts';

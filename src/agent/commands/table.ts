@@ -1,5 +1,5 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
-import { atLeast } from '../../security/access.ts';
+import { atLeast } from '../../security/access/access.ts';
 import { nearest } from '../../util/text.ts';
 import type { Command } from './command.ts';
 import { parseCommand } from './parse.ts';

@@ -1,11 +1,11 @@
 import type { Session } from '../../session/session.ts';
 import { BATCH } from '../../tools/batch.ts';
-import { FILE_TOOLS } from '../../tools/file-access.ts';
-import type { RestoredFile } from '../../tools/restore-files.ts';
-import { callTitle } from '../../tools/result.ts';
+import { FILE_TOOLS } from '../../tools/files/access.ts';
+import type { RestoredFile } from '../../tools/files/restore-files.ts';
+import { callTitle } from '../../tools/registry/result.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { oneLine, plural } from '../../util/text.ts';
-import { lastExchange, startedCalls, type NoExchange } from '../exchange.ts';
+import { lastExchange, startedCalls, type NoExchange } from './last-exchange.ts';
 import type { Command } from './command.ts';
 
 export interface UndoPorts {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
-import { matches } from '../../tools/policy.ts';
+import { matches } from '../../tools/registry/policy.ts';
 
 const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
 

@@ -1,12 +1,12 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { EntryOf } from '../../session/entry.ts';
+import type { EntryOf, EntryDraft, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Clock } from '../../util/clock.ts';
-import { copyEnded, mergeTurn } from './inherit.ts';
 import { outcomeOf, resultMessage, type SubagentOutcome } from './outcome.ts';
 import { resultOf, subagentOf } from './task.ts';
+import { endedTurnsOnly } from '../../session/history.ts';
 
 export interface SubagentTurnPorts {
   readonly sessions: Pick<Sessions, 'open'>;
@@ -81,4 +81,28 @@ function toldTo(
   if (role === null) return [];
   const given = { id: newId(), now: clock.now(), role, turn: turnId, outcome, most: settings.toolResultChars };
   return [resultMessage(asked, task, given)];
+}
+
+/**
+ * Puts a copy of what a session has said, as far as its turns had ended when the turn `before` began, at the beginning
+ * of a tape. May be repeated: what is there already is not written again.
+ */
+async function copyEnded(from: Session, to: Session, before: string): Promise<void> {
+  const entries = endedTurnsOnly(from.window).filter(
+    ({ kind, turn }) => kind !== 'session' && (turn === null || turn < before),
+  );
+  await to.append(entries.map(asDraft));
+}
+
+/** Puts the steps of an ended turn of another tape onto this one, as one closed turn. May be repeated. */
+async function mergeTurn(from: Session, turn: string, to: Session): Promise<void> {
+  const steps = from.turn(turn);
+  if (!steps.some(({ kind }) => kind === 'turn-end')) return;
+  await to.append(steps.map(asDraft));
+}
+
+/** Its id stays, so that a second copy is none. */
+function asDraft(entry: TapeEntry): EntryDraft {
+  const { v: _v, at: _at, ...draft } = entry;
+  return draft;
 }

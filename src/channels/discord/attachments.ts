@@ -1,6 +1,6 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
-import { isPicture } from '../pictures.ts';
+import { isPicture } from '../inbound/attachments.ts';
 import type { DiscordContent } from './payload.ts';
 
 /** What is fetched of a file, bytes. */

@@ -1,10 +1,10 @@
-import type { GuardedFetch } from '../../security/fetch.ts';
+import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import { SendError, type Channel, type ChannelContext, type ChannelHealth, type OutgoingPart } from '../channel.ts';
-import { GroupTalk } from '../group-talk.ts';
+import { GroupTalk } from '../inbound/group-talk.ts';
 import { discordMarkup } from '../markup/discord.ts';
-import { Strangers } from '../strangers.ts';
+import { Strangers } from '../inbound/unknown-senders.ts';
 import { openApi, type DiscordApi } from './api.ts';
 import { download, guardedFetch } from './download.ts';
 import { callFailure, isRefused, tokenRefused, toSendError } from './errors.ts';
@@ -12,7 +12,7 @@ import { openGateway } from './gateway.ts';
 import { Listener } from './listener.ts';
 import type { DiscordOptions } from './options.ts';
 import { bodyOf, filesOf, placeOf, sendPart } from './send.ts';
-import { Deferrals, menuOf } from './slash.ts';
+import { Deferrals, menuOf } from './slash-commands.ts';
 
 const MENU_DEADLINE_MS = 30_000;
 const GOODBYE_MS = 1_000;

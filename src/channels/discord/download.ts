@@ -1,4 +1,4 @@
-import { createGuardedFetch, type GuardedFetch } from '../../security/fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../security/fetch/fetch.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Clock } from '../../util/clock.ts';
 import { SendError } from '../channel.ts';

@@ -5,7 +5,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { ChannelError } from '../channel.ts';
 import { callFailure, intentsRefused, tokenRefused } from './errors.ts';
-import { Pulse } from './pulse.ts';
+import { Pulse } from './connection-watchdog.ts';
 
 const HELLO_DEADLINE_MS = 25_000;
 const CONNECT_DEADLINE_MS = 10_000;

@@ -1,13 +1,12 @@
 import { saidByPress } from '../../bus/buttons.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
+import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { isCalled } from '../called.ts';
-import { nothing, type Reading } from '../reading.ts';
+import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
-import type { Place, Places } from './places.ts';
-import { nameOf, readable } from './readable.ts';
+import type { Place, Places } from './channel-cache.ts';
+import { nameOf, readable } from './mentions.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
 /** Somebody's own words: plain, a reply. What else has a type says that somebody joined, pinned, … */

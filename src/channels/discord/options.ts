@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { groupOptions } from '../group-options.ts';
+import { groupOptions } from '../inbound/group-talk.ts';
 
 /** What a Discord channel needs from its configuration. */
 export const discordOptions = z.object({

@@ -1,4 +1,4 @@
-import type { IdOrder } from '../read-cursors.ts';
+import type { IdOrder } from '../inbound/read-cursors.ts';
 
 /** Discord's ids hold the time at which they were made: milliseconds since 2015 above 22 other bits. */
 const EPOCH_MS = 1_420_070_400_000;

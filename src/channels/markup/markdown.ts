@@ -2,7 +2,16 @@ import type { Token } from 'markdown-it';
 import { inlineSpans, type LinkRule } from './inline.ts';
 import { attribute, LONGEST_MARKDOWN, parseMarkdown, textOf } from './parser.ts';
 import { isInvisible, visibleText, type ListItem, type Role, type Span } from './spans.ts';
-import { alignTable } from './table.ts';
+
+/** Cells by row, the head first. */
+type Rows = readonly (readonly string[])[];
+
+/** Wider tables break in every window, and their padding would be most of the text. */
+const WIDEST = 200;
+
+const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/u;
+
+const SHAPELESS = /[\p{Mn}\p{Me}\p{Cf}]/u;
 
 const RULE = '———';
 const BULLET = '• ';
@@ -195,4 +204,34 @@ class SpanWriter {
   #around(): { quote?: boolean } {
     return this.#quotes > 0 ? { quote: true } : {};
   }
+}
+
+/** A table as lines of text whose columns stand under each other in a fixed-width font; a very wide one is not padded. */
+function alignTable(rows: Rows, rightAligned: readonly boolean[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, displayWidth(cell));
+  }
+  const isWide = widths.reduce((sum, width) => sum + width, 3 * (widths.length - 1)) > WIDEST;
+  const columns = isWide ? widths.map(() => 0) : widths;
+  const lines = rows.map((row) =>
+    columns
+      .map((width, column) => pad(row[column] ?? '', width, rightAligned[column] === true))
+      .join(' | ')
+      .trimEnd(),
+  );
+  const [head, ...body] = lines;
+  return [head, columns.map((width) => '-'.repeat(width || 3)).join('-|-'), ...body].join('\n');
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return right ? space + text : text + space;
+}
+
+/** Cells of a fixed-width font: two for wide East Asian characters and emoji, none for marks and joiners. */
+function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += WIDE.test(character) ? 2 : SHAPELESS.test(character) ? 0 : 1;
+  return width;
 }

@@ -1,8 +1,8 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
-import { isPicture } from '../pictures.ts';
+import { isPicture } from '../inbound/attachments.ts';
 import type { PlacedPost, SlackFile } from './post.ts';
-import { readableText, type NameOf } from './words.ts';
+import { readableText, type NameOf } from './mentions.ts';
 
 /** What is fetched of a file, bytes. */
 const LARGEST_DOWNLOAD = 25 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { configuredOwners, decideAccess } from '../../security/access.ts';
+import { configuredOwners, decideAccess } from '../../security/access/access.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import {
@@ -9,20 +9,19 @@ import {
   type ChannelHealth,
   type OutgoingPart,
 } from '../channel.ts';
-import { GroupTalk } from '../group-talk.ts';
+import { GroupTalk } from '../inbound/group-talk.ts';
 import { slackMarkup } from '../markup/slack.ts';
-import { Strangers } from '../strangers.ts';
+import { Strangers } from '../inbound/unknown-senders.ts';
 import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused, toSendError } from './errors.ts';
 import { downloadFile, uploadFile } from './files.ts';
 import { addListeners } from './home.ts';
-import { Intake } from './intake.ts';
-import { isAppTokenRefused } from './line.ts';
+import { Intake } from './event-reader.ts';
+import { isAppTokenRefused } from './reconnect.ts';
 import type { SlackOptions } from './options.ts';
 import { editText, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
 import { botAccount, chatTypeOf, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
-import { missingScopes } from './scopes.ts';
-import { openClient, openUploadClient, type SlackClient } from './web-client.ts';
+import { missingScopes, openClient, openUploadClient, type SlackClient } from './web-client.ts';
 
 const HELLO_DEADLINE_MS = 15_000;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import type { Media } from '../../bus/messages.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../security/fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../security/fetch/fetch.ts';
 import { raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { SendError, type OutgoingPart } from '../channel.ts';

@@ -1,11 +1,10 @@
 import { saidByPress } from '../../bus/buttons.ts';
 import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
-import { isCalled } from '../called.ts';
-import { nothing, type Reading } from '../reading.ts';
+import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
+import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
 import { attachmentsOf } from './attachments.ts';
 import { chatTypeOf, timeOf, type BotAccount, type PlacedPost, type SlackCommand, type SlackPress } from './post.ts';
-import { mentionedIds, mentions, readableText, withoutAddress, type NameOf } from './words.ts';
+import { mentionedIds, mentions, readableText, withoutAddress, type NameOf } from './mentions.ts';
 
 export interface ReadingContext {
   readonly channel: string;

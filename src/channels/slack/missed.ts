@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { raceAbort } from '../../util/clock.ts';
-import type { Missed } from '../backfill-ports.ts';
-import type { IdOrder } from '../read-cursors.ts';
+import type { Missed } from '../inbound/backfill-ports.ts';
+import type { IdOrder } from '../inbound/read-cursors.ts';
 import { chatTypeOf, historyPost, timeOf, type PlacedPost } from './post.ts';
 import type { SlackClient } from './web-client.ts';
 

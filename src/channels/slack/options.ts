@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { groupOptions } from '../group-options.ts';
+import { groupOptions } from '../inbound/group-talk.ts';
 
 const token = (prefix: string, what: string, where: string) =>
   z.string({ error: `expected the ${what} (${prefix}…) from ${where}` }).regex(new RegExp(`^${prefix}[\\w-]+$`, 'u'), {

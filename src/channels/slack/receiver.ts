@@ -4,7 +4,7 @@ import type { Random } from '../../util/random.ts';
 import type { ChannelContext, ChannelError } from '../channel.ts';
 import type { SlackOptions } from './options.ts';
 import type { BotAccount } from './post.ts';
-import { keepLine } from './line.ts';
+import { keepLine } from './reconnect.ts';
 import { openSocket, type Envelope, type SlackSocket } from './socket.ts';
 import { clientOptions, quietLogger } from './web-client.ts';
 

@@ -1,6 +1,24 @@
 import { LogLevel, webApi, type Logger as SlackLogger } from '@slack/bolt';
 import type { SlackOptions } from './options.ts';
 
+/** What the app may do, as in the manifest of docs/slack.md. */
+const SCOPES = [
+  'app_mentions:read',
+  'channels:history',
+  'channels:read',
+  'chat:write',
+  'commands',
+  'files:read',
+  'files:write',
+  'groups:history',
+  'groups:read',
+  'im:history',
+  'im:read',
+  'mpim:history',
+  'mpim:read',
+  'users:read',
+];
+
 const CALL_DEADLINE_MS = 10_000;
 /** Delivery cuts an upload off much earlier, by its size. */
 const UPLOAD_DEADLINE_MS = 3_600_000;
@@ -39,4 +57,9 @@ export function openClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): 
 /** For calls that take as long as their bytes. */
 export function openUploadClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
   return new webApi.WebClient(options.botToken, { ...clientOptions(options), timeout: UPLOAD_DEADLINE_MS });
+}
+
+/** What the token of the bot lacks; nothing when Slack did not say what it has. */
+export function missingScopes(granted: readonly string[] | undefined): readonly string[] {
+  return granted === undefined ? [] : SCOPES.filter((scope) => !granted.includes(scope));
 }

@@ -10,22 +10,21 @@ import {
   type OutgoingPart,
   type Stranger,
 } from '../channel.ts';
-import { GroupTalk } from '../group-talk.ts';
-import { receive, type Received } from '../inbound-writer.ts';
+import { GroupTalk } from '../inbound/group-talk.ts';
+import { receive, type Received } from '../inbound/writer.ts';
 import { renderTelegram, telegramMarkup } from '../markup/telegram.ts';
-import { heardOf, unknownShape } from '../reading.ts';
+import { heardOf, unknownShape } from '../inbound/inbound-result.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
-import { forGrammy } from './grammy-signal.ts';
+import { forGrammy, openTransport, type Transport } from './transport.ts';
 import { readUpdate } from './inbound.ts';
 import { Drafts } from './drafts.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
-import { sendMarked } from './marked.ts';
+import { sendMarked } from './send-html.ts';
 import { pollUpdates } from './poll.ts';
-import { Strangers } from '../strangers.ts';
-import { openTransport, type Transport } from './transport.ts';
+import { Strangers } from '../inbound/unknown-senders.ts';
 import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;

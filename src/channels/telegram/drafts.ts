@@ -3,8 +3,8 @@ import type { Api } from 'grammy/web';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { OutgoingPart } from '../channel.ts';
 import { toSendError } from './errors.ts';
-import { forGrammy } from './grammy-signal.ts';
-import { sendMarked } from './marked.ts';
+import { forGrammy } from './transport.ts';
+import { sendMarked } from './send-html.ts';
 
 const MOST_REFUSED = 1_000;
 

@@ -1,9 +1,8 @@
 import { saidByPress } from '../../bus/buttons.ts';
 import type { InboundDraft, PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access.ts';
+import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { isCalled } from '../called.ts';
-import { nothing, type Reading } from '../reading.ts';
+import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,

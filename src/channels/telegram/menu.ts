@@ -2,7 +2,7 @@ import type { Api } from 'grammy/web';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { MenuCommand } from '../channel.ts';
-import type { GrammySignal } from './grammy-signal.ts';
+import type { GrammySignal } from './transport.ts';
 
 /** What the Bot API takes for a command's name; others can be typed all the same. */
 const NAME = /^[a-z0-9_]{1,32}$/u;

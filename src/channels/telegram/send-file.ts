@@ -3,7 +3,7 @@ import { InputFile, type Api } from 'grammy/web';
 import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { SendError } from '../channel.ts';
-import type { GrammySignal } from './grammy-signal.ts';
+import type { GrammySignal } from './transport.ts';
 
 /** What the Bot API takes of a file, bytes. */
 const LARGEST_UPLOAD = 50 * 1024 * 1024;

@@ -3,6 +3,9 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { errorCode, isAbort } from '../../util/errors.ts';
 import { http, https } from '../../util/http.ts';
+import type { Api } from 'grammy/web';
+
+export type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
 
 const CONNECT_DEADLINE_MS = 10_000;
 const BODY_CAP = 32 * 1024 * 1024;
@@ -151,4 +154,9 @@ function answer(text: string, status: number): Answer {
       throw new TransportError(`the answer (HTTP ${status}) is not the Bot API's`, { sent: true, status });
     },
   };
+}
+
+/** `grammy/web` uses the native signal; its types are those of a polyfill. */
+export function forGrammy(signal: AbortSignal): GrammySignal {
+  return signal as unknown as GrammySignal;
 }

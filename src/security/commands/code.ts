@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { FETCHED, SUBSTITUTION, unquoted } from './marks.ts';
+import { FETCHED, SUBSTITUTION, unquoted } from './placeholders.ts';
 import { descend, type Scope } from './scope.ts';
 import { losing } from './targets.ts';
 

@@ -1,5 +1,5 @@
 import { parse, type Assignment, type HereDocBody, type Word, type WordPart } from 'unbash';
-import { ANY, SPLIT, STAR, SUBSTITUTION, UNKNOWN, unquoted } from './marks.ts';
+import { ANY, SPLIT, STAR, SUBSTITUTION, UNKNOWN, unquoted } from './placeholders.ts';
 import { expandParameter, valuesOf } from './parameters.ts';
 import { countWords, descend, step, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';

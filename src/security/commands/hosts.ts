@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { canonicalAddress, judgeAddress } from '../fetch/addresses.ts';
 import type { HostPort } from '../fetch/host-list.ts';
 import { judgeName } from '../fetch/host-names.ts';
-import { asCode, DECODED, UNKNOWN } from './marks.ts';
+import { asCode, DECODED, UNKNOWN } from './placeholders.ts';
 import { note, type Scope } from './scope.ts';
 
 /** A host that somebody named. */

@@ -1,6 +1,6 @@
 import { isInterpreter } from './code.ts';
 import { authorityOf, FIRST_ADDRESS, noteHosts, type NamedHost } from './hosts.ts';
-import { DECODED } from './marks.ts';
+import { DECODED } from './placeholders.ts';
 import { note, type Scope, type Simple } from './scope.ts';
 
 /** Clients whose operands are hosts or URLs. */

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { DECODED, FETCHED, isUnknown, tracesOf, UNKNOWN, withoutTraces, written } from './marks.ts';
+import { DECODED, FETCHED, isUnknown, tracesOf, UNKNOWN, withoutTraces, written } from './placeholders.ts';
 import { OWN_JOB } from './parameters.ts';
 import { assign, type Scope } from './scope.ts';
 

@@ -1,5 +1,5 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash';
-import { SPLIT, STAR, sourceOf, UNKNOWN } from './marks.ts';
+import { SPLIT, STAR, sourceOf, UNKNOWN } from './placeholders.ts';
 import { step, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { folded, START_NAMES, startKind } from '../path-names.ts';
-import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './marks.ts';
+import { folded, START_NAMES, startKind } from '../paths/names.ts';
+import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './placeholders.ts';
 import { note, Refusal, type CommandPlace, type Scope, type Simple } from './scope.ts';
 import { HOME, isRawDevice, START } from './targets.ts';
 

@@ -1,5 +1,5 @@
-import { makesGitRun } from '../git-settings.ts';
-import { isUndecided, UNKNOWN } from './marks.ts';
+import { makesGitRun } from '../sandbox/git-settings.ts';
+import { isUndecided, UNKNOWN } from './placeholders.ts';
 import { note, Refusal, type Needs, type Scope, type Simple } from './scope.ts';
 import { losing } from './targets.ts';
 

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode, ParsedScript, ProcessSubstitutionPart, SyntaxNode } from 'unbash';
 import type { HostPort } from '../fetch/host-list.ts';
-import { UNKNOWN } from './marks.ts';
+import { UNKNOWN } from './placeholders.ts';
 import { START } from './targets.ts';
 
 /** What a command can get at: enclosed without and with the network, or not enclosed at all. */

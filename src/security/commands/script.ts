@@ -10,7 +10,7 @@ import {
 import { expandArguments, expandAssignment, expandHereDoc, expandWord } from './expand.ts';
 import { contentsOf } from './code.ts';
 import { deviceHost, noteHosts } from './hosts.ts';
-import { isUnknown, SPLIT, tracesOf, UNKNOWN } from './marks.ts';
+import { isUnknown, SPLIT, tracesOf, UNKNOWN } from './placeholders.ts';
 import { judgePaths } from './places.ts';
 import { assign, descend, fork, Refusal, step, type Scope } from './scope.ts';
 import { callFunction, runSimple } from './simple.ts';

@@ -11,7 +11,7 @@ import {
   SPLIT,
   UNKNOWN,
   withoutTraces,
-} from './marks.ts';
+} from './placeholders.ts';
 import { networkConcerns } from './network.ts';
 import { outputOf } from './output.ts';
 import { valuesOf } from './parameters.ts';

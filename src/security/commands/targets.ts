@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ANY, patternOf, STAR, withoutTraces } from './marks.ts';
+import { ANY, patternOf, STAR, withoutTraces } from './placeholders.ts';
 
 /** What `$HOME` and the first directory stand for while a command is judged: only their depth matters. */
 export const HOME = '/home/user';

@@ -1,4 +1,4 @@
-import { UNKNOWN } from './marks.ts';
+import { UNKNOWN } from './placeholders.ts';
 
 /** What a program that runs another program leads to: a command line, shell code, or a file of it. */
 export type Unwrapped =

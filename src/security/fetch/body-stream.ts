@@ -1,4 +1,4 @@
-import { fetchFailed } from './errors.ts';
+import { fetchFailed } from './contract.ts';
 import { readable, type Answer } from './exchange.ts';
 import type { Target } from './target.ts';
 

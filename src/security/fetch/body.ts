@@ -1,6 +1,6 @@
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fetchFailed } from './errors.ts';
+import { fetchFailed } from './contract.ts';
 
 export interface Body {
   readonly bytes: Uint8Array;

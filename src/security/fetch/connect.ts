@@ -3,7 +3,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { deadline, DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { canonicalAddress } from './addresses.ts';
-import { fetchFailed, fetchRefused } from './errors.ts';
+import { fetchFailed, fetchRefused } from './contract.ts';
 import type { Target } from './target.ts';
 
 /** Begins a TCP connection to exactly this address. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { ACCEPT_ENCODING } from './body.ts';
-import { fetchFailed, fetchRefused } from './errors.ts';
+import { fetchFailed, fetchRefused } from './contract.ts';
 import type { FetchRequest } from './request.ts';
 import type { Target } from './target.ts';
 

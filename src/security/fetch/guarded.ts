@@ -2,13 +2,21 @@ import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { readBody } from './body.ts';
 import { connectPinned, type Dial } from './connect.ts';
-import type { FetchOptions, FetchResult } from './contract.ts';
-import { fetchFailed, fetchRefused } from './errors.ts';
+import { type FetchOptions, type FetchResult, fetchFailed, fetchRefused } from './contract.ts';
 import { exchange, readable, type Answer } from './exchange.ts';
 import { followingRequest, readRequest, type FetchRequest } from './request.ts';
-import { stopper, type Stopper } from './stopper.ts';
 import { checkTarget, judgeTarget, type Target, type TargetRules } from './target.ts';
 import { readLocation, readUrl, type PlainUrl } from './url-rules.ts';
+
+/** Ends one piece of work at its deadlines or at its caller's wish; whoever does the work waits on `signal`. */
+interface Stopper extends Disposable {
+  /** Aborts with the deadline's error or the caller's reason. */
+  readonly signal: AbortSignal;
+  /** Stops after `ms` unless disposed before. */
+  after(ms: number, error: () => AppError): Disposable;
+  /** Stops at the end of the first window of `ms` that was not `enough`, unless disposed before. */
+  unless(ms: number, window: { readonly enough: () => boolean; readonly error: () => AppError }): Disposable;
+}
 
 export interface Ports extends TargetRules {
   readonly clock: Clock;
@@ -148,4 +156,25 @@ function follow(
 
 function badRedirect({ url }: Target, how: string): AppError {
   return fetchFailed('bad-redirect', `${url.host} redirects ${how}.`);
+}
+
+function stopper(clock: Clock, caller: AbortSignal | undefined): Stopper {
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(caller?.reason);
+  if (caller?.aborted === true) onAbort();
+  caller?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    after: (ms, error) => clock.timer(ms, () => controller.abort(error()), { keepAlive: true }),
+    unless(ms, { enough, error }) {
+      const next = (): Disposable =>
+        clock.timer(ms, () => {
+          if (enough()) timer = next();
+          else controller.abort(error());
+        });
+      let timer = next();
+      return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+    },
+    [Symbol.dispose]: () => caller?.removeEventListener('abort', onAbort),
+  };
 }

@@ -1,4 +1,4 @@
-import { fetchRefused } from './errors.ts';
+import { fetchRefused } from './contract.ts';
 
 export interface FetchRequest {
   readonly method: string;

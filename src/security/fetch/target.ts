@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { errorCode } from '../../util/errors.ts';
 import { inNetwork, judgeAddress, judgeAnswer, type AddressVerdict } from './addresses.ts';
-import { fetchFailed, fetchRefused } from './errors.ts';
+import { fetchFailed, fetchRefused } from './contract.ts';
 import type { HostList } from './host-list.ts';
 import { judgeName } from './host-names.ts';
 import { isForeignPort, type PlainUrl } from './url-rules.ts';

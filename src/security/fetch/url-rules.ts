@@ -1,5 +1,5 @@
 import { canonicalAddress } from './addresses.ts';
-import { fetchRefused } from './errors.ts';
+import { fetchRefused } from './contract.ts';
 import { bareHost, type HostPort } from './host-list.ts';
 
 /** A URL whose every reader understands the same by it. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { statePaths, within } from '../path-rules.ts';
+import { statePaths, within } from '../paths/rules.ts';
 import { ENVIRONMENT_FILE, FD, USER, type SandboxEngine, type SandboxProfile } from './profile.ts';
 
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/run/current-system/sw'];

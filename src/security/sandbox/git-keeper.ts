@@ -3,9 +3,9 @@ import { basename, dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { replaceDurable } from '../../storage/files.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
-import { pin } from '../descriptors.ts';
-import { withoutPrograms } from '../git-settings.ts';
-import { within } from '../path-rules.ts';
+import { pin } from '../paths/descriptors.ts';
+import { withoutPrograms } from './git-settings.ts';
+import { within } from '../paths/rules.ts';
 import { readGitFiles, type GitFile } from './repositories.ts';
 
 /** What a command made git run, and what was undone. */

@@ -8,7 +8,7 @@ import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
 import { ATTEMPTS } from './escape-script.ts';
 import { callFilter } from './filter.ts';
-import { CGROUP_PLACES, makeLimitGroups, removeLimitGroups, type CgroupPlaces, type LimitGroups } from './groups.ts';
+import { CGROUP_PLACES, makeLimitGroups, removeLimitGroups, type CgroupPlaces, type LimitGroups } from './cgroups.ts';
 import { DEFAULT_LIMITS, type SandboxEngine, type SandboxLimits } from './profile.ts';
 import { buildEscapeWorld, type TestOutcome } from './self-test.ts';
 

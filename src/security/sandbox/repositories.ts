@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../util/errors.ts';
-import { makesGitRun, readGitSettings } from '../git-settings.ts';
-import { within } from '../path-rules.ts';
+import { makesGitRun, readGitSettings } from './git-settings.ts';
+import { within } from '../paths/rules.ts';
 
 /** One file of a repository with which git is told what to run. */
 export interface GitFile {

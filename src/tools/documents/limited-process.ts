@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { makeLimitGroups, removeLimitGroups } from '../../security/sandbox/groups.ts';
+import { makeLimitGroups, removeLimitGroups } from '../../security/sandbox/cgroups.ts';
 import type { Clock } from '../../util/clock.ts';
 import { watchMemory } from './memory-watchdog.ts';
 

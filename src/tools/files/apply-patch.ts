@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { filePeek } from '../../security/file-peek.ts';
-import { visible } from '../../security/visible.ts';
+import { filePeek } from '../../security/paths/file-peek.ts';
+import { visible } from '../../security/text/control-characters.ts';
 import { plural } from '../../util/text.ts';
-import { previewOf } from '../change-preview.ts';
-import { useOf, writeThrough, type FileAccess } from '../file-access.ts';
-import { bitsOfFiles } from '../file-taint.ts';
-import { errorResult, failureLine } from '../result.ts';
+import { previewOf } from './change-preview.ts';
+import { useOf, writeThrough, type FileAccess } from './access.ts';
+import { bitsOfFiles } from './taint.ts';
+import { errorResult, failureLine } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
 import { draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
 import { fileEditSchema } from './text-edit.ts';

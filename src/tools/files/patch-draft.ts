@@ -1,6 +1,6 @@
 import { AppError } from '../../util/errors.ts';
-import { readWhole, type FileAccess, type WholeFile } from '../file-access.ts';
-import { decodeText, encodeText, type TextFormat } from '../file-text.ts';
+import { readWhole, type FileAccess, type WholeFile } from './access.ts';
+import { decodeText, encodeText, type TextFormat } from './file-text.ts';
 import type { ToolContext } from '../tool.ts';
 import { editText, type TextEdit } from './text-edit.ts';
 

@@ -9,13 +9,12 @@ import {
   ListRootsRequestSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { StreamingFetch } from '../../security/stream-fetch.ts';
+import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { FOREVER_MS, openConnection, type Connection } from './connection.ts';
 import { readElicitation, type Elicitation } from './elicitation.ts';
-import type { McpSettings } from './settings.ts';
-import { StdioTransport } from './stdio.ts';
+import { type McpSettings, StdioTransport } from './stdio.ts';
 
 export interface ConnectOptions {
   readonly settings: McpSettings;

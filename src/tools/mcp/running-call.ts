@@ -3,7 +3,6 @@ import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
 import type { Progress } from './connection.ts';
 import type { Elicitation } from './elicitation.ts';
-import { linked } from './linked.ts';
 
 /** The time a call had is over. */
 export class CallDeadline extends Error {
@@ -86,4 +85,24 @@ export class RunningCall implements Disposable {
     this.#timer?.[Symbol.dispose]();
     this.#leftMs = Math.max(1, this.#leftMs - (this.#clock.monotonic() - this.#since));
   }
+}
+
+/**
+ * Aborts when one of the given signals does, until it is disposed: whoever keeps on listening then (as the SDK does,
+ * which would cancel requests that are long done) hears nothing any more.
+ */
+export function linked(...signals: readonly AbortSignal[]): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const listeners = signals.map((signal) => {
+    const onAbort = (): void => controller.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    return { signal, onAbort };
+  });
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      for (const { signal, onAbort } of listeners) signal.removeEventListener('abort', onAbort);
+    },
+  };
 }

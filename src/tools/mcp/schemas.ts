@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { withoutInvisible } from '../../security/invisible.ts';
+import { withoutInvisible } from '../../security/text/invisible.ts';
 import { cut } from '../../util/text.ts';
 import type { ForeignTool } from './listing.ts';
 

@@ -9,11 +9,10 @@ import type { CallOptions, Connection } from './connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import type { Elicitation } from './elicitation.ts';
 import { RateLimit } from './lines.ts';
-import { linked } from './linked.ts';
+import { linked, CallDeadline, RunningCall } from './running-call.ts';
 import { failureWords } from './failure-words.ts';
 import { toolHash, type Listing } from './listing.ts';
-import { CallDeadline, RunningCall } from './running-call.ts';
-import type { McpSettings } from './settings.ts';
+import type { McpSettings } from './stdio.ts';
 
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 const SETTLE_MS = 500;

@@ -6,9 +6,27 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { findProgram } from '../exec-shell.ts';
-import { MARKER, ProcessTree } from '../process-tree.ts';
+import { findProgram } from '../exec/shell.ts';
+import { MARKER, ProcessTree } from '../exec/process-tree.ts';
 import { ByteLines, LineSplitter } from './lines.ts';
+
+/** One server as the configuration has it. */
+export interface McpSettings {
+  readonly type: 'stdio' | 'http' | 'streamable-http' | 'sse' | null;
+  readonly command?: string | undefined;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Null: the workspace. */
+  readonly cwd: string | null;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Patterns with `*` of the tools that are offered. */
+  readonly tools: readonly string[];
+  readonly role: 'owner' | 'trusted';
+  /** Whether its word counts that a tool only reads. */
+  readonly trusted: boolean;
+  readonly timeouts: { readonly startSeconds: number; readonly callSeconds: number };
+}
 
 export interface StdioOptions {
   readonly command: string;

@@ -1,15 +1,20 @@
 import * as z from 'zod';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
-import { matches } from '../policy.ts';
-import { toJsonSchema } from '../schema.ts';
+import { matches } from '../registry/policy.ts';
+import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type EffectClass, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
-import { toolName } from './names.ts';
 import { callResult, listResult, promptResult, resourceResult, type KeepFile, type ResultParts } from './result.ts';
 import { showTools, validatorOf } from './schemas.ts';
 import type { LiveServer, McpServer } from './server.ts';
-import type { McpSettings } from './settings.ts';
+import type { McpSettings } from './stdio.ts';
+import { createHash } from 'node:crypto';
+
+/** What model APIs take as the name of a tool. */
+const LONGEST = 64;
+
+const HASH_DIGITS = 8;
 
 export interface ToolParts {
   readonly name: string;
@@ -189,4 +194,18 @@ function common(
 
 function resultParts(what: string, { name, keep }: ToolParts, context: ToolContext): ResultParts {
   return { server: name, what, context, keep };
+}
+
+/**
+ * The name under which a model sees a server's tool: `mcp_<server>_<tool>`, of letters, digits, `_` and `-`, at most 64
+ * characters. One that had to be cut, or that is taken, ends with a hash of the two true names.
+ */
+export function toolName(server: string, tool: string, isTaken: (name: string) => boolean = () => false): string {
+  const plain = `mcp_${server}_${tool}`.replace(/[^\w-]/gu, '_');
+  if (plain.length <= LONGEST && !isTaken(plain)) return plain;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([server, tool]))
+    .digest('hex')
+    .slice(0, HASH_DIGITS);
+  return `${plain.slice(0, LONGEST - HASH_DIGITS - 1)}_${hash}`;
 }

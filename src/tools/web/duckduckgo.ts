@@ -1,5 +1,11 @@
 import { readHtml } from './html-tokens.ts';
-import type { SearchHit } from './search-hit.ts';
+
+/** One result of a web search, as strangers wrote it. */
+export interface SearchHit {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
 
 /**
  * Reads DuckDuckGo's page for browsers without scripts: links of class `result__a`, their texts of class

@@ -1,8 +1,7 @@
 import { isProbablyReaderable, Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom/worker';
 import TurndownService from 'turndown';
-import { isHidden } from './hidden.ts';
-import { baseOf, markdownImage, markdownLink } from './links.ts';
+import { isHidden, baseOf, markdownImage, markdownLink } from './links.ts';
 import type { PageText } from './page-task.ts';
 
 /** What is used of an element; the compiler knows no DOM here. */

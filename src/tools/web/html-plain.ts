@@ -1,6 +1,5 @@
-import { isHidden } from './hidden.ts';
+import { isHidden, baseOf, linkTarget, markdownImage } from './links.ts';
 import { readHtml, VOID_ELEMENTS } from './html-tokens.ts';
-import { baseOf, linkTarget, markdownImage } from './links.ts';
 import type { PageText } from './page-task.ts';
 
 /** Never read: programs, drawings, controls. */

@@ -1,3 +1,6 @@
+const HIDING =
+  /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:px|em|rem|pt|%)?\s*(?:!|;|$)|content-visibility\s*:\s*hidden)/iu;
+
 /** Longest address that a page's text carries; a page could be made of nothing else. */
 const LONGEST = 2_000;
 const SHOWN = new Set(['http:', 'https:', 'mailto:', 'tel:']);
@@ -35,4 +38,17 @@ export function markdownImage(alt: string | null | undefined, src: string | null
   if (label === '') return '';
   const target = linkTarget(src, base);
   return target === undefined || !target.startsWith('http') ? `[image: ${label}]` : `![${label}](${target})`;
+}
+
+/**
+ * Whether an element says of itself that people do not see it, or that it is not for those who are read to. What a
+ * style sheet hides is not known; almost transparent is how many pages begin before their scripts run, so it counts as
+ * seen.
+ */
+export function isHidden(attribute: (name: string) => string | null | undefined): boolean {
+  const hidden = attribute('hidden');
+  if (hidden !== null && hidden !== undefined) return true;
+  if (attribute('aria-hidden')?.trim().toLowerCase() === 'true') return true;
+  const style = attribute('style');
+  return style !== null && style !== undefined && HIDING.test(style);
 }

@@ -1,4 +1,4 @@
-import { withoutInvisible } from '../../security/invisible.ts';
+import { withoutInvisible } from '../../security/text/invisible.ts';
 import { pdfText } from '../documents/pdf-text.ts';
 import { decodeBytes } from './charset.ts';
 import { plainMarkdown } from './html-plain.ts';

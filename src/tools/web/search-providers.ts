@@ -1,7 +1,6 @@
 import { decodeHTML } from 'entities';
 import * as z from 'zod';
-import { readDuckDuckGo } from './duckduckgo.ts';
-import type { SearchHit } from './search-hit.ts';
+import { readDuckDuckGo, type SearchHit } from './duckduckgo.ts';
 
 interface SearchRequest {
   readonly url: string;

@@ -2,17 +2,17 @@
 export const EXCLUDED: Readonly<Record<string, string>> = {
   'security/commands/places.ts meantBy never !isUndecided(path)':
     'A path without a pattern means itself alone either way; the line keeps long commands quick.',
-  'security/descriptors.ts pinByName never stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== b':
+  'security/paths/descriptors.ts pinByName never stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== b':
     'A swap between two calls of a system without `/proc` cannot be staged on Linux.',
-  'security/guarded-walk.ts openJudged part found.path === path':
+  'security/paths/guarded-walk.ts openJudged part found.path === path':
     'A path that stayed the same was judged before, and is judged the same again.',
-  'security/look-alikes.ts withoutLookAlikes never exchanged.size === 0':
+  'security/text/look-alikes.ts withoutLookAlikes never exchanged.size === 0':
     'With nothing to exchange the rest of the function gives back the same text.',
-  "security/path-names.ts lies part parts[0] === ''":
+  "security/paths/names.ts lies part parts[0] === ''":
     'Each of the places begins with a slash, so that only an absolute path begins with one of them.',
-  'security/path-inodes.ts sameFile part a.size === b.size':
+  'security/paths/inodes.ts sameFile part a.size === b.size':
     'What changes the size changes the times too, unless both fall into one tick of the clock.',
-  'security/url-origin.ts MOST_AFTER limit 12':
+  'security/access/url-origin.ts MOST_AFTER limit 12':
     'The pattern that it bounds looks at no more than eleven characters; the limit keeps a long text from being copied.',
   "security/sandbox/probe.ts probeSandbox never process.platform !== 'linux'": 'The tests of the sandbox run on Linux.',
 };

@@ -8,7 +8,7 @@ const HASH = 'security/approval-hash.test.ts';
 /** Who may answer a question, and what the answer covers. */
 export const ANSWER_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/question-answers.ts',
+    'agent/questions/answers.ts',
     [ANSWERS],
     [
       {
@@ -140,7 +140,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/approval-hash.ts',
+    'security/access/approval-hash.ts',
     [HASH],
     [
       {
@@ -166,7 +166,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/named-files.ts',
+    'security/commands/named-files.ts',
     [HASH],
     [
       {
@@ -178,7 +178,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/file-peek.ts',
+    'security/paths/file-peek.ts',
     [HASH],
     [
       {

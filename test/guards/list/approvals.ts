@@ -5,7 +5,7 @@ const DESK = 'agent/questions.test.ts';
 /** Who is asked, and what they see. */
 export const APPROVAL_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/questions.ts',
+    'agent/questions/questions.ts',
     [DESK],
     [
       {
@@ -91,7 +91,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/question-text.ts',
+    'agent/questions/text.ts',
     [DESK],
     [
       {
@@ -110,7 +110,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/question-code.ts',
+    'agent/questions/questions.ts',
     [DESK],
     [
       {

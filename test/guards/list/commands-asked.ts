@@ -7,7 +7,7 @@ const PREFIX = 'security/prefix.test.ts';
 /** Which shell commands are asked about in every mode, and which may be allowed for good. */
 export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands.ts',
+    'security/commands/guard.ts',
     [ASKED],
     [
       {

@@ -7,7 +7,7 @@ const ASKED = 'security/commands-ask.test.ts';
 /** What is looked at in a shell command. */
 export const COMMAND_READ_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands.ts',
+    'security/commands/guard.ts',
     [DENIED],
     [
       {

@@ -6,7 +6,7 @@ const FILE_TAINT = 'tools/file-taint.test.ts';
 /** How shell commands are run. */
 export const EXEC_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/exec.ts',
+    'tools/exec/exec.ts',
     [EXEC],
     [
       {
@@ -21,7 +21,7 @@ export const EXEC_GUARDS: readonly Guard[] = [
         holds: 'What was allowed for good does not count while files with text from others lie where it runs.',
         find: "reads !== 'machine' &&",
         replace: "reads === 'machine' &&",
-        tests: ['tools/exec-asked.test.ts'],
+        tests: ['tools/exec-ask-about.test.ts'],
       },
       {
         name: 'exec-asks-outside',
@@ -34,14 +34,14 @@ export const EXEC_GUARDS: readonly Guard[] = [
         holds: 'A command that wants the network is asked about.',
         find: "return params.network === true && !options.network ? 'It wants to reach the network.' : null;",
         replace: 'return null;',
-        tests: ['tools/exec-asked.test.ts'],
+        tests: ['tools/exec-ask-about.test.ts'],
       },
       {
         name: 'exec-untested-sandbox',
         holds: 'A sandbox that did not pass its test does not count as one.',
         find: "return sentences('There is no sandbox, so each command needs your approval', why);",
         replace: 'return null;',
-        tests: ['tools/exec-asked.test.ts'],
+        tests: ['tools/exec-ask-about.test.ts'],
       },
       {
         name: 'exec-private-in-groups',
@@ -62,7 +62,7 @@ export const EXEC_GUARDS: readonly Guard[] = [
         holds: 'A command with the network is asked about while strangers have a say.',
         find: "if ((await reachOf(params)) === 'workspace') return null;",
         replace: 'if (params.command !== null) return null;',
-        tests: ['tools/exec-asked.test.ts'],
+        tests: ['tools/exec-ask-about.test.ts'],
       },
       {
         name: 'exec-leaves-marks',
@@ -74,7 +74,7 @@ export const EXEC_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/exec-taint.ts',
+    'tools/exec/taint.ts',
     [FILE_TAINT],
     [
       {
@@ -88,7 +88,7 @@ export const EXEC_GUARDS: readonly Guard[] = [
         holds: 'What a command with the network prints may be by strangers.',
         find: "const fetches = reach === 'network' ||",
         replace: 'const fetches =',
-        tests: ['tools/exec-asked.test.ts'],
+        tests: ['tools/exec-ask-about.test.ts'],
       },
       {
         name: 'exec-taint-fetches',
@@ -99,8 +99,8 @@ export const EXEC_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/exec-standing.ts',
-    ['tools/exec-asked.test.ts'],
+    'tools/exec/remembered-commands.ts',
+    ['tools/exec-ask-about.test.ts'],
     [
       {
         name: 'standing-reads',

@@ -7,7 +7,7 @@ const CAPS = 'security/fetch-caps.test.ts';
 /** What is sent to a server, and how much of its answer is taken. */
 export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/fetch.ts',
+    'security/fetch/fetch.ts',
     [URLS],
     [
       {

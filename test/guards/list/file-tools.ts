@@ -6,7 +6,7 @@ const MEMORY_WRITE = 'tools/memory-write.test.ts';
 /** What tools do with files, the memory and the tape. */
 export const FILE_TOOL_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/file-access.ts',
+    'tools/files/access.ts',
     ['tools/write-file.test.ts'],
     [
       {
@@ -14,21 +14,21 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
         holds: 'A yes to one file opens no other.',
         find: 'approved: (path: string) => path === approved',
         replace: 'approved: () => true',
-        tests: ['tools/file-walls.test.ts'],
+        tests: ['tools/file-guards.test.ts'],
       },
       {
         name: 'file-decision-deny',
         holds: 'What the path guard refuses is refused before it is opened.',
         find: "case 'deny':\n      return decision;",
         replace: "case 'deny':\n      return { decision: 'allow' };",
-        tests: ['tools/file-walls.test.ts'],
+        tests: ['tools/file-guards.test.ts'],
       },
       {
         name: 'file-kept-first',
         holds: 'Nothing is replaced before what was there is kept.',
         find: 'await changes.recordChange({',
         replace: 'void ({',
-        tests: ['tools/file-walls.test.ts'],
+        tests: ['tools/file-guards.test.ts'],
       },
       {
         name: 'file-mark-edited',

@@ -3,7 +3,7 @@ import { guardsIn, type Guard } from '../guard.ts';
 /** What a command or a turn may use up. */
 export const LIMIT_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/exec-run.ts',
+    'tools/exec/run.ts',
     ['tools/exec.test.ts'],
     [
       {
@@ -21,7 +21,7 @@ export const LIMIT_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/process-tree.ts',
+    'tools/exec/process-tree.ts',
     ['tools/exec.test.ts'],
     [
       {
@@ -51,7 +51,7 @@ export const LIMIT_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/loop-guard.ts',
+    'agent/turn/loop-guard.ts',
     ['agent/loop-guard.test.ts'],
     [
       {

@@ -4,7 +4,7 @@ import { guardsIn, type Guard } from '../guard.ts';
 export const MCP_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'tools/mcp/tools.ts',
-    ['mcp/pins.test.ts'],
+    ['mcp/trust-store.test.ts'],
     [
       {
         name: 'mcp-only-reads',
@@ -17,7 +17,7 @@ export const MCP_GUARDS: readonly Guard[] = [
         holds: 'The tools of a server are for the role that the owner gave them.',
         find: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role,",
         replace: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role: role === 'owner' ? 'trusted' : role,",
-        tests: ['mcp/room-walls.test.ts'],
+        tests: ['mcp/client-pool-guards.test.ts'],
       },
       {
         name: 'mcp-listed',
@@ -28,8 +28,8 @@ export const MCP_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/mcp/pins.ts',
-    ['mcp/pins.test.ts'],
+    'tools/mcp/trust-store.ts',
+    ['mcp/trust-store.test.ts'],
     [
       {
         name: 'mcp-identity',
@@ -101,7 +101,7 @@ export const MCP_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/stream-fetch.ts',
+    'security/fetch/stream-fetch.ts',
     ['security/stream-fetch.test.ts'],
     [
       {

@@ -5,7 +5,7 @@ const TAINT_SESSION = 'agent/taint-session.test.ts';
 /** What is remembered, what is found again, and whose it is. */
 export const MEMORY_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/given-texts.ts',
+    'agent/turn/provenance.ts',
     [TAINT_SESSION],
     [
       {
@@ -32,13 +32,13 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         holds: 'After a summary of strangers no result counts as clean.',
         find: 'let isClean = summary?.untrusted !== true;',
         replace: 'let isClean = true;',
-        tests: ['agent/given-texts.test.ts'],
+        tests: ['agent/provenance.test.ts'],
       },
     ],
   ),
   ...guardsIn(
-    'agent/tape-actions.ts',
-    ['agent/tape-actions.test.ts'],
+    'agent/commands/session-commands.ts',
+    ['agent/session-commands.test.ts'],
     [
       {
         name: 'tape-search-taint',
@@ -55,8 +55,8 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/archive-memory.ts',
-    ['agent/archiving-memory.test.ts'],
+    'agent/consolidation/memory-change.ts',
+    ['agent/consolidation-memory.test.ts'],
     [
       {
         name: 'archive-shrinks',
@@ -73,7 +73,7 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'memory/search-find.ts',
+    'memory/search/find.ts',
     ['memory/search.test.ts'],
     [
       {
@@ -91,7 +91,7 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'memory/search-tape.ts',
+    'memory/search/tape-text.ts',
     ['memory/search.test.ts'],
     [
       {

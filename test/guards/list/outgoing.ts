@@ -24,7 +24,7 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
         holds: 'A message that is edited does not make servers fetch the addresses in it.',
         find: 'message_id: Number(part.platformId),\n      link_preview_options: { is_disabled: true },',
         replace: 'message_id: Number(part.platformId),',
-        tests: ['channels/telegram-heard.test.ts'],
+        tests: ['channels/telegram-senders.test.ts'],
       },
     ],
   ),
@@ -77,7 +77,7 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'channels/group-talk.ts',
+    'channels/inbound/group-talk.ts',
     ['channels/group-talk.test.ts'],
     [
       {

@@ -35,7 +35,7 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/budget.ts',
+    'agent/context/budget.ts',
     [SUBAGENTS],
     [
       {

@@ -1,12 +1,12 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const PATHS = 'security/paths.test.ts';
-const PLACES = 'security/paths-places.test.ts';
+const PLACES = 'security/paths-rules.test.ts';
 
 /** Which places are closed, and which need a yes. */
 export const PATH_RULE_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/path-rules.ts',
+    'security/paths/rules.ts',
     [PLACES],
     [
       {
@@ -44,7 +44,7 @@ export const PATH_RULE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/path-names.ts',
+    'security/paths/names.ts',
     [PLACES],
     [
       {

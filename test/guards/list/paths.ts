@@ -6,7 +6,7 @@ const RACE = 'security/paths-race.test.ts';
 /** How files are opened. */
 export const PATH_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/paths.ts',
+    'security/paths/guard.ts',
     [PATHS],
     [
       {
@@ -14,7 +14,7 @@ export const PATH_GUARDS: readonly Guard[] = [
         holds: 'A check that breaks denies.',
         find: "return { decision: 'deny', reason: readable(error, path).message };",
         replace: "return { decision: 'allow', path };",
-        tests: ['security/paths-walls.test.ts'],
+        tests: ['security/paths-guards.test.ts'],
       },
       {
         name: 'paths-list-hidden',
@@ -27,12 +27,12 @@ export const PATH_GUARDS: readonly Guard[] = [
         holds: 'A link that takes the place of a folder that was just made is not followed.',
         find: 'parent = await pin(above.at(name), { noFollow: true });',
         replace: 'parent = await pin(above.at(name));',
-        tests: ['security/paths-walls.test.ts'],
+        tests: ['security/paths-guards.test.ts'],
       },
     ],
   ),
   ...guardsIn(
-    'security/descriptors.ts',
+    'security/paths/descriptors.ts',
     [RACE],
     [
       {

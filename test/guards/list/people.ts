@@ -7,7 +7,7 @@ const TELEGRAM = 'channels/telegram-inbound.test.ts';
 /** Who is heard, in which role, and how somebody is let in. */
 export const PEOPLE_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/access.ts',
+    'security/access/access.ts',
     [ACCESS],
     [
       {
@@ -159,7 +159,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         holds: 'A program presses no button.',
         find: '|| from.is_bot) return nothing;',
         replace: ') return nothing;',
-        tests: ['channels/telegram-heard.test.ts'],
+        tests: ['channels/telegram-senders.test.ts'],
       },
       {
         name: 'telegram-role',
@@ -178,14 +178,14 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         holds: 'The bot does not hear itself.',
         find: 'isSelf: from.id === me.id',
         replace: 'isSelf: false',
-        tests: ['channels/telegram-heard.test.ts'],
+        tests: ['channels/telegram-senders.test.ts'],
       },
       {
         name: 'telegram-numeric',
         holds: 'People are known by the id of the platform, never by a name that somebody else can take.',
         find: 'const who = { id: sender.id,',
         replace: 'const who = { id: sender.username ?? sender.id,',
-        tests: ['channels/telegram-heard.test.ts'],
+        tests: ['channels/telegram-senders.test.ts'],
       },
     ],
   ),

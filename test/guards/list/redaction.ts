@@ -6,7 +6,7 @@ const TOKENS = 'security/redact-tokens.test.ts';
 /** Secrets in texts. */
 export const REDACTION_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/redact.ts',
+    'security/redact/redact.ts',
     [REDACT],
     [
       {

@@ -7,7 +7,7 @@ const TAINTED = 'tools/tainted-call.test.ts';
 /** Which calls of tools run, and what of their results is seen. */
 export const REGISTRY_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/registry.ts',
+    'tools/registry/registry.ts',
     [REGISTRY],
     [
       {
@@ -73,7 +73,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/policy.ts',
+    'tools/registry/policy.ts',
     [REGISTRY],
     [
       {
@@ -85,7 +85,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/skill-limits.ts',
+    'tools/registry/skill-limits.ts',
     ['e2e/skills.test.ts'],
     [
       {
@@ -118,7 +118,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/tainted-call.ts',
+    'tools/registry/tainted-call.ts',
     [TAINTED],
     [
       {
@@ -138,13 +138,13 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         holds: 'Nothing is allowed for good while strangers have a say.',
         find: 'request: { ...request, reason: both } };',
         replace: 'request: { ...own.request, reason: both } };',
-        tests: ['tools/asked.test.ts'],
+        tests: ['tools/ask-about.test.ts'],
       },
     ],
   ),
   ...guardsIn(
-    'tools/asked.ts',
-    ['tools/asked.test.ts'],
+    'tools/registry/ask-about.ts',
+    ['tools/ask-about.test.ts'],
     [
       {
         name: 'asked-breaks',
@@ -168,7 +168,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/run-once.ts',
+    'tools/registry/run-once.ts',
     [REGISTRY],
     [
       {
@@ -180,7 +180,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/arguments.ts',
+    'tools/registry/arguments.ts',
     ['tools/arguments.test.ts'],
     [
       {

@@ -58,7 +58,7 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/sandbox/places.ts',
+    'security/sandbox/protected-paths.ts',
     [SANDBOX],
     [
       {
@@ -154,7 +154,7 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/sandbox/groups.ts',
+    'security/sandbox/cgroups.ts',
     [LIMITS],
     [
       {

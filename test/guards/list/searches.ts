@@ -7,7 +7,7 @@ const FILE_TAINT = 'tools/file-taint.test.ts';
 /** What searches over many files open and tell, what edits over many files change, and which images are shown. */
 export const SEARCH_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/guarded-walk.ts',
+    'security/paths/guarded-walk.ts',
     [WALK],
     [
       {
@@ -25,7 +25,7 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/files/grep-files.ts',
+    'tools/files/search/grep-files.ts',
     [FILE_TAINT],
     [
       {
@@ -37,7 +37,7 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/file-taint.ts',
+    'tools/files/taint.ts',
     [FILE_TAINT],
     [
       {
@@ -73,7 +73,7 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/read-file.ts',
+    'tools/files/read-file.ts',
     ['tools/read-documents.test.ts'],
     [
       {
@@ -85,7 +85,7 @@ export const SEARCH_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/tool-calls.ts',
+    'agent/turn/tool-calls.ts',
     ['agent/tool-calls.test.ts'],
     [
       {

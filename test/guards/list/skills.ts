@@ -3,7 +3,7 @@ import { guardsIn, type Guard } from '../guard.ts';
 /** What skills may be, and who may call them. */
 export const SKILL_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/active-skills.ts',
+    'agent/prompt/active-skills.ts',
     ['agent/active-skills.test.ts'],
     [
       {

@@ -1,7 +1,7 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const E2E = 'e2e/slack.test.ts';
-const LINE = 'channels/slack-line.test.ts';
+const LINE = 'channels/slack-reconnect.test.ts';
 
 /** What Slack's channel reads, fetches and shows. */
 export const SLACK_GUARDS: readonly Guard[] = [

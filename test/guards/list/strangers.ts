@@ -6,7 +6,7 @@ const TAINT = 'security/taint.test.ts';
 /** Words of strangers, and what they may lead to. */
 export const STRANGER_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/untrusted.ts',
+    'security/text/untrusted.ts',
     [UNTRUSTED],
     [
       {
@@ -24,7 +24,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/invisible.ts',
+    'security/text/invisible.ts',
     [UNTRUSTED],
     [
       {
@@ -48,7 +48,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/look-alikes.ts',
+    'security/text/look-alikes.ts',
     [UNTRUSTED],
     [
       {
@@ -84,7 +84,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/taint.ts',
+    'security/access/taint.ts',
     [TAINT],
     [
       {
@@ -114,7 +114,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/url-origin.ts',
+    'security/access/url-origin.ts',
     [TAINT],
     [
       {
@@ -138,7 +138,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'security/visible.ts',
+    'security/text/control-characters.ts',
     ['tools/exec.test.ts'],
     [
       {

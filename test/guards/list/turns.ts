@@ -31,7 +31,7 @@ export const TURN_GUARDS: readonly Guard[] = [
   ),
   ...guardsIn(
     'agent/commands/parse.ts',
-    ['agent/bursts.test.ts'],
+    ['agent/message-batching.test.ts'],
     [
       {
         name: 'parse-pressed',
@@ -56,7 +56,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/turn.ts',
+    'agent/turn/turn.ts',
     [TAINT],
     [
       {

@@ -3,12 +3,12 @@ import { guardsIn, type Guard } from '../guard.ts';
 const FETCH = 'tools/web-fetch.test.ts';
 const SEARCH = 'tools/web-search.test.ts';
 const TEXT = 'tools/web-page-text.test.ts';
-const WALLS = 'tools/web-walls.test.ts';
+const WALLS = 'tools/web-guards.test.ts';
 
 /** What the web tools reach, and what of a page is read. */
 export const WEB_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/web-fetch.ts',
+    'tools/web/web-fetch.ts',
     [FETCH],
     [
       {
@@ -45,7 +45,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/web/selection.ts',
+    'tools/web/web-fetch.ts',
     ['tools/web-selection.test.ts'],
     [
       {
@@ -63,7 +63,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/earlier-fetches.ts',
+    'agent/turn/earlier-fetches.ts',
     ['tools/web-selection.test.ts'],
     [
       {
@@ -81,7 +81,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/web-search.ts',
+    'tools/web/web-search.ts',
     [SEARCH],
     [
       {

@@ -5,7 +5,7 @@ const TAINT_MESSAGE = 'agent/taint-message.test.ts';
 /** What a model is sent, and whose words it is told they are. */
 export const WORD_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'agent/user-message.ts',
+    'agent/prompt/user-message.ts',
     [TAINT_MESSAGE],
     [
       {
@@ -19,12 +19,12 @@ export const WORD_GUARDS: readonly Guard[] = [
         holds: 'A quote of which nobody knows who wrote it is not taken for the own.',
         find: "const isOwn = replyTo?.author === 'sender' || replyTo?.author === 'assistant';",
         replace: "const isOwn = replyTo?.author !== 'other';",
-        tests: ['agent/user-message-walls.test.ts'],
+        tests: ['agent/user-message-guards.test.ts'],
       },
     ],
   ),
   ...guardsIn(
-    'agent/tool-calls.ts',
+    'agent/turn/tool-calls.ts',
     ['agent/tool-calls.test.ts'],
     [
       {
@@ -36,7 +36,7 @@ export const WORD_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/system-prompt.ts',
+    'agent/prompt/system-prompt.ts',
     ['agent/system-prompt.test.ts'],
     [
       {
@@ -54,7 +54,7 @@ export const WORD_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/prompt.ts',
+    'agent/prompt/layers.ts',
     ['agent/system-prompt.test.ts'],
     [
       {

@@ -2,9 +2,9 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UntrustedFiles } from '../../../src/storage/untrusted-files.ts';
-import { restoreFiles } from '../../../src/tools/restore-files.ts';
+import { restoreFiles } from '../../../src/tools/files/restore-files.ts';
 import { applyPatchTool } from '../../../src/tools/files/apply-patch.ts';
-import { ToolRegistry } from '../../../src/tools/registry.ts';
+import { ToolRegistry } from '../../../src/tools/registry/registry.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
 import { testToolContext } from '../../support/tool-context.ts';
 

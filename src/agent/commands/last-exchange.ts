@@ -1,0 +1,79 @@
+import type { ToolCallPart } from '../../providers/provider.ts';
+import { type TapeEntry, saidIn } from '../../session/entry.ts';
+import { WindowScan, type Window } from '../../session/history-window.ts';
+
+/** What a person said last and all that the assistant did about it. */
+interface Exchange {
+  readonly turn: string;
+  /** The turn, then older ones that tried to answer the same messages and were taken back for it, newest first. */
+  readonly attempts: readonly string[];
+  /** What the person said, in as many messages. */
+  readonly said: readonly string[];
+}
+
+export interface NoExchange {
+  /** Why nothing older is in the conversation; `start`: there is nothing older. */
+  readonly boundary: Window['boundary'];
+}
+
+/** Turns that begin because somebody wrote something. */
+const BY_PEOPLE: ReadonlySet<string> = new Set(['user', 'api']);
+
+/** The newest ended turn of a session's window that a person asked for and that was not taken back. */
+export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchange {
+  const window = windowOf(entries);
+  const retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+  const starts = new Map(
+    window.entries.flatMap((entry) =>
+      entry.kind === 'turn-start' && entry.turn !== null ? [[entry.turn, entry] as const] : [],
+    ),
+  );
+  const end = window.entries.slice(window.from).findLast(({ kind, turn }) => {
+    if (kind !== 'turn-end' || turn === null || retracted.has(turn)) return false;
+    return BY_PEOPLE.has(starts.get(turn)?.origin ?? 'user') && wordsIn(window.entries, turn).length > 0;
+  });
+  const turn = end?.turn ?? null;
+  if (turn === null) return { boundary: window.boundary };
+  const sources = new Set(starts.get(turn)?.sources);
+  const earlier = [...starts]
+    .filter(([id, start]) => id !== turn && retracted.has(id) && start.sources.some((source) => sources.has(source)))
+    .map(([id]) => id)
+    .toReversed();
+  return { turn, attempts: [turn, ...earlier], said: wordsIn(window.entries, turn) };
+}
+
+interface StartedCall {
+  readonly call: ToolCallPart;
+  /** Its intent is on the tape, or that of a call inside it. */
+  readonly intended: boolean;
+  /** It has a result that is no error. */
+  readonly succeeded: boolean;
+}
+
+/** The calls of a turn that may have been run, in their order. */
+export function startedCalls(entries: readonly TapeEntry[], turn: string): readonly StartedCall[] {
+  const own = entries.filter((entry) => entry.turn === turn);
+  const intended = new Set(own.flatMap((entry) => (entry.kind === 'intent' ? [entry.callId] : [])));
+  const isIntended = (id: string): boolean => [...intended].some((one) => one === id || one.startsWith(`${id}.`));
+  const succeeded = new Set(
+    own.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' && !entry.isError ? [entry.callId] : [])),
+  );
+  return own
+    .flatMap((entry) => (entry.kind === 'message' && entry.role === 'assistant' ? entry.content : []))
+    .filter((part) => part.type === 'tool-call')
+    .map((call) => ({ call, intended: isIntended(call.callId), succeeded: succeeded.has(call.callId) }))
+    .filter((started) => started.intended || started.succeeded);
+}
+
+/** What a session's history is made of, from the end of its tape. */
+export function windowOf(entries: readonly TapeEntry[]): Window {
+  const scan = new WindowScan();
+  for (const entry of entries.toReversed()) if (!scan.take(entry)) break;
+  return scan.finish();
+}
+
+function wordsIn(entries: readonly TapeEntry[], turn: string): readonly string[] {
+  return entries.flatMap((entry) =>
+    entry.turn === turn && entry.kind === 'message' && entry.role === 'user' ? [saidIn(entry)] : [],
+  );
+}

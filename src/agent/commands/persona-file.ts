@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import type { InboundMessage } from '../../bus/messages.ts';
+import { Versions } from '../../memory/files/versions.ts';
+import type { Disk } from '../../storage/disk.ts';
+import { readIfExists } from '../../storage/files.ts';
+import { deadline, type Clock } from '../../util/clock.ts';
+import { Slots } from '../../util/slots.ts';
+import { noUsage } from '../../util/token-usage.ts';
+import type { soulCommand } from './soul.ts';
+import type { OwnCall, OwnCalls } from '../side-calls/side-calls.ts';
+import type { ChosenModel } from '../turn/turn-ports.ts';
+import { visibleText } from '../turn/strip-reasoning.ts';
+
+export interface SoulFileOptions {
+  /** Absolute; SOUL.md is in it. */
+  readonly workspace: string;
+  /** The home's folder of versions; those of the soul are in `soul` below it. */
+  readonly versions: string;
+  readonly calls: OwnCalls;
+  /** The model that was chosen for a session. */
+  readonly sessionModel: (sessionKey: string) => ChosenModel;
+  readonly newId: () => string;
+  readonly clock: Clock;
+  readonly disk: Disk;
+  /** Aborts when the process stops. */
+  readonly signal: AbortSignal;
+}
+
+const LONGEST_QUESTION_MS = 180_000;
+const MAX_OUTPUT_TOKENS = 8192;
+
+/** What /soul reaches: the file, its versions, and a model that is asked outside of every conversation. */
+export function createSoulFile(options: SoulFileOptions): Parameters<typeof soulCommand>[0] {
+  const { workspace, versions, clock, disk } = options;
+  const path = join(workspace, 'SOUL.md');
+  const kept = new Versions(join(versions, 'soul'), clock, disk);
+  const lock = new Slots(1);
+  const read = async (): Promise<string> => (await readIfExists(path)) ?? '';
+  return {
+    read,
+    replace: (text, before) =>
+      lock.run(async () => {
+        if ((await read()) !== before) return false;
+        if (before.trim() !== '') await kept.keep(before, 'kept', '/soul');
+        await disk.replace(path, text);
+        await kept.prune().catch(() => {});
+        return true;
+      }),
+    ask: (question, message) => ask(question, message, options),
+  };
+}
+
+async function ask(
+  { system, text }: { readonly system: string; readonly text: string },
+  message: InboundMessage,
+  { calls, sessionModel, newId, clock, signal }: SoulFileOptions,
+): Promise<{ readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string }> {
+  const { sessionKey, role } = message;
+  const call: OwnCall = { id: `soul:${newId()}`, sessionKey, role, message };
+  const refused = await calls.refusal(call);
+  if (refused !== null) return { ok: false, reason: refused };
+  const model = sessionModel(sessionKey);
+  const failed = { ok: false, reason: 'the model did not finish its answer.' } as const;
+  using limit = deadline(clock, LONGEST_QUESTION_MS, 'asking for a new SOUL.md');
+  const request = {
+    model: model.model,
+    system: [system],
+    messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }],
+    tools: [],
+    toolChoice: 'auto' as const,
+    maxOutputTokens: MAX_OUTPUT_TOKENS,
+    reasoning: 'off' as const,
+  };
+  for await (const event of model.provider.chat(request, { signal: AbortSignal.any([signal, limit.signal]) })) {
+    if (event.type === 'error') return { ok: false, reason: event.message };
+    if (event.type !== 'end') continue;
+    await calls.count(call, model, event.response.usage ?? noUsage);
+    if (event.stopReason === 'refusal') return { ok: false, reason: 'the model refused.' };
+    if (event.stopReason === 'length') return failed;
+    const said = event.response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    return { ok: true, text: visibleText(said) };
+  }
+  return failed;
+}

@@ -1,0 +1,238 @@
+import type { Role } from '../../bus/messages.ts';
+import { type EntryDraft, type TapeEntry, saidIn } from '../../session/entry.ts';
+import type { Session } from '../../session/session.ts';
+import type { RunningTurn, TapeActions, TapeAnswer } from '../../tools/tape.ts';
+import type { Taint } from '../../tools/tool.ts';
+import type { Clock } from '../../util/clock.ts';
+import { localMinute } from '../../util/time-zone.ts';
+import { cutStart, oneLine, plural } from '../../util/text.ts';
+import { windowOf } from './last-exchange.ts';
+
+export interface TapeActionPorts {
+  openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append' | 'history' | 'backwards'>>;
+  /**
+   * All that was said before leaves the history, as for /new, by the entry of `resetDraft`; `archive` hands it to the
+   * memory in the background.
+   */
+  resetSession(
+    sessionKey: string,
+    reason: string,
+    options: { readonly archive: boolean; readonly during: RunningTurn | null },
+  ): Promise<void>;
+  /** How full the session's context is. */
+  fullness(
+    sessionKey: string,
+  ): Promise<{ readonly used: number; readonly window: number; /** From 0 to 1. */ readonly share: number }>;
+  readonly clock: Clock;
+  readonly timezone: string | null;
+}
+
+/** How many entries are read at most, the newest. */
+const MOST_READ = 200_000;
+const MOST_FOUND = 10;
+const MOST_ANCHORS = 20;
+/** Characters of what stands around a find, and of an anchor's summary. */
+const SNIPPET = 160;
+const LONGEST_SUMMARY = 8_000;
+const DAY_MS = 86_400_000;
+
+/** The tape tool and /tape. */
+export function createTapeActions(ports: TapeActionPorts): TapeActions {
+  return {
+    info: (sessionKey) => info(sessionKey, ports),
+    search: (request) => search(request, ports),
+    anchors: (request) => anchors(request, ports),
+    handoff: (request) => handoff(request, ports),
+    async reset({ sessionKey, archive, during }) {
+      await ports.resetSession(sessionKey, 'tape', { archive, during });
+      const before = during === null ? 'before' : 'before this turn';
+      const kept = archive ? 'it is being summarised into the memory' : 'it stays on record';
+      return answer(`A fresh start: what was said ${before} is out of this conversation; ${kept}.`);
+    },
+  };
+}
+
+/**
+ * The entry of a reset. One that a turn asks for leaves that turn whole and keeps its taint: no text from strangers
+ * may get rid of its mark by asking for a fresh start.
+ */
+export function resetDraft(reason: string, during: RunningTurn | null): EntryDraft {
+  return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
+}
+
+async function info(sessionKey: string, ports: TapeActionPorts): Promise<TapeAnswer> {
+  const { clock, timezone } = ports;
+  const session = await ports.openSession(sessionKey);
+  let bytes = 0;
+  const counts = { entries: 0, messages: 0, turns: 0, anchors: 0, resets: 0 };
+  let first: TapeEntry | undefined;
+  for await (const entry of limited(session.backwards({ onRead: (count) => (bytes += count) }))) {
+    first = entry;
+    counts.entries += 1;
+    if (entry.kind === 'message') counts.messages += 1;
+    if (entry.kind === 'turn-end') counts.turns += 1;
+    if (entry.kind === 'anchor') counts.anchors += 1;
+    if (entry.kind === 'reset') counts.resets += 1;
+  }
+  if (first === undefined) return answer('Nothing is on record here yet.');
+  const { used, window, share } = await ports.fullness(sessionKey);
+  const days = Math.floor((clock.now() - first.at) / DAY_MS);
+  const more = counts.entries === MOST_READ ? 'At least ' : '';
+  return answer(
+    [
+      `- ${more}${plural(counts.entries, 'entry', 'entries')}, ${plural(counts.messages, 'message')} in ${plural(counts.turns, 'turn')}, ${size(bytes)}`,
+      `- Since ${date(first, timezone)} (${plural(days, 'day')} ago)`,
+      `- ${plural(counts.anchors, 'anchor')}, ${plural(counts.resets, 'reset')}`,
+      `- In the conversation now: ${plural(session.history().messages.length, 'message')}; about ${count(used)} of ${count(window)} tokens (${Math.round(100 * share)}%) with prompt and tools`,
+    ].join('\n'),
+  );
+}
+
+async function search(
+  { sessionKey, query, role, signal }: Parameters<TapeActions['search']>[0],
+  ports: TapeActionPorts,
+): Promise<TapeAnswer> {
+  const wanted = query.trim().toLowerCase();
+  if (wanted === '') return refused('Nothing was done: search needs text, the words to search for.');
+  const session = await ports.openSession(sessionKey);
+  const found: TapeEntry[] = [];
+  const lines: string[] = [];
+  for await (const entry of settled(limited(session.backwards()))) {
+    signal?.throwIfAborted();
+    if (entry.kind !== 'message' || !mayRead(entry, role)) continue;
+    const said = saidIn(entry).replace(/\s+/gu, ' ');
+    const at = said.toLowerCase().indexOf(wanted.replace(/\s+/gu, ' '));
+    if (at === -1) continue;
+    if (found.length === MOST_FOUND) {
+      lines.push('- There is more, further back.');
+      break;
+    }
+    found.push(entry);
+    lines.push(`- ${date(entry, ports.timezone)}, ${entry.role}: ${snippet(said, at)}`);
+  }
+  if (lines.length === 0) return answer(`Nothing that was said here holds “${oneLine(query, 80)}”.`);
+  return { ...answer(lines.join('\n')), ...taintOf(found) };
+}
+
+async function anchors(
+  { sessionKey, role }: Parameters<TapeActions['anchors']>[0],
+  ports: TapeActionPorts,
+): Promise<TapeAnswer> {
+  const session = await ports.openSession(sessionKey);
+  const shown: TapeEntry[] = [];
+  const lines: string[] = [];
+  for await (const entry of limited(session.backwards())) {
+    if (entry.kind !== 'anchor') continue;
+    if (lines.length === MOST_ANCHORS) {
+      lines.push('- There are more, further back.');
+      break;
+    }
+    const isOpen = mayRead(entry, role);
+    if (isOpen) shown.push(entry);
+    const words = isOpen ? oneLine(entry.summary, SNIPPET) : '(private)';
+    lines.push(`- ${date(entry, ports.timezone)}, ${entry.reason}: ${words}`);
+  }
+  if (lines.length === 0) return answer('There are no anchors here: nothing was summarised yet.');
+  return { ...answer(lines.join('\n')), ...taintOf(shown) };
+}
+
+async function handoff(
+  { sessionKey, summary, during }: Parameters<TapeActions['handoff']>[0],
+  ports: TapeActionPorts,
+): Promise<TapeAnswer> {
+  const text = summary.trim();
+  if (text === '')
+    return refused('Nothing was done: handoff needs text, the summary that is to stand for what was said.');
+  if (text.length > LONGEST_SUMMARY) {
+    return refused(
+      `The summary has ${count(text.length)} characters; at most ${count(LONGEST_SUMMARY)} are taken. Shorten it.`,
+    );
+  }
+  const session = await ports.openSession(sessionKey);
+  const id = during === null ? undefined : `${during.callId}:handoff`;
+  const done = answer('From now on this summary stands for what was said before; that stays on record.');
+  if (session.window.some((entry) => entry.id === id)) return done;
+  const window = windowOf(session.window);
+  // The window begins behind everything that an anchor covers, so this one reaches further than any before it.
+  const end = window.entries
+    .slice(window.from)
+    .findLast((entry) => entry.kind === 'turn-end' && entry.turn !== during?.turnId);
+  if (end === undefined) return refused('Nothing new was said that a summary could stand for.');
+  const history = session.history();
+  const taint = {
+    untrusted: history.untrusted || during?.untrusted === true,
+    private: history.private || during?.private === true,
+  };
+  const anchor: EntryDraft = {
+    kind: 'anchor',
+    turn: null,
+    summary: text,
+    upTo: end.id,
+    reason: 'handoff',
+    ...flags(taint),
+    ...(id === undefined ? {} : { id }),
+  };
+  await session.append([anchor]);
+  return done;
+}
+
+/** What others than the running turn may see: turns that ended and were not taken back. Newest first, as it comes. */
+async function* settled(newestFirst: AsyncIterable<TapeEntry>): AsyncGenerator<TapeEntry> {
+  const ended = new Set<string>();
+  const retracted = new Set<string>();
+  for await (const entry of newestFirst) {
+    if (entry.kind === 'retract') for (const turn of entry.turns) retracted.add(turn);
+    if (entry.kind === 'turn-end' && entry.turn !== null) ended.add(entry.turn);
+    if (entry.turn === null || (ended.has(entry.turn) && !retracted.has(entry.turn))) yield entry;
+  }
+}
+
+async function* limited(newestFirst: AsyncIterable<TapeEntry>): AsyncGenerator<TapeEntry> {
+  let read = 0;
+  for await (const entry of newestFirst) {
+    yield entry;
+    read += 1;
+    if (read === MOST_READ) return;
+  }
+}
+
+function mayRead(entry: TapeEntry, role: Role): boolean {
+  return role === 'owner' || entry.private !== true;
+}
+
+function snippet(said: string, at: number): string {
+  const from = Math.max(0, at - Math.floor(SNIPPET / 3));
+  return `${from > 0 ? '…' : ''}${oneLine(cutStart(said, said.length - from), SNIPPET)}`;
+}
+
+function taintOf(entries: readonly TapeEntry[]): Taint {
+  return {
+    untrusted: entries.some((entry) => entry.untrusted === true),
+    private: entries.some((entry) => entry.private === true),
+  };
+}
+
+/** As entries carry them: only when set. */
+function flags({ untrusted, private: isPrivate }: Taint): Pick<TapeEntry, 'untrusted' | 'private'> {
+  return { ...(untrusted ? { untrusted: true } : {}), ...(isPrivate ? { private: true } : {}) };
+}
+
+function answer(text: string): TapeAnswer {
+  return { text, refused: false, untrusted: false, private: false };
+}
+
+function refused(text: string): TapeAnswer {
+  return { ...answer(text), refused: true };
+}
+
+function date(entry: TapeEntry, timezone: string | null): string {
+  return localMinute(entry.at, timezone);
+}
+
+function size(bytes: number): string {
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function count(n: number): string {
+  return n.toLocaleString('en');
+}

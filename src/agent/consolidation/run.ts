@@ -1,0 +1,292 @@
+import type { ArchiveRow, Archives, ArchiveReason } from '../../journal/consolidations.ts';
+import {
+  noteEntry,
+  rawEntries,
+  rawSummary,
+  saidByPeople,
+  tagOf,
+  withNote,
+  LONGEST_SUMMARY,
+  summaryOf,
+} from '../../memory/consolidation/consolidate.ts';
+import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../../memory/files/history-file.ts';
+import { endBeforeNewest } from '../../memory/consolidation/chunking.ts';
+import type { Session } from '../../session/session.ts';
+import type { Sessions } from '../../session/sessions.ts';
+import { errorCode, errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Slots } from '../../util/slots.ts';
+import { changeMemory, readToRewrite, type MemoryFiles } from './memory-change.ts';
+import { answeredPart, nextPart, placeOf, type ArchivePlace } from './position.ts';
+import type { ArchiveAnswer, ArchiveProgress, MemoryChange, MemoryQuestion } from './progress.ts';
+import { askToArchive, fitsAnswer, type ArchivePart, type ArchiveReply, type QuestionPorts } from './question.ts';
+import { ArchiveRecord } from './write-record.ts';
+import type { OwnCall } from '../side-calls/side-calls.ts';
+import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { EntryDraft } from '../../session/entry.ts';
+
+/** Of the model's window. */
+const SUMMARY_SHARE = 0.05;
+
+const SHORTEST_SUMMARY = 1_000;
+
+const CHARACTERS_PER_TOKEN = 3.6;
+
+export interface ArchiveRunPorts extends QuestionPorts {
+  readonly archives: Archives;
+  readonly sessions: Pick<Sessions, 'open'>;
+  readonly memory: MemoryFiles;
+  /** The model that answers in a session, and the tokens that it reads. */
+  readonly modelOf: (session: Session) => Promise<{ readonly model: ChosenModel; readonly window: number }>;
+  /** Whatever moves the beginning of a history takes this one slot. */
+  readonly borders: Slots;
+  /** Zone of HISTORY.md. */
+  readonly timezone: string | null;
+  readonly log: Logger;
+}
+
+export type ArchiveOutcome =
+  /** Everything is where it belongs; `questions` are left for the owner. */
+  | { readonly outcome: 'done'; readonly progress: ArchiveProgress; readonly own: boolean }
+  /** The history has moved on: there is nothing to archive any more. */
+  | { readonly outcome: 'dropped' }
+  /** `held`: no budget is left. The row stays as it is, to be tried again. */
+  | { readonly outcome: 'failed'; readonly held: boolean; readonly reason: string };
+
+/** After so many failures in a row the turns are written down as they are. */
+const MOST_FAILURES = 3;
+/** Bad texts in the owner's hands; trying again changes nothing. */
+const NO_MEMORY: ReadonlySet<string> = new Set(['memory-unreadable', 'memory-too-large']);
+
+/**
+ * Takes one archive from where it stands to its end. After each step it is written down what was done, so that it can
+ * be killed anywhere and taken up again: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when
+ * the process stops or a disk fails; then it is to be taken up again later.
+ */
+export async function runArchive(
+  row: ArchiveRow,
+  ports: ArchiveRunPorts,
+  message?: OwnCall['message'],
+): Promise<ArchiveOutcome> {
+  const session = await ports.sessions.open(row.session);
+  const run = new ArchiveRun(row, ports, { session, message, ...(await ports.modelOf(session)) });
+  return await run.finish();
+}
+
+/** Whether strangers had a say up to the end of a part: what was said after their words may repeat them. */
+function hasStrangers({ stretch, turns }: ArchivePlace, part: ArchivePart): boolean {
+  if (stretch.summary?.untrusted === true) return true;
+  const end = turns.findIndex((turn) => turn.end === part.turns.at(-1)?.end);
+  return turns.slice(0, end === -1 ? turns.length : end + 1).some((turn) => turn.untrusted);
+}
+
+type Gone = 'gone' | 'retracted';
+
+interface RunFacts {
+  readonly session: Session;
+  readonly message: OwnCall['message'];
+  readonly model: ChosenModel;
+  readonly window: number;
+}
+
+class ArchiveRun {
+  readonly #record: ArchiveRecord;
+  readonly #ports: ArchiveRunPorts;
+  readonly #facts: RunFacts;
+  #own: boolean;
+
+  constructor(row: ArchiveRow, ports: ArchiveRunPorts, facts: RunFacts) {
+    this.#record = new ArchiveRecord(row, ports.archives);
+    this.#ports = ports;
+    this.#facts = facts;
+    this.#own = row.direct && row.role === 'owner';
+  }
+
+  async finish(): Promise<ArchiveOutcome> {
+    const record = this.#record;
+    const { session, window } = this.#facts;
+    if (session.window.some((entry) => entry.id === record.anchorId)) await record.settle(true);
+    while (!record.progress.settled) {
+      const place = await this.#place();
+      if (typeof place === 'string') return await this.#leave(place);
+      if (record.progress.answer !== null) {
+        await this.#write(record.progress.answer, answeredPart(record.row, record.progress, place));
+        continue;
+      }
+      const part = nextPart(record.row, record.progress, { place, window });
+      if (part === null) {
+        const gone = await this.#close();
+        if (gone !== null) return await this.#leave(gone);
+        continue;
+      }
+      const failure = await this.#ask(part, hasStrangers(place, part));
+      if (failure !== null) return failure;
+    }
+    if (record.progress.questions.length === 0) await record.end('done');
+    return this.#done();
+  }
+
+  /** Step 1: the model says what is left of a part; null when that is written down. */
+  async #ask(part: ArchivePart, untrusted: boolean): Promise<ArchiveOutcome | null> {
+    const { log, clock } = this.#ports;
+    const record = this.#record;
+    const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
+    const now = part.own ? await readToRewrite(this.#ports, fits) : null;
+    const reply = await this.#question(part, now?.text ?? null);
+    // What the owner wanted kept is kept, whatever a model makes of it.
+    const { note } = part;
+    const noted = note === null ? [] : this.#paragraphs(part, false, [noteEntry(note, clock.now())]);
+    const memoryWith = (update: string | null): MemoryChange | null => {
+      if (now === null) return null;
+      const { text: base, hash } = now;
+      if (update !== null) return { base, hash, update, untrusted, askedAgain: false };
+      return note === null ? null : { base, hash, update: withNote(base, note), untrusted: false, askedAgain: false };
+    };
+    if (reply.ok) {
+      const { entry, update } = reply;
+      const at = part.turns.at(-1)?.at ?? clock.now();
+      await record.answered(part, {
+        entry,
+        memory: memoryWith(update),
+        paragraphs: [...noted, ...this.#paragraphs(part, untrusted, [{ at, text: entry }])],
+      });
+      return null;
+    }
+    const { held, reason } = reply;
+    if (reply.scripted === true) {
+      const paragraphs = this.#paragraphs(part, untrusted, rawEntries(saidByPeople(part.turns)));
+      const entry = rawSummary(part.turns);
+      await record.answered(part, { entry, memory: memoryWith(null), paragraphs: [...noted, ...paragraphs] });
+      return null;
+    }
+    if (held) return { outcome: 'failed', held, reason };
+    const failures = await record.failed();
+    log.warn('a model could not say what to remember', { ...record.facts, failures, reason });
+    if (failures < MOST_FAILURES || record.row.reason === 'mem') return { outcome: 'failed', held, reason };
+    log.warn('a part of a conversation goes into HISTORY.md as it was said', record.facts);
+    const paragraphs = this.#paragraphs(part, untrusted, rawEntries(part.turns));
+    await record.answered(part, { entry: rawSummary(part.turns), memory: null, paragraphs });
+    return null;
+  }
+
+  /** Steps 2 and 3: what the model said goes into HISTORY.md and MEMORY.md. */
+  async #write(answer: ArchiveAnswer, part: ArchivePart): Promise<void> {
+    await this.#ports.memory.appendRendered(answer.paragraphs);
+    const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, answer.memory, part);
+    const { questions } = this.#record.progress;
+    await this.#record.written(answer, {
+      ...(typeof changed === 'object' ? { questions: [...questions, changed] } : {}),
+      ...(changed === 'changed' ? { memory: 'changed' } : {}),
+    });
+  }
+
+  async #changeMemory(
+    answer: ArchiveAnswer,
+    change: MemoryChange,
+    part: ArchivePart,
+  ): Promise<'unchanged' | 'changed' | MemoryQuestion> {
+    const { memory, log } = this.#ports;
+    try {
+      return await changeMemory(change, {
+        memory,
+        log,
+        keep: (next) => this.#record.save({ answer: { ...answer, memory: next } }),
+        askAgain: async ({ text }) => {
+          if (!fitsAnswer(text, this.#facts.window)) return undefined;
+          const reply = await this.#question(part, text);
+          return reply.ok ? reply.update : undefined;
+        },
+      });
+    } catch (error) {
+      if (!NO_MEMORY.has(errorCode(error) ?? '')) throw error;
+      log.warn('memory: MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
+      return 'unchanged';
+    }
+  }
+
+  /** Step 4: the anchor; null when there is nothing more to do on the tape. */
+  #close(): Promise<Gone | null> {
+    return this.#ports.borders.run(async () => {
+      const place = await this.#place();
+      if (typeof place === 'string') return place;
+      const { row, progress, anchorId: id } = this.#record;
+      const { session, window } = this.#facts;
+      const { reason } = row;
+      const upTo = reason === 'new' ? null : reason === 'mem' ? endBeforeNewest(place.turns) : row.upTo;
+      const { entries } = progress;
+      if (upTo !== null) await session.append([anchorOf(place, { id, upTo, reason, entries, window })]);
+      await this.#record.settle(upTo !== null);
+      return null;
+    });
+  }
+
+  /** The history moved on. What is in HISTORY.md by now counts as archived, unless it was taken back. */
+  async #leave(why: Gone): Promise<ArchiveOutcome> {
+    const { entries, doneTo, questions } = this.#record.progress;
+    const isKept = why === 'gone' && entries.length > 0;
+    if (isKept && questions.length > 0) {
+      await this.#record.cut(doneTo);
+      return this.#done();
+    }
+    await this.#record.end(isKept ? 'done' : 'dropped', isKept ? doneTo : null);
+    return { outcome: 'dropped' };
+  }
+
+  #done(): ArchiveOutcome {
+    return { outcome: 'done', progress: this.#record.progress, own: this.#own };
+  }
+
+  #question(part: ArchivePart, memory: string | null): Promise<ArchiveReply> {
+    const { model, window, message } = this.#facts;
+    const { row, anchorId: id } = this.#record;
+    this.#own = part.own;
+    const call = { id, sessionKey: row.session, role: part.role, ...(message === undefined ? {} : { message }) };
+    return askToArchive({ part, memory, model, window, call }, this.#ports);
+  }
+
+  #paragraphs(part: ArchivePart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {
+    const tags = [
+      ...(part.own ? [] : [tagOf(this.#record.row.session, part.role)]),
+      ...(untrusted ? [STRANGERS_TAG] : []),
+    ];
+    const tag = tags.join(', ');
+    return entries.flatMap((entry) => renderHistory({ ...entry, tag }, this.#ports.timezone) ?? []);
+  }
+
+  #place(): Promise<ArchivePlace | Gone> {
+    const { row, progress } = this.#record;
+    return placeOf(row, progress, { session: this.#facts.session, archives: this.#ports.archives });
+  }
+}
+
+/** The anchor that puts a chunk behind a session: the summary in force and what was archived since, with their taint. */
+export function anchorOf(
+  { stretch, turns, unsummarised }: ArchivePlace,
+  facts: {
+    readonly id: string;
+    readonly upTo: string;
+    readonly reason: ArchiveReason;
+    /** Of this archive. */
+    readonly entries: readonly string[];
+    /** Tokens that the model reads. */
+    readonly window: number;
+  },
+): EntryDraft {
+  const { id, upTo, reason, entries, window } = facts;
+  const longest = Math.max(SHORTEST_SUMMARY, Math.floor(SUMMARY_SHARE * CHARACTERS_PER_TOKEN * window));
+  const covered = [...turns, ...(stretch.summary === null ? [] : [stretch.summary])];
+  return {
+    id,
+    kind: 'anchor',
+    turn: null,
+    summary: summaryOf(
+      stretch.summary?.text ?? null,
+      [...unsummarised, ...entries],
+      Math.min(longest, LONGEST_SUMMARY),
+    ),
+    upTo,
+    reason,
+    ...(covered.some((part) => part.untrusted) ? { untrusted: true } : {}),
+    ...(covered.some((part) => part.private) ? { private: true } : {}),
+  };
+}

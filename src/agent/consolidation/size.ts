@@ -1,0 +1,113 @@
+import type { Archives } from '../../journal/consolidations.ts';
+import { planChunk, possibleRelief, type ChunkQuestion } from '../../memory/consolidation/chunking.ts';
+import { endedTurns, readStretch, type TurnSpan } from '../../memory/consolidation/session-span.ts';
+import type { Session } from '../../session/session.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { archivedOf } from './position.ts';
+import { copySize, partLimit } from './question.ts';
+import { LEAST_ROOM, type ContextReport } from '../context/fit.ts';
+import { tokensOfMessage } from '../context/token-estimate.ts';
+
+/** Down to this share of the threshold, so that consolidation is rare. */
+const DOWN_TO = 0.5;
+/** What is left after a round may be more than that by this share: summaries take room too. */
+const SLACK = 0.2;
+/** Of the conversation: what it has to lose, else it is not worth a model call. */
+const LEAST_GAIN = 0.2;
+/** A session that could not shrink is left alone until its conversation grew by this share. */
+const GROWTH = 0.1;
+/** Of the room for the conversation: with more of it, requests would be trimmed before they are archived. */
+const MOST_OF_ROOM = 0.85;
+
+/** How full a session's context is, and what is in no summary yet. */
+export interface GrownReport extends ContextReport {
+  /** Tokens of the conversation since its last summary: in the next request, or dropped from it by a trim. */
+  readonly conversation: number;
+}
+
+/** Decides whether and up to where a session that grew is archived. */
+export class SizePlanner {
+  readonly #archives: Archives;
+  /** `memory.consolidateAt`: a share of the window. */
+  readonly #at: number;
+  /** Tokens of conversation at which a session was tried in vain. */
+  readonly #inVain = new RecentMap<string, number>(1024);
+
+  constructor(options: { readonly archives: Archives; readonly consolidateAt: number }) {
+    this.#archives = options.archives;
+    this.#at = options.consolidateAt;
+  }
+
+  /** Reads the tape only when a trim dropped something. */
+  async measure(session: Session, report: ContextReport): Promise<GrownReport> {
+    const { boundary, messages } = session.history();
+    if (boundary !== 'trim') return { ...report, conversation: report.history };
+    const shown = new Set(messages.map(({ turn }) => turn));
+    const dropped = endedTurns(await readStretch(session)).filter(({ id }) => !shown.has(id));
+    const sizes = dropped.map((turn) => copySize(turn, report.window));
+    return { ...report, conversation: sizes.reduce((sum, size) => sum + size, report.history) };
+  }
+
+  /** Whether a session's conversation is so long that older parts are to be archived. */
+  isDue(session: Session, report: GrownReport): boolean {
+    const { conversation } = report;
+    if (conversation <= this.#threshold(report)) return false;
+    const before = this.#inVain.get(session.key);
+    return before === undefined || conversation >= (1 + GROWTH) * before;
+  }
+
+  /** Whether another round is needed. */
+  isLong(report: GrownReport): boolean {
+    return report.conversation > (1 + SLACK) * DOWN_TO * this.#threshold(report);
+  }
+
+  /** The `turn-end` up to which the next round archives; null when that would gain too little. */
+  async plan(session: Session, report: GrownReport, gained = 0): Promise<string | null> {
+    const { conversation, window } = report;
+    const turns = endedTurns(await readStretch(session));
+    const question: ChunkQuestion = {
+      turns,
+      archived: archivedOf(session.key, turns, this.#archives).archived,
+      sizeOf: sizes(session, report),
+      copySizeOf: (turn) => copySize(turn, window),
+      excess: conversation - DOWN_TO * this.#threshold(report),
+      most: partLimit(window),
+    };
+    if (gained + possibleRelief(question) < LEAST_GAIN * (conversation + gained)) return null;
+    return planChunk(question)?.upTo ?? null;
+  }
+
+  /** After all rounds: notes a session that did not shrink, by the tokens of its conversation. True when it did. */
+  review(session: Session, before: number, after: number): boolean {
+    const shrank = after <= (1 - LEAST_GAIN) * before;
+    if (shrank) this.#inVain.delete(session.key);
+    else this.#inVain.set(session.key, after);
+    return shrank;
+  }
+
+  /**
+   * Tokens of conversation above which older parts are archived: the share of the window, or as much as the prompt,
+   * the tools and the answer leave of it. Where they leave too little, as if it were the least that is supported: what
+   * trims drop there is in memory soon, and still not after each turn.
+   */
+  #threshold({ room, window }: ContextReport): number {
+    const usable = Math.max(MOST_OF_ROOM, this.#at) * Math.max(room, LEAST_ROOM);
+    return Math.min(usable, this.#at * window);
+  }
+}
+
+/** Tokens of each turn in the next request; of one that a trim dropped, those of its copy. */
+function sizes(session: Session, { history, window }: ContextReport): (turn: TurnSpan) => number {
+  const byTurn = new Map<string, number>();
+  let total = 0;
+  for (const { turn, message } of session.history().messages) {
+    const size = tokensOfMessage(message);
+    total += size;
+    if (turn !== null) byTurn.set(turn, (byTurn.get(turn) ?? 0) + size);
+  }
+  const calibration = total === 0 ? 1 : history / total;
+  return (turn) => {
+    const size = byTurn.get(turn.id);
+    return size === undefined ? copySize(turn, window) : size * calibration;
+  };
+}

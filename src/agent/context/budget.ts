@@ -1,0 +1,212 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { InboundMessage, Origin, Role } from '../../bus/messages.ts';
+import { addSums, NOTHING, type UsageLedger, type UsageSum } from '../../journal/usage.ts';
+import type { Pricing } from '../../providers/pricing.ts';
+import type { ModelName } from '../../providers/provider.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import type { Clock } from '../../util/clock.ts';
+import { startOfDay } from '../../util/time-zone.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import type { Usage } from '../../util/token-usage.ts';
+import { outboundTo } from '../outgoing.ts';
+import { subagentOf, type SubagentTask } from '../subagents/task.ts';
+
+/** `agent.budget`; null is no limit. */
+export interface BudgetLimits {
+  readonly turnUsd: number | null;
+  readonly chatDayUsd: number | null;
+  readonly dayUsd: number | null;
+  readonly turnTokens: number | null;
+  readonly dayTokens: number | null;
+  /** Of work that it started by itself. */
+  readonly selfDayTokens: number;
+  /** Of one run of a scheduled job. */
+  readonly jobTokens: number;
+}
+
+export interface BudgetOptions {
+  readonly limits: BudgetLimits;
+  readonly ledger: UsageLedger;
+  readonly pricing: Pricing;
+  readonly bus: MessageBus;
+  readonly clock: Clock;
+  readonly timezone: string | null;
+  readonly log: Logger;
+}
+
+/** The turn that wants to call a model, or did. */
+export interface Spender {
+  readonly turnId: string;
+  readonly sessionKey: string;
+  readonly role: Role;
+  readonly messages: readonly InboundMessage[];
+  /** The turn's own, as far as the tape has them. */
+  readonly entries: readonly TapeEntry[];
+  /** Set for a call in no turn: what it is for. It is self-started unless it has messages. */
+  readonly source?: 'memory' | 'heartbeat';
+}
+
+interface Rule {
+  readonly key: keyof BudgetLimits;
+  readonly span: 'turn' | 'chat' | 'day';
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** No one waits for an answer of these. */
+const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
+const SELF_SOURCES = [...SELF_STARTED, 'memory'];
+/** Of a day's budget: from here on the owner is told. */
+const TELL_AT = 0.8;
+/** Of a budget that people share with it: here self-started work stops, so that the last of it is theirs. */
+const SELF_STOPS_AT = 0.95;
+const RUNNING_TURNS = 1024;
+
+/**
+ * Counts what model calls use and holds them to the budgets. Sums of the day are kept in memory: asking before each
+ * call costs no query.
+ */
+export class Budget {
+  readonly #options: BudgetOptions;
+  readonly #turns = new RecentMap<string, UsageSum>(RUNNING_TURNS);
+  readonly #told = new RecentMap<string, true>(1024);
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Null when the next model call is within all budgets; else the sentence that says which is used up. */
+  async refusal(spender: Spender): Promise<string | null> {
+    const self = isSelfStarted(spender);
+    for (const rule of this.#rules(spender)) {
+      const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
+      if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) return sentence(rule, spender.role);
+      if (rule.span !== 'turn' && rule.used >= rule.limit * TELL_AT) await this.#tell(rule, spender);
+    }
+    return null;
+  }
+
+  /** Counts a model call; that of a subagent for the turn that asked for it. Does not wait for the disk. */
+  record(spender: Spender, { provider, model }: ModelName, usage: Usage): void {
+    const { ledger, pricing, log } = this.#options;
+    const costUsd = pricing.costOf({ provider, model }, usage);
+    const sum = { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
+    this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
+    const task = subagentOf(spender.messages[0]);
+    if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));
+    const { turn: turnId, session } = task ?? { turn: spender.turnId, session: spender.sessionKey };
+    const source = spender.source ?? sourceOf(originOf(spender));
+    ledger
+      .record({ turnId, session, source, provider, model, usage, costUsd })
+      .catch((error: unknown) => log.error('could not count the tokens of a call', { reason: errorMessage(error) }));
+  }
+
+  /** What the turn's model calls add up to, also those of before a crash. */
+  spent(spender: Spender): UsageSum {
+    const known = this.#turns.get(spender.turnId);
+    if (known !== undefined) return known;
+    const began = spender.entries[0];
+    const sum =
+      began === undefined ? NOTHING : this.#options.ledger.ofTurn(spender.turnId, spender.sessionKey, began.at);
+    this.#turns.set(spender.turnId, sum);
+    return sum;
+  }
+
+  /** What the turn that asked for a subagent spent so far, with all its subagents. */
+  #spentBy({ turn, session, since }: SubagentTask): UsageSum {
+    const sum = this.#turns.get(turn) ?? this.#options.ledger.ofTurn(turn, session, since);
+    this.#turns.set(turn, sum);
+    return sum;
+  }
+
+  #rules(spender: Spender): readonly Rule[] {
+    const { limits, ledger, clock, timezone } = this.#options;
+    const rules: Rule[] = [];
+    const add = (key: Rule['key'], span: Rule['span'], used: () => number): void => {
+      const limit = limits[key];
+      if (limit !== null) rules.push({ key, span, limit, used: used() });
+    };
+    const task = subagentOf(spender.messages[0]);
+    const origin = task?.origin ?? originOf(spender);
+    const ofTurn = (): UsageSum => (task === null ? this.spent(spender) : this.#spentBy(task));
+    const since = startOfDay(clock.now(), timezone);
+    add('turnUsd', 'turn', () => ofTurn().costUsd);
+    add('turnTokens', 'turn', () => tokensOf(ofTurn()));
+    if (origin === 'cron' || origin === 'heartbeat') add('jobTokens', 'turn', () => tokensOf(ofTurn()));
+    if (isSelfStarted(spender)) {
+      add('selfDayTokens', 'day', () => SELF_SOURCES.reduce((n, name) => n + tokensOf(ledger.day(since).of(name)), 0));
+    }
+    add('dayTokens', 'day', () => tokensOf(ledger.day(since).total));
+    add('dayUsd', 'day', () => ledger.day(since).total.costUsd);
+    add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(task?.session ?? spender.sessionKey).costUsd);
+    return rules;
+  }
+
+  /** Once per budget and day, also across restarts: the id of the notice is fixed. */
+  async #tell(rule: Rule, spender: Spender): Promise<void> {
+    const { bus, clock, timezone, log } = this.#options;
+    const target = spender.messages.at(-1);
+    if (target === undefined || spender.role !== 'owner' || target.chatType !== 'direct') return;
+    const day = new Date(startOfDay(clock.now(), timezone)).toISOString();
+    const id = `budget:${rule.key}:${day}${rule.span === 'chat' ? `:${spender.sessionKey}` : ''}`;
+    if (this.#told.get(id) === true) return;
+    this.#told.set(id, true);
+    const share = Math.floor((100 * rule.used) / rule.limit);
+    const text = `${share}% of ${nameOf(rule)} is used: ${amount(rule, rule.used)} of ${amount(rule, rule.limit)} (\`agent.budget.${rule.key}\`).`;
+    log.warn('budget: nearly used up', { budget: rule.key, used: rule.used, limit: rule.limit });
+    try {
+      await bus.publishOutbound(outboundTo(target, { id, kind: 'notice', text }, clock.now()));
+    } catch (error) {
+      this.#told.delete(id);
+      log.error('could not say that a budget is nearly used up', { reason: errorMessage(error) });
+    }
+  }
+}
+
+/** What a turn cost; null when the price of one of its calls is unknown, or there was none. */
+export function costOf({ calls, costUsd, unpriced }: UsageSum): number | null {
+  return calls === 0 || unpriced > 0 ? null : costUsd;
+}
+
+function tokensOf({ usage }: UsageSum): number {
+  return usage.input + usage.output;
+}
+
+function isSelfStarted(spender: Spender): boolean {
+  return SELF_STARTED.has(originOf(spender)) || (spender.source !== undefined && spender.messages.length === 0);
+}
+
+function originOf({ messages }: Spender): Origin {
+  return messages[0]?.origin ?? 'system';
+}
+
+/** As the ledger names who asked. */
+function sourceOf(origin: Origin): string {
+  if (origin === 'hook') return 'api';
+  return origin === 'system' ? 'user' : origin;
+}
+
+function nameOf({ key, span }: Rule): string {
+  switch (span) {
+    case 'turn':
+      return key === 'jobTokens' ? 'the budget of this job' : 'the budget of one turn';
+    case 'chat':
+      return 'today’s budget of this chat';
+    case 'day':
+      return key === 'selfDayTokens' ? 'today’s budget for work that I start myself' : 'today’s budget';
+  }
+}
+
+function sentence(rule: Rule, role: Role): string {
+  const what = `I stopped because ${nameOf(rule)} is used up`;
+  if (role !== 'owner') return `${what}. The owner can raise it.`;
+  const until = rule.span === 'turn' ? '' : ', or wait for tomorrow';
+  return `${what}: ${amount(rule, rule.used)} of ${amount(rule, rule.limit)}. Raise \`agent.budget.${rule.key}\` in the configuration${until}.`;
+}
+
+function amount({ key }: Rule, value: number): string {
+  if (!key.endsWith('Usd')) return `${Math.round(value).toLocaleString('en')} tokens`;
+  return `$${value.toFixed(value < 1 ? 4 : 2)}`;
+}

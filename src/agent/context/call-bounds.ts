@@ -1,0 +1,136 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { Role } from '../../bus/messages.ts';
+import type { UsageLedger } from '../../journal/usage.ts';
+import { ContextWindows, type ContextWindowsOptions } from '../../providers/context-window-registry.ts';
+import { Pricing, type PricingOptions } from '../../providers/pricing.ts';
+import type { ModelName, ModelRequest, ToolSpec } from '../../providers/provider.ts';
+import type { Session } from '../../session/session.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import type { Usage } from '../../util/token-usage.ts';
+import { Budget, costOf, type BudgetLimits, type Spender } from './budget.ts';
+import { ContextWindow, type Outline } from './fit.ts';
+import { PrefixWatch } from './prefix-watch.ts';
+import type { TurnFacts } from '../hooks/hooks.ts';
+
+/** The turn that asks a model. */
+interface AskingTurn {
+  readonly facts: TurnFacts;
+  readonly role: Role;
+  readonly session: Session;
+  readonly chosen: { readonly providerName: string; readonly model: string };
+  readonly system: readonly string[];
+  readonly files: readonly string[];
+  readonly tools: readonly ToolSpec[];
+}
+
+export interface CallBoundsOptions {
+  readonly context: ContextWindow;
+  readonly budget: Budget;
+  readonly pricing: Pricing;
+  readonly prefix: PrefixWatch;
+}
+
+/** What holds each model call of a turn to its bounds: money, the model's window, the cached prefix. */
+export class CallBounds {
+  readonly #options: CallBoundsOptions;
+  /** Turns that were trimmed because the model refused the request, and have had no answer since. */
+  readonly #tightened = new RecentMap<string, true>(1024);
+
+  constructor(options: CallBoundsOptions) {
+    this.#options = options;
+  }
+
+  /** Loads ahead of the first call what is known of a model. Never throws. */
+  async warm(name: ModelName): Promise<void> {
+    this.#options.context.prepare(name);
+    await this.#options.pricing.prepare(name);
+  }
+
+  /**
+   * Before a request is made: the most tokens that its answer may have, or the sentence that says which budget is used
+   * up. May trim the session; throws when its tape cannot be written.
+   */
+  async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
+    const refused = await this.#options.budget.refusal(spenderOf(turn));
+    if (refused !== null) return { refused };
+    return { maxOutputTokens: await this.#options.context.fit(this.#outlineOf(turn)) };
+  }
+
+  /** Just before the request leaves. */
+  sending(turn: AskingTurn, request: ModelRequest): void {
+    const { session, chosen, files } = turn;
+    this.#options.prefix.check({ session, modelRef: `${chosen.providerName}/${chosen.model}`, files, request });
+    // What is not known yet is loaded while the model thinks.
+    this.#options.context.prepare(nameOf(turn));
+    void this.#options.pricing.prepare(nameOf(turn));
+  }
+
+  /** After an answer, before it is on the tape. */
+  async answered(turn: AskingTurn, by: ModelName, usage: Usage | null): Promise<void> {
+    this.#tightened.delete(turn.facts.turnId);
+    if (usage === null) return;
+    await this.#options.pricing.prepare(by);
+    this.#options.context.observe(this.#outlineOf(turn), by, usage);
+    this.#options.budget.record(spenderOf(turn), by, usage);
+  }
+
+  /** After the model refused a request as too long: true when it was trimmed and is worth one more try. */
+  async tighten(turn: AskingTurn): Promise<boolean> {
+    const { turnId } = turn.facts;
+    if (this.#tightened.get(turnId) === true) return false;
+    this.#tightened.set(turnId, true);
+    return await this.#options.context.tighten(this.#outlineOf(turn));
+  }
+
+  /** Dollars of the turn so far; null when a price is unknown or nothing was asked. */
+  costOf(turn: AskingTurn): number | null {
+    return costOf(this.#options.budget.spent(spenderOf(turn)));
+  }
+
+  #outlineOf(turn: AskingTurn): Outline {
+    const { session, facts, system, tools } = turn;
+    return { session, turnId: facts.turnId, model: nameOf(turn), system, tools };
+  }
+}
+
+function nameOf({ chosen }: AskingTurn): ModelName {
+  return { provider: chosen.providerName, model: chosen.model };
+}
+
+function spenderOf({ facts, role, session }: AskingTurn): Spender {
+  return { ...facts, role, entries: session.turn(facts.turnId) };
+}
+
+/** The parts of the configuration that bound model calls. */
+export interface BoundsConfig {
+  readonly agent: {
+    readonly maxOutputTokens: number;
+    readonly contextWindow: number | null;
+    readonly timezone: string | null;
+    readonly budget: BudgetLimits;
+  };
+  readonly models: PricingOptions['models'];
+  readonly providers: PricingOptions['providers'];
+}
+
+export function createCallBounds(
+  { agent, models, providers }: BoundsConfig,
+  ports: {
+    readonly askWindow: ContextWindowsOptions['ask'];
+    readonly ledger: UsageLedger;
+    readonly bus: MessageBus;
+    readonly clock: Clock;
+    readonly log: Logger;
+  },
+): { readonly bounds: CallBounds; readonly context: ContextWindow; readonly budget: Budget } {
+  const { ledger, bus, clock, log } = ports;
+  const pricing = new Pricing({ models, providers, log });
+  const windows = new ContextWindows({ pricing, most: agent.contextWindow, ask: ports.askWindow, clock, log });
+  const context = new ContextWindow({ windows, maxOutputTokens: agent.maxOutputTokens, log });
+  const { budget: limits, timezone } = agent;
+  const budget = new Budget({ limits, ledger, pricing, bus, clock, timezone, log });
+  const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log) });
+  return { context, budget, bounds };
+}

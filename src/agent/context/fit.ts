@@ -1,0 +1,198 @@
+import type { ContextWindows } from '../../providers/context-window-registry.ts';
+import type { ModelName, ToolSpec } from '../../providers/provider.ts';
+import type { Session } from '../../session/session.ts';
+import type { Logger } from '../../util/log.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import type { Usage } from '../../util/token-usage.ts';
+import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
+import { planTrim } from './trimming.ts';
+
+export interface ContextWindowOptions {
+  readonly windows: ContextWindows;
+  /** `agent.maxOutputTokens` */
+  readonly maxOutputTokens: number;
+  readonly log: Logger;
+}
+
+/** What the next request is made of. */
+export interface Outline {
+  readonly session: Session;
+  readonly turnId: string;
+  readonly model: ModelName;
+  readonly system: readonly string[];
+  readonly tools: readonly ToolSpec[];
+}
+
+/** How full a session's context is. */
+export interface ContextReport {
+  /** Estimated tokens of a request. */
+  readonly used: number;
+  /** Tokens that the model can read. */
+  readonly window: number;
+  /** From 0 to 1. */
+  readonly share: number;
+  /** Tokens that the conversation may take: what the system prompt, the tools and the answer leave of the window. */
+  readonly room: number;
+  /** Estimated tokens of each layer of the system prompt, of the tools, of the conversation. */
+  readonly layers: readonly number[];
+  readonly tools: number;
+  readonly history: number;
+}
+
+/** A trim goes down to this share of what the conversation may take, so that it is rare. */
+const DOWN_TO = 0.6;
+/** After the model said that the request was too long: of what was sent. */
+const TIGHTER = 0.5;
+/** What estimates may be wrong by, of the window. */
+const MARGIN = 0.02;
+/** However long answers may be, this share of the window is for the request. */
+const LEAST_BUDGET = 0.5;
+
+/** Tokens that a conversation needs at the least: with fewer, hardly more than the newest question fits. */
+export const LEAST_ROOM = 2_000;
+
+/** What a person is told when the prompt and the tools leave too little of a window; null when there is room. */
+export function tooSmall(model: string, { window, room }: ContextReport): string | null {
+  if (room >= LEAST_ROOM) return null;
+  const [has, left, needed] = [window, room, window + LEAST_ROOM - room].map((value) => value.toLocaleString('en'));
+  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_ROOM.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+}
+
+interface Measured {
+  /** Tokens before calibration. */
+  readonly raw: number;
+  readonly ratio: number;
+  /** Tokens. */
+  readonly total: number;
+  /** Tokens of the system prompt and the tools. */
+  readonly frame: number;
+  readonly sizes: readonly number[];
+}
+
+/** Keeps requests within what their model can read: estimates them, and trims the history when they grow too long. */
+export class ContextWindow {
+  readonly #options: ContextWindowOptions;
+  readonly #sizes = new WeakMap<Session, HistorySizes>();
+  readonly #calibration = new Calibration();
+  /** By model, how long a request was that it refused as too long. */
+  readonly #refused = new RecentMap<string, number>(256);
+  readonly #suspected = new Set<string>();
+
+  constructor(options: ContextWindowOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Trims the session when the next request would exceed its budget; returns the most tokens that its answer may
+   * have. Throws only when the tape cannot be written.
+   */
+  async fit(outline: Outline): Promise<number> {
+    const { windows, maxOutputTokens } = this.#options;
+    const measured = this.#measure(outline);
+    const window = await windows.of(outline.model, measured.total + maxOutputTokens);
+    const most = this.#mostOutput(outline.model, window);
+    const budget = this.#budget(outline.model, window, most);
+    const { frame } = measured;
+    if (measured.total > budget) await this.#trim(outline, measured, frame + DOWN_TO * Math.max(0, budget - frame));
+    return most;
+  }
+
+  /** Whether the next request would have to be trimmed. */
+  async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
+    const window = await this.#options.windows.of(outline.model);
+    return this.#measure(outline).total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window));
+  }
+
+  /** Finds out in the background what the model can read. */
+  prepare(model: ModelName): void {
+    void this.#options.windows.of(model);
+  }
+
+  /** After the model refused the request as too long: trims to half of it. False when nothing can leave any more. */
+  async tighten(outline: Outline): Promise<boolean> {
+    const measured = this.#measure(outline);
+    this.#refused.set(refOf(outline.model), measured.total);
+    return await this.#trim(outline, measured, TIGHTER * measured.total);
+  }
+
+  /** Learns from what the provider counted for the request that was fitted last. */
+  observe(outline: Outline, answeredBy: ModelName, { input }: Usage): void {
+    const { raw, total } = this.#measure(outline);
+    const ref = refOf(answeredBy);
+    if (input > (this.#refused.get(ref) ?? Infinity)) this.#refused.delete(ref);
+    if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
+    if (this.#suspected.size < 256) this.#suspected.add(ref);
+    this.#options.log.warn(
+      `${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; let it read more, or set models."${ref}".contextWindow to what it reads`,
+      { model: ref, counted: input, estimated: total },
+    );
+  }
+
+  async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
+    const { model, system, tools } = outline;
+    const window = await this.#options.windows.of(model);
+    const { total: used, ratio, frame, sizes } = this.#measure(outline);
+    const calibrated = (raw: number): number => Math.ceil(raw * ratio);
+    return {
+      used,
+      window,
+      share: used / window,
+      room: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window))) - frame),
+      layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
+      tools: calibrated(tokensOfFrame([], tools)),
+      history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
+    };
+  }
+
+  #measure({ session, model, system, tools }: Omit<Outline, 'turnId'>): Measured {
+    let known = this.#sizes.get(session);
+    if (known === undefined) {
+      known = new HistorySizes();
+      this.#sizes.set(session, known);
+    }
+    const { total, sizes } = known.measure(session.history());
+    const fixed = tokensOfFrame(system, tools);
+    const raw = total + fixed;
+    const ratio = this.#calibration.ratio(refOf(model));
+    return { raw, ratio, total: Math.ceil(raw * ratio), frame: Math.ceil(fixed * ratio), sizes };
+  }
+
+  #mostOutput(model: ModelName, window: number): number {
+    const { windows, maxOutputTokens } = this.#options;
+    const most = Math.min(maxOutputTokens, windows.mostOutput(model) ?? Infinity);
+    return Math.max(1, Math.min(most, Math.floor(window * (1 - LEAST_BUDGET))));
+  }
+
+  /** A refusal of a much shorter request was about something else than its length in tokens. */
+  #budget(model: ModelName, window: number, mostOutput: number): number {
+    const budget = Math.max(LEAST_BUDGET * window, window - mostOutput - MARGIN * window);
+    const refused = this.#refused.get(refOf(model));
+    return refused !== undefined && refused > budget / 2 ? Math.min(budget, 0.9 * refused) : budget;
+  }
+
+  async #trim({ session, turnId }: Outline, measured: Measured, target: number): Promise<boolean> {
+    const plan = planTrim({
+      history: session.history(),
+      sizes: measured.sizes,
+      entries: session.window,
+      currentTurn: turnId,
+      excess: (measured.total - target) / measured.ratio,
+    });
+    if (plan === null) return false;
+    const { saves, ...cuts } = plan;
+    await session.append([{ kind: 'trim', turn: null, ...cuts }]);
+    this.#options.log.info('context: old parts of a conversation trimmed', {
+      session: session.key,
+      before: measured.total,
+      after: Math.ceil(measured.total - saves * measured.ratio),
+      results: cuts.stubUpTo !== null,
+      images: cuts.imagesUpTo !== null,
+      turns: cuts.dropUpTo !== null,
+    });
+    return true;
+  }
+}
+
+function refOf({ provider, model }: ModelName): string {
+  return `${provider}/${model}`;
+}

@@ -1,0 +1,205 @@
+import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from '../../bus/messages.ts';
+import type { ModelRequest } from '../../providers/provider.ts';
+import type { ToolResult } from '../../tools/tool.ts';
+import { deadline, DeadlineError, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import { thrownLine } from '../../util/misfit.ts';
+import { checkHookValue } from './values.ts';
+
+/** What a hook says about the thing it was shown. */
+export type Decision<Value> =
+  | { readonly type: 'proceed' }
+  | { readonly type: 'replace'; readonly value: Value }
+  | { readonly type: 'deny'; readonly reason: string };
+
+type Answer<Value> = Value | undefined | Promise<Value | undefined>;
+
+/** A tool call as hooks see it. */
+export interface HookedCall {
+  readonly name: string;
+  /** Raw JSON text. */
+  readonly arguments: string;
+}
+
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly sessionKey: string;
+  readonly messages: readonly InboundMessage[];
+}
+
+/** State that plugins keep for the length of a turn. */
+export type TurnState = Readonly<Record<string, unknown>>;
+
+/**
+ * The stages of a message. `session`, `prompt` and `model`: the first answer wins, later-registered hooks first.
+ * The others all run, in order of registration, each seeing what the one before made of it.
+ */
+export interface Hooks {
+  /** Which session a message belongs to. Synchronous: it runs before the message is written down. */
+  session?(draft: InboundDraft): string | undefined;
+  /** Whether a message gets a turn. */
+  admit?(message: InboundMessage): Answer<Decision<InboundMessage>>;
+  loadState?(turn: TurnFacts): Answer<TurnState>;
+  /** The layers of the system prompt. */
+  prompt?(turn: TurnFacts, layers: readonly string[]): Answer<readonly string[]>;
+  /** Which `provider/model` answers. */
+  model?(turn: TurnFacts): Answer<string>;
+  beforeModel?(turn: TurnFacts, request: ModelRequest): Answer<Decision<ModelRequest>>;
+  beforeTool?(turn: TurnFacts, call: HookedCall): Answer<Decision<HookedCall>>;
+  afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): Answer<Decision<ToolResult>>;
+  /** The text of an answer, before it is queued. */
+  render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
+  /** A message of the turn, before it is queued. */
+  dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
+  /** Also after failures. */
+  saveState?(turn: TurnFacts, state: TurnState): Answer<void>;
+  turnEnd?(turn: TurnFacts, summary: TurnSummary): Answer<void>;
+}
+
+type HookName = keyof Hooks;
+type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
+
+/** A hook that does not answer within this, milliseconds, counts as one that failed. */
+const HOOK_MS = 30_000;
+
+interface Registered {
+  readonly owner: string;
+  readonly guard: boolean;
+  readonly hooks: Hooks;
+}
+
+/**
+ * Calls the hooks of plugins. An ordinary hook that throws, takes more than 30 s, or answers what its stage cannot take,
+ * is skipped and reported; a guard that does so denies.
+ */
+export class HookRunner {
+  readonly #registered: Registered[] = [];
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #troubles = new Map<string, string>();
+  readonly #hung = new Set<string>();
+  #onHung: ((sentence: string) => void) | undefined;
+
+  /** `clock`: @default the machine's */
+  constructor(log: Logger, clock: Clock = systemClock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** Calls back with a sentence for each hook that did not answer in time, the first time that it does not. */
+  onHung(listener: (sentence: string) => void): void {
+    this.#onHung = listener;
+  }
+
+  register(owner: string, hooks: Hooks, options: { guard?: boolean } = {}): Disposable {
+    const entry = { owner, hooks, guard: options.guard ?? false };
+    this.#registered.push(entry);
+    return {
+      [Symbol.dispose]: () => {
+        const at = this.#registered.indexOf(entry);
+        if (at >= 0) this.#registered.splice(at, 1);
+      },
+    };
+  }
+
+  /** One sentence for each hook that failed, about its last failure. */
+  troubles(): readonly string[] {
+    return [...this.#troubles.values()];
+  }
+
+  session(draft: InboundDraft): string | undefined {
+    for (const { owner, hooks } of this.#registered.toReversed()) {
+      try {
+        const key = hooks.session?.(draft);
+        checkHookValue('session', key);
+        if (key !== undefined) return key;
+      } catch (error) {
+        this.#report(owner, 'session', error);
+      }
+    }
+    return undefined;
+  }
+
+  /** The first answer of `prompt` or `model`, later-registered hooks first. */
+  async first<Value>(name: 'prompt' | 'model', call: (hooks: Hooks) => Answer<Value>): Promise<Value | undefined> {
+    for (const { owner, hooks } of this.#registered.toReversed()) {
+      try {
+        const answer = await this.#inTime(name, call(hooks));
+        checkHookValue(name, answer);
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        this.#report(owner, name, error);
+      }
+    }
+    return undefined;
+  }
+
+  /** Passes a value through all hooks of a stage; the first denial ends it. */
+  async decide<Value>(
+    name: DecidingHook,
+    value: Value,
+    call: (hooks: Hooks, value: Value) => Answer<Decision<Value>>,
+  ): Promise<{ readonly value: Value } | { readonly denied: string }> {
+    let current = value;
+    for (const { owner, hooks, guard } of this.#registered) {
+      try {
+        const decision = await this.#inTime(name, call(hooks, current));
+        checkHookValue(name, decision);
+        if (decision?.type === 'deny') return { denied: decision.reason };
+        if (decision?.type === 'replace') current = decision.value;
+      } catch (error) {
+        this.#report(owner, name, error);
+        if (guard) return { denied: `The guard ${owner} failed, so this was not done.` };
+      }
+    }
+    return { value: current };
+  }
+
+  async loadState(turn: TurnFacts): Promise<TurnState> {
+    let state: TurnState = {};
+    await this.#each('loadState', async (hooks) => {
+      const loaded = await hooks.loadState?.(turn);
+      checkHookValue('loadState', loaded);
+      state = { ...state, ...loaded };
+    });
+    return state;
+  }
+
+  async saveState(turn: TurnFacts, state: TurnState): Promise<void> {
+    await this.#each('saveState', async (hooks) => hooks.saveState?.(turn, state));
+  }
+
+  async turnEnd(turn: TurnFacts, summary: TurnSummary): Promise<void> {
+    await this.#each('turnEnd', async (hooks) => hooks.turnEnd?.(turn, summary));
+  }
+
+  async #each(name: HookName, call: (hooks: Hooks) => Promise<void>): Promise<void> {
+    for (const { owner, hooks } of this.#registered) {
+      try {
+        await this.#inTime(name, call(hooks));
+      } catch (error) {
+        this.#report(owner, name, error);
+      }
+    }
+  }
+
+  async #inTime<T>(hook: HookName, answer: T | Promise<T>): Promise<T> {
+    if (!(answer instanceof Promise)) return answer;
+    using limit = deadline(this.#clock, HOOK_MS, `the hook ${hook}`);
+    return await raceAbort(answer, limit.signal);
+  }
+
+  #report(owner: string, hook: HookName, error: unknown): void {
+    const reason = thrownLine(error);
+    this.#troubles.set(
+      `${owner} ${hook}`,
+      `The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`,
+    );
+    this.#log.error('hooks: a hook failed and was skipped', { plugin: owner, hook, reason });
+    if (!(error instanceof DeadlineError) || this.#hung.has(`${owner} ${hook}`)) return;
+    this.#hung.add(`${owner} ${hook}`);
+    this.#onHung?.(
+      `The plugin "${owner}" did not answer within ${HOOK_MS / 1_000} seconds when its hook ${hook} was called. Messages go on without it, but each may wait so long; if it is a guard, what it should have checked is refused. Look at the log, or remove the plugin from "plugins" in config.json.`,
+    );
+  }
+}

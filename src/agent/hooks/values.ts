@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { misfit } from '../../util/misfit.ts';
+
+const text = z.string();
+const key = z.string().min(1);
+const object = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'an object');
+const role = z.enum(['owner', 'trusted', 'guest']);
+const media = z.array(z.looseObject({ kind: key, mediaType: text, path: text }));
+const scalar = z.union([text, z.number(), z.boolean(), z.null()], 'a text, a number, true, false or null');
+
+const inbound = z.looseObject({
+  id: key,
+  channel: key,
+  account: text,
+  chatId: text,
+  threadId: text.optional(),
+  chatType: z.enum(['direct', 'group']),
+  sender: z.looseObject({ id: text, isBot: z.boolean() }),
+  role,
+  text,
+  media,
+  mentioned: z.boolean(),
+  context: z.array(z.looseObject({ senderName: text, text, at: z.number() })),
+  receivedAt: z.number(),
+  externalId: key,
+  sessionKey: key,
+  origin: z.enum(['user', 'cron', 'heartbeat', 'subagent', 'api', 'hook', 'system']),
+  untrusted: z.boolean(),
+  metadata: object,
+});
+
+const outbound = z.looseObject({
+  id: key,
+  channel: key,
+  chatId: text,
+  threadId: text.optional(),
+  kind: z.enum(['answer', 'part', 'notice', 'approval']),
+  text,
+  media,
+  metadata: object,
+  expiresAt: z.number().optional(),
+});
+
+const part = z.looseObject({ type: z.enum(['text', 'image', 'reasoning', 'tool-call']) });
+const said = z.discriminatedUnion(
+  'role',
+  [
+    z.looseObject({ role: z.literal('user'), content: z.array(part) }),
+    z.looseObject({ role: z.literal('assistant'), content: z.array(part) }),
+    z.looseObject({ role: z.literal('tool'), callId: text, name: text, output: text, isError: z.boolean() }),
+  ],
+  'a message with the role "user", "assistant" or "tool"',
+);
+const request = z.looseObject({
+  model: key,
+  system: z.array(text),
+  messages: z.array(said).min(1),
+  tools: z.array(z.looseObject({ name: key, description: text, parameters: object })),
+  toolChoice: z.union([z.enum(['auto', 'none']), z.looseObject({ tool: key })], '"auto", "none" or {tool: NAME}'),
+  maxOutputTokens: z.number().positive(),
+});
+
+const result = z.looseObject({
+  title: text,
+  output: text,
+  metadata: z.record(text, scalar),
+  isError: z.boolean().optional(),
+  untrusted: z.boolean().optional(),
+  private: z.boolean().optional(),
+});
+
+function decisionAbout(value: z.ZodType): z.ZodType {
+  return z.discriminatedUnion(
+    'type',
+    [
+      z.looseObject({ type: z.literal('proceed') }),
+      z.looseObject({ type: z.literal('replace'), value }),
+      z.looseObject({ type: z.literal('deny'), reason: text }),
+    ],
+    '{type: "proceed"}, {type: "replace", value} or {type: "deny", reason}',
+  );
+}
+
+/** What a hook may answer beside nothing. What the stages after a turn answer is not looked at. */
+const VALUES = {
+  session: key,
+  loadState: object,
+  prompt: z.array(text),
+  model: key,
+  admit: decisionAbout(inbound),
+  beforeModel: decisionAbout(request),
+  beforeTool: decisionAbout(z.looseObject({ name: key, arguments: text })),
+  afterTool: decisionAbout(result),
+  render: decisionAbout(text),
+  dispatch: decisionAbout(outbound),
+} as const;
+
+/** Throws one sentence that names the field when a hook answered what its stage cannot take. */
+export function checkHookValue(hook: keyof typeof VALUES, answer: unknown): void {
+  if (answer === undefined) return;
+  const wrong = misfit(answer, VALUES[hook], 'its answer');
+  if (wrong !== null) throw new Error(wrong);
+}

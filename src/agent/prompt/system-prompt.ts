@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs';
+import { arch, type } from 'node:os';
+import { join } from 'node:path';
+import { readIfExists } from '../../storage/files.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type BootstrapFile, type PromptLayer } from './layers.ts';
+
+/** Whom a prompt is for. The same audience gets the same bytes as long as no file changes. */
+export interface Audience {
+  /** The owner, and nobody else, reads the answer: the long-term memory and USER.md may be seen. */
+  readonly ownersDirectChat: boolean;
+  /** What to write for the channel, one sentence; null where that differs from message to message. */
+  readonly shows: string | null;
+  /** For work that nobody waits for: files in brief, without memory and skills. @default false */
+  readonly light?: boolean;
+}
+
+export interface SkillLayers {
+  /** Full text of the skills that are always active; null: none. */
+  readonly active: string | null;
+  /** XML index of the others; null: none. */
+  readonly index: string | null;
+}
+
+/** A rendered prompt; the same object as long as it is the same text. */
+export interface RenderedPrompt {
+  readonly layers: readonly PromptLayer[];
+  /** The texts of the layers. */
+  readonly texts: readonly string[];
+}
+
+export interface SystemPromptOptions {
+  readonly workspace: string;
+  readonly skills: () => Promise<SkillLayers>;
+}
+
+const MEMORY_FILE = join('memory', 'MEMORY.md');
+
+/** Renders the system prompt of a workspace. */
+export class SystemPrompt {
+  readonly #options: SystemPromptOptions;
+  /** By audience, with the stamp of what it was made from. */
+  readonly #rendered = new RecentMap<string, { readonly stamp: string; readonly prompt: Promise<RenderedPrompt> }>(32);
+
+  constructor(options: SystemPromptOptions) {
+    this.#options = options;
+  }
+
+  /** As the files are now; they are read again when one of them changed. A missing file is left out. */
+  async read(audience: Audience): Promise<RenderedPrompt> {
+    const skills = await this.#options.skills();
+    const key = JSON.stringify([audience.ownersDirectChat, audience.shows, audience.light === true]);
+    const stamp = this.#stamp(skills);
+    const known = this.#rendered.get(key);
+    if (known?.stamp === stamp) return await known.prompt;
+    const prompt = this.#render(audience, skills);
+    this.#rendered.set(key, { stamp, prompt });
+    try {
+      return await prompt;
+    } catch (error) {
+      this.#rendered.delete(key);
+      throw error;
+    }
+  }
+
+  #stamp({ active, index }: SkillLayers): string {
+    const files = [...BOOTSTRAP_FILES, MEMORY_FILE].map((name) => stampOf(join(this.#options.workspace, name)));
+    return [...files, active, index].join('\n');
+  }
+
+  async #render({ ownersDirectChat, shows, light = false }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
+    const { workspace } = this.#options;
+    const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
+    const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
+    const layers = buildSystemPrompt({
+      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace },
+      shows,
+      files,
+      light,
+      memory: ownersDirectChat && !light ? (await read(MEMORY_FILE)).text : null,
+      activeSkills: light ? null : skills.active,
+      skillsIndex: light ? null : skills.index,
+    });
+    return { layers, texts: layers.map(({ text }) => text) };
+  }
+}
+
+/** What cannot be read is named in its place: a turn does not fail over it. */
+async function textOf(path: string): Promise<string> {
+  try {
+    return (await readIfExists(path)) ?? '';
+  } catch (error) {
+    return `[This file could not be read: ${errorMessage(error)}.]`;
+  }
+}
+
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
+}

@@ -1,0 +1,166 @@
+import { APPROVAL_BUTTONS, CHOICE_BUTTON } from '../../bus/buttons.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
+import type { Interpreter, OpenQuestions, QuestionHere, Ruling } from '../../journal/answers.ts';
+import type { QuestionRow } from '../../journal/questions.ts';
+import { isStopRequest } from '../../journal/stop.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { cut, oneLine, plural } from '../../util/text.ts';
+
+type Verdict = 'approve' | 'always' | 'deny';
+
+/** An answer to a question whether something may run. */
+interface Answer {
+  readonly verdict: Verdict;
+  /** As the person wrote it; null: the one that waits in this chat. */
+  readonly code: string | null;
+  readonly reason: string;
+}
+
+/** What people say to questions: `/approve` and `/deny`, buttons, choices, and plain words. */
+export const readAnswer: Interpreter = (message, open) => {
+  if (message.action?.id.startsWith(CHOICE_BUTTON) === true) return chosen(message, open, message.action.id);
+  const answer = answerIn(message);
+  return answer === null ? inWords(message, open) : settle(message, open, answer);
+};
+
+function answerIn({ action, text, untrusted, origin }: InboundMessage): Answer | null {
+  if (action !== undefined) return pressed(action.id);
+  if (untrusted || origin !== 'user') return null;
+  const match = /^[/／](?<word>approve|deny)(?:@\w+)?(?:\s+(?<rest>[\s\S]+))?$/iu.exec(text.trim());
+  if (match?.groups === undefined) return null;
+  const { word = '', rest = '' } = match.groups;
+  const [first = '', ...more] = rest.trim().split(/\s+/u);
+  if (word.toLowerCase() === 'deny') {
+    return { verdict: 'deny', code: first === '' ? null : first, reason: rest.trim().slice(first.length).trim() };
+  }
+  const always = (one: string | undefined): boolean => one?.toLowerCase() === 'always';
+  if (always(first)) return { verdict: 'always', code: more[0] ?? null, reason: '' };
+  return { verdict: always(more[0]) ? 'always' : 'approve', code: first === '' ? null : first, reason: '' };
+}
+
+function pressed(id: string): Answer | null {
+  for (const verdict of ['approve', 'always', 'deny'] as const) {
+    const prefix = APPROVAL_BUTTONS[verdict];
+    if (id.startsWith(prefix)) return { verdict, code: id.slice(prefix.length), reason: '' };
+  }
+  return null;
+}
+
+function settle(message: InboundMessage, open: OpenQuestions, answer: Answer): Ruling {
+  if (message.role !== 'owner') {
+    const command = answer.verdict === 'deny' ? '/deny' : '/approve';
+    return nothing(`${message.action === undefined ? command : 'This button'} is for the owner only.`);
+  }
+  const named = answer.code === null ? undefined : open.byCode(answer.code);
+  if (named?.kind === 'approval') return named.state === 'waiting' ? decide(named, answer) : closed(named);
+  if (answer.code !== null && !isReason(answer)) return unknown(answer.code);
+  const [only, ...others] = open.here().filter(({ kind }) => kind === 'approval');
+  if (only === undefined) return nothing('There is no open question here.');
+  const why = whyCode(only, others, answer);
+  if (why !== null) return nothing(`${why}:\n\n${[only, ...others].map((one) => howTo(one, answer)).join('\n')}`);
+  return decide(only, { ...answer, reason: `${answer.code ?? ''} ${answer.reason}`.trim() });
+}
+
+/** `/deny not on a Sunday`: words where a code could be. */
+function isReason({ verdict, code, reason }: Answer): boolean {
+  return verdict === 'deny' && reason !== '' && code !== null;
+}
+
+/** Why an answer without a code counts for none; null: it can only be meant for the one that its writer had read. */
+function whyCode(only: QuestionHere, others: readonly QuestionHere[], { verdict }: Answer): string | null {
+  if (others.length > 0) return `${plural(others.length + 1, 'question')} wait here, so say which one you mean`;
+  if (verdict === 'always') return 'What is allowed from now on needs its code';
+  if (!only.own)
+    return 'Without a code I take answers only to what you ask me in a direct chat, so this question needs it';
+  if (only.sight !== 'shown')
+    return 'You wrote that before the question that waits here was shown, so it needs its code';
+  return null;
+}
+
+/** How to answer a question, and the first words of what it is about. */
+function howTo({ code, request: { title, detail } }: QuestionRow, { verdict }: Answer): string {
+  const how = verdict === 'deny' ? `/deny ${code}` : `/approve ${code}${verdict === 'always' ? ' always' : ''}`;
+  return `- ${how} for \`${oneLine(`${title}: ${detail}`, 80).replaceAll('`', "'")}\``;
+}
+
+function decide(question: QuestionRow, { verdict, reason }: Answer): Ruling {
+  switch (verdict) {
+    case 'deny':
+      return deny(question, reason, 'Not allowed.');
+    case 'approve':
+      return { decided: { question, state: 'approved', answer: '' }, reply: 'Allowed, once.' };
+    case 'always': {
+      if (question.request.always === undefined) {
+        const only = 'Only a plain command that does no more than read or print can be allowed for good.';
+        return nothing(`${only} /approve ${question.code} allows it once.`);
+      }
+      const how = `\`${assistantCommand('approvals')}\` lists what is remembered and forgets it.`;
+      const reply = `Allowed, also from now on, exactly as it is. ${how}`;
+      return { decided: { question, state: 'approved', answer: '', forGood: true }, reply };
+    }
+  }
+}
+
+function deny(question: QuestionRow, why: string, reply: string): Ruling {
+  const answer = why === '' ? 'the owner said no' : `the owner said: ${why}`;
+  return { decided: { question, state: 'denied', answer }, reply };
+}
+
+/** The press of a choice. */
+function chosen(message: InboundMessage, open: OpenQuestions, id: string): Ruling {
+  const [code = '', n = ''] = id.slice(CHOICE_BUTTON.length).split(':');
+  const question = open.byCode(code);
+  if (question?.kind !== 'ask') return unknown(code);
+  if (question.person !== message.sender.id || message.origin !== 'user') {
+    return nothing('This question is for another person.');
+  }
+  if (question.state !== 'waiting') return closed(question);
+  const answer = question.choices[Number(n)];
+  return answer === undefined ? nothing('There is no such choice.') : answered(question, answer);
+}
+
+/**
+ * Plain words: the answer to the model's newest question to this person. Else what an owner says instead of an answer
+ * is a no, and why, where it can only be meant for the one question that waits.
+ */
+function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
+  const { origin, untrusted, action, media, role, sender } = message;
+  const words = message.text.trim();
+  if (origin !== 'user' || untrusted || words === '' || /^[/／,，]/u.test(words)) return null;
+  const here = open.here();
+  const isStop = isStopRequest(message);
+  if (action === undefined && media.length === 0) {
+    const asked = here.findLast(
+      ({ kind, person, sight }) => kind === 'ask' && person === sender.id && sight !== 'unseen',
+    );
+    const choice = asked === undefined ? undefined : choiceIn(asked.choices, words);
+    // The word "stop" ends what is going on, except where it is one of the choices.
+    if (asked !== undefined && (choice !== undefined || !isStop)) return answered(asked, choice ?? words);
+  }
+  const [only, ...others] = here;
+  if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
+  if (whyCode(only, others, { verdict: 'deny', code: null, reason: words }) !== null) return null;
+  return deny(only, words, 'Not allowed: I took your message as the answer.');
+}
+
+/** A choice by its words or its number. */
+function choiceIn(choices: readonly string[], words: string): string | undefined {
+  const said = choices.find((choice) => choice.toLowerCase() === words.toLowerCase());
+  return said ?? (/^\d{1,2}$/u.test(words) ? choices[Number(words) - 1] : undefined);
+}
+
+function answered(question: QuestionRow, answer: string): Ruling {
+  return { decided: { question, state: 'answered', answer }, reply: '' };
+}
+
+function unknown(code: string): Ruling {
+  return nothing(`There is no open question named ${cut(code, 40)}.`);
+}
+
+function closed({ state }: QuestionRow): Ruling {
+  return nothing(`That question is closed already (${state}).`);
+}
+
+function nothing(reply: string): Ruling {
+  return { decided: null, reply };
+}

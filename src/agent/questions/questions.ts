@@ -1,0 +1,333 @@
+import type { InboundMessage, OutboundMessage } from '../../bus/messages.ts';
+import type { Allowances } from '../../journal/allowances.ts';
+import type { AnswerTaken } from '../../journal/answers.ts';
+import type {
+  AskedRequest,
+  QuestionDraft,
+  QuestionKind,
+  QuestionLedger,
+  QuestionRow,
+} from '../../journal/questions.ts';
+import { approvalHash } from '../../security/access/approval-hash.ts';
+import { sha256 } from '../../storage/change-log.ts';
+import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../../tools/tool.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import type { Random } from '../../util/random.ts';
+import { cut } from '../../util/text.ts';
+import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
+
+/** Signs that look unlike each other; 32, so that each byte gives each the same chance. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+const LENGTH = 8;
+
+/** Silence for so long is a no, or no answer. */
+const WAIT_MS: Readonly<Record<QuestionKind, number>> = { approval: 600_000, ask: 3_600_000 };
+
+/** Characters; nobody reads more before a yes. */
+const MOST_CHARS = 1_000_000;
+
+/** Where a person sits at this machine, and who that is. */
+const TERMINAL = 'terminal';
+const AT_TERMINAL = `${TERMINAL}:owner`;
+
+/** What a person at a terminal says: yes, no, yes from now on, or no and why. */
+export type Reply = boolean | 'always' | { readonly reason: string };
+
+/** Somebody who can be asked right now: a person at a terminal. */
+export type Approver = (request: AskedRequest & { readonly id: string }, signal: AbortSignal) => Promise<Reply>;
+
+/** Which call asks, and on whose behalf it runs. */
+export interface AskedCall {
+  readonly sessionKey: string;
+  readonly callId: string;
+  /** The turn that ends with the question. @default none */
+  readonly turnId?: string;
+  readonly signal: AbortSignal;
+  /** The message that the turn answers. */
+  readonly target?: InboundMessage | undefined;
+}
+
+export interface QuestionPorts {
+  readonly ledger: QuestionLedger;
+  readonly allowances: Pick<Allowances, 'remember'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Takes configured secrets out of what is shown, and nothing else: what looks like a secret may be what runs. */
+  readonly mask: (text: string) => string;
+  /** Takes all secrets out of the model's own questions. */
+  readonly redact: (text: string) => string;
+  /** How many messages of its platform a question takes. */
+  readonly messages: (question: OutboundMessage) => number;
+  /** Sends a text as a file; resolves when it is there, or with a sentence why it cannot be. */
+  readonly attach: (
+    chat: InboundMessage,
+    file: { readonly id: string; readonly name: string; readonly text: string },
+    signal: AbortSignal,
+  ) => Promise<{ readonly problem: string } | null>;
+  /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
+  readonly closed: (callId: string, words: string) => void;
+  /** Where this is not a channel that is open, nobody reads questions there. */
+  readonly reaches: (channel: string) => boolean;
+}
+
+/** What a new question is known by; `until`: milliseconds since 1970. */
+type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
+
+const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
+const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };
+const SILENCE: Readonly<Record<QuestionKind, string>> = {
+  approval: 'the owner did not answer within 10 minutes',
+  ask: 'no one answered within an hour',
+};
+const CANCELLED = 'the question was cancelled';
+const CHANGED = 'it, or a file that it names, changed since the owner was asked';
+
+/**
+ * Asks people and waits for what they say: whether a call may run, and what the model wants to know. Whether a call may
+ * run is asked of whoever sits at a terminal of the session, else of the owner in a chat; where no one can be asked the
+ * answer is no. The model's own questions go to the person whom the turn answers. A question in a chat is kept: after a
+ * restart it is the same one, with the same deadline, and an answer that came meanwhile counts. A terminal ends with the
+ * process that asked it, so its question leaves no row: after a kill the call is asked anew.
+ */
+export class Questions {
+  readonly #ports: QuestionPorts;
+  readonly #approvers = new Map<string, Approver[]>();
+  readonly #waiting = new Map<string, { readonly session: string; readonly wake: () => void }>();
+
+  constructor(ports: QuestionPorts) {
+    this.#ports = ports;
+  }
+
+  /** While not disposed, questions of this session go to `approver`; the newest one is asked. */
+  attach(sessionKey: string, approver: Approver): Disposable {
+    const list = this.#approvers.get(sessionKey) ?? [];
+    list.push(approver);
+    this.#approvers.set(sessionKey, list);
+    return {
+      [Symbol.dispose]: () => {
+        list.splice(list.indexOf(approver), 1);
+        if (list.length === 0) this.#approvers.delete(sessionKey);
+      },
+    };
+  }
+
+  /** Whether a person sits at a terminal of this session. */
+  isAttended(sessionKey: string): boolean {
+    return this.#approvers.has(sessionKey);
+  }
+
+  /** Told after the commit of a message that answers a question, or tries to. */
+  answered({ message, callId }: AnswerTaken): void {
+    const row = callId === null ? undefined : this.#ports.ledger.get(callId);
+    if (row === undefined) return;
+    this.#waiting.get(row.callId)?.wake();
+    const verdict = row.state === 'approved' ? 'Allowed' : 'Not allowed';
+    this.#ports.closed(row.callId, row.kind === 'ask' ? 'Answered.' : `${verdict} by ${calledBy(message)}.`);
+  }
+
+  /** Told after the commit of what ended a session's questions. */
+  cancelled(sessionKey: string): void {
+    for (const [callId, { session, wake }] of this.#waiting) {
+      if (session !== sessionKey) continue;
+      wake();
+      this.#ports.closed(callId, 'Cancelled.');
+    }
+  }
+
+  /** Whether a call may run. */
+  async approve(call: AskedCall, asked: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { ledger, mask } = this.#ports;
+    const { title, detail, hash = approvalHash({ title, detail }) } = asked;
+    const earlier = ledger.get(call.callId);
+    if (earlier !== undefined) return await this.#goOn(call, earlier, hash);
+    const request = shownRequest(asked, mask);
+    if (request.detail.length > MOST_CHARS) return tooLong(request, `more than ${MOST_CHARS} are never asked about`);
+    const approver = this.#approvers.get(call.sessionKey)?.at(-1);
+    if (approver !== undefined) return await this.#askTerminal(approver, call, request);
+    const chat = this.#chatFor(call.target);
+    return chat === undefined ? no(NOBODY) : await this.#askOwner(chat, call, { request, hash });
+  }
+
+  /** What the model wants to know from the person whom the turn answers. */
+  async ask(call: AskedCall, { text, choices }: AskedQuestion): Promise<AskAnswer> {
+    const { ledger, redact } = this.#ports;
+    const { callId, target } = call;
+    if (ledger.get(callId) === undefined) {
+      if (target === undefined || target.origin !== 'user' || !this.#reads(target)) return NOBODY_TO_ASK;
+      const named = this.#named('ask');
+      const shown = { text: redact(text), choices: choices.map(redact) };
+      await this.#keep(call, named, {
+        person: target.sender.id,
+        own: target.chatType === 'direct',
+        choices,
+        hash: '',
+        request: { title: shown.text, detail: '', reason: '' },
+        message: askTo(target, { callId, ...named }, shown),
+      });
+    }
+    const row = await this.#settled(call);
+    if (row?.state === 'answered') return { answered: true, text: row.answer ?? '' };
+    return { answered: false, reason: row?.state === 'expired' ? SILENCE.ask : CANCELLED };
+  }
+
+  async #askOwner(
+    asked: InboundMessage,
+    call: AskedCall,
+    { request, hash }: { readonly request: AskedRequest; readonly hash: string },
+  ): Promise<ApprovalAnswer> {
+    const { target } = call;
+    let chat = asked;
+    let whole: AttachedWhole | undefined;
+    const named = this.#named('approval');
+    const message = (): OutboundMessage =>
+      approvalTo(chat, { ...call, target, request, ...named, own: isOwn(chat, target), ...(whole && { whole }) });
+    if (this.#ports.messages(message()) > 1) {
+      const file = await this.#attach(chat, call, request);
+      if ('problem' in file) return tooLong(request, file.problem);
+      ({ chat, whole } = file);
+    }
+    const about = { person: null, own: isOwn(chat, target), choices: [], hash, request };
+    await this.#keep(call, named, { ...about, message: message() });
+    return approvalOf(await this.#settled(call));
+  }
+
+  #named(kind: QuestionKind): Named {
+    const { clock, random } = this.#ports;
+    return { kind, code: questionCode(random), until: clock.now() + WAIT_MS[kind] };
+  }
+
+  async #keep(
+    { callId, sessionKey, turnId }: AskedCall,
+    { kind, code, until }: Named,
+    about: Pick<QuestionDraft, 'person' | 'own' | 'choices' | 'hash' | 'request' | 'message'>,
+  ): Promise<void> {
+    const turn = turnId ?? null;
+    await this.#ports.ledger.ask({ callId, kind, code, session: sessionKey, turn, deadline: until, ...about });
+  }
+
+  /** What is longer than a message goes into a file, into a chat that the owner reads alone: groups are shown no files. */
+  async #attach(
+    chat: InboundMessage,
+    { callId, signal }: AskedCall,
+    { detail }: AskedRequest,
+  ): Promise<{ readonly problem: string } | { readonly chat: InboundMessage; readonly whole: AttachedWhole }> {
+    const { ledger, reaches, attach } = this.#ports;
+    const alone = chat.chatType === 'direct' ? chat : ledger.ownersChat();
+    if (alone === undefined || !reaches(alone.channel)) {
+      return { problem: 'a file with it is only sent to a direct chat with the owner, and none is known' };
+    }
+    const whole = { name: 'what-will-run.txt', characters: detail.length, hash: sha256(Buffer.from(detail)) };
+    const problem = await attach(alone, { id: `${callId}:whole`, name: whole.name, text: detail }, signal);
+    return problem ?? { chat: alone, whole };
+  }
+
+  async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer> {
+    using waiting = deadline(this.#ports.clock, WAIT_MS.approval, 'the question');
+    const signal = AbortSignal.any([call.signal, waiting.signal]);
+    let reply: Reply;
+    try {
+      reply = await raceAbort(approver({ ...request, id: call.callId }, signal), signal);
+    } catch {
+      return no(waiting.signal.aborted ? SILENCE.approval : CANCELLED);
+    }
+    if (reply === true) return { approved: true, by: AT_TERMINAL };
+    if (reply === 'always' && request.always !== undefined) {
+      await this.#ports.allowances.remember({ ...request.always, createdBy: AT_TERMINAL });
+      return { approved: true, by: `${AT_TERMINAL}, for good` };
+    }
+    return no(typeof reply === 'object' ? `the owner said: ${reply.reason}` : SAID_NO);
+  }
+
+  /** A question that was asked before, perhaps by an earlier process. */
+  async #goOn(call: AskedCall, row: QuestionRow, hash: string): Promise<ApprovalAnswer> {
+    if (row.hash === hash || (row.state !== 'waiting' && row.state !== 'approved')) {
+      return approvalOf(await this.#settled(call));
+    }
+    await this.#ports.ledger.end(call.callId, 'cancelled');
+    return no(CHANGED);
+  }
+
+  /** The question of a call when nobody waits for its answer any more; what is over at its deadline is ended here. */
+  async #settled({ callId, sessionKey, signal }: AskedCall): Promise<QuestionRow | undefined> {
+    const { clock, ledger, closed } = this.#ports;
+    const woken = Promise.withResolvers<void>();
+    this.#waiting.set(callId, { session: sessionKey, wake: woken.resolve });
+    try {
+      // It may have been answered before anybody listened.
+      const row = ledger.get(callId);
+      if (row?.state !== 'waiting') return row;
+      using limit = deadline(clock, Math.max(0, row.deadline - clock.now()), 'the question');
+      try {
+        await raceAbort(woken.promise, AbortSignal.any([signal, limit.signal]));
+      } catch (error) {
+        if (signal.aborted) throw error;
+        await ledger.end(callId, 'expired');
+        closed(callId, row.kind === 'ask' ? 'No one answered in time.' : 'Expired: no one answered within 10 minutes.');
+      }
+      return ledger.get(callId);
+    } finally {
+      this.#waiting.delete(callId);
+    }
+  }
+
+  /** Whether somebody reads what is said in the chat of a message, and can answer. */
+  #reads({ channel, sessionKey }: InboundMessage): boolean {
+    return channel === TERMINAL ? this.isAttended(sessionKey) : this.#ports.reaches(channel);
+  }
+
+  /** The owner's own chat or a group they wrote in, if the turn is there; else the one in which they last wrote alone. */
+  #chatFor(target: InboundMessage | undefined): InboundMessage | undefined {
+    const { reaches, ledger } = this.#ports;
+    if (target !== undefined && target.origin === 'user' && reaches(target.channel)) {
+      const isHere = target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target);
+      if (isHere) return target;
+    }
+    const chat = ledger.ownersChat();
+    return chat !== undefined && reaches(chat.channel) ? chat : undefined;
+  }
+}
+
+const SAID_NO = 'the owner said no';
+
+function no(reason: string): ApprovalAnswer {
+  return { approved: false, reason };
+}
+
+/** Whether what a direct chat is asked about is its own work: nobody else can choose when it is asked. */
+function isOwn(chat: InboundMessage, target: InboundMessage | undefined): boolean {
+  return chat === target && chat.chatType === 'direct';
+}
+
+/** What the model reads of what cannot be shown whole. */
+function tooLong({ detail }: AskedRequest, why: string): ApprovalAnswer {
+  return no(
+    `the owner has to read all of it first, it has ${detail.length} characters, and ${why}; make it shorter, or do it in several calls`,
+  );
+}
+
+/** Only what an owner allowed is a yes. */
+function approvalOf(row: QuestionRow | undefined): ApprovalAnswer {
+  switch (row?.state) {
+    case 'approved':
+      return { approved: true, by: row.answeredBy ?? 'an owner' };
+    case 'denied':
+      return no(row.answer ?? SAID_NO);
+    case 'expired':
+      return no(SILENCE.approval);
+    default:
+      return no(CANCELLED);
+  }
+}
+
+/** They chose it themselves: it must not look like anything else. */
+function calledBy({ sender: { name, username, id } }: InboundMessage): string {
+  const plain = (name ?? username ?? id).replaceAll(/[^\p{L}\p{N} .'-]+/gu, ' ').trim();
+  return plain === '' ? id : cut(plain, 60);
+}
+
+/** By which people and buttons name a question; nobody can guess it. */
+function questionCode(random: Random): string {
+  return Array.from(random.bytes(LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+}

@@ -1,0 +1,268 @@
+import type { InboundMessage } from '../../bus/messages.ts';
+import type { OpenTurn } from '../../journal/turns.ts';
+import { asRole } from '../../security/access/access.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import type { Session } from '../../session/session.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { sleep } from '../../util/clock.ts';
+import { errorCode, errorMessage } from '../../util/errors.ts';
+import { oneLine } from '../../util/text.ts';
+import { noUsage } from '../../util/token-usage.ts';
+import type { AgentLoop, LoopPorts } from '../loop.ts';
+import { retryWords } from '../commands/retry.ts';
+import type { FoundCommand } from '../commands/table.ts';
+import { closePlainly, giveUpTurn } from './give-up.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+import { outboundTo } from '../outgoing.ts';
+import { adoptSources, type ClaimedTurn } from '../turn/runner.ts';
+import { turnEndEntry } from '../turn/end.ts';
+
+/** So often a turn is taken up at one point where the process then dies; after that it is given up. */
+const MOST_ATTEMPTS = 3;
+/** The same for a turn that has ended and only needs to be closed; after that it is closed plainly. */
+const MOST_CLOSES = 2;
+/** So often that is tried too; after that the answer is given up. */
+const MOST_PLAIN_CLOSES = 2;
+/** So often in all, however far it came in between. */
+const MOST_RESUMED = 10;
+/** After so many deaths in a row the turns that were open are taken up one at a time. */
+const MOST_DEATHS_TOGETHER = 2;
+/** Between tries to read a session file that cannot be read. */
+const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
+
+/** What is to be done with what an earlier process left. */
+type Left =
+  | { readonly type: 'turn'; readonly open: OpenTurn; readonly turn: ClaimedTurn; readonly progress: number }
+  | {
+      readonly type: 'command';
+      readonly open: OpenTurn;
+      readonly message: InboundMessage;
+      readonly found: FoundCommand;
+    };
+
+type TurnLeft = Extract<Left, { type: 'turn' }>;
+
+/**
+ * Start is recovery: every turn that was begun and not closed is closed, continued or given up with a notice, before
+ * anything else of its session. Each continues from the last step on its tape. A session whose file cannot be read waits
+ * and is tried again; it never stops the start. Returns how many turns there were.
+ */
+export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<number> {
+  const { journal } = ports;
+  const open = journal.turns.open();
+  const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
+  const turns: TurnLeft[] = [];
+  const commands: Promise<void>[] = [];
+  let isWhole = true;
+  for (const key of new Set([...open.map(({ session }) => session), ...lost])) {
+    try {
+      for (const left of await recoverSession(key, ports)) {
+        if (left.type === 'turn') turns.push(left);
+        else commands.push(repeat(left, loop, ports));
+      }
+    } catch (error) {
+      isWhole = false;
+      await reportUnreadable(key, error, ports);
+      loop.hold(key, (signal) => recoverLater(key, { loop, ports, signal }));
+    }
+  }
+  // A session that could not be read may hold a turn that was lost: the next start looks again.
+  if (journal.mayHaveLost && isWhole) await journal.lossRecovered();
+  const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
+  const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
+  if (alone)
+    ports.log.warn('recovery: the process died again and again; turns are taken up one at a time', {
+      turns: suspects.length,
+      deaths: journal.starts.unclean,
+    });
+  const order = new OneAtATime(ports.clock);
+  for (const suspect of suspects) {
+    const place = alone ? order.next() : null;
+    loop.hold(suspect.turn.sessionKey, async (signal) => {
+      using probation = place === null ? null : await place(signal);
+      await takeUp(suspect, loop, ports);
+      if (probation === null) return await loop.finish(suspect.turn);
+      // While it works on it is not to blame for what others do.
+      using seat = probation.begin(() => {
+        ports.journal.turns
+          .forgive(suspect.open.id)
+          .catch((error: unknown) => ports.log.warn('recovery: attempt not forgiven', { reason: errorMessage(error) }));
+      });
+      await loop.finish(suspect.turn, seat);
+    });
+  }
+  await Promise.all(commands);
+  return open.length;
+}
+
+/** What is left of a session; closes what only needs that. Rejects when its file cannot be read, or nothing be written. */
+async function recoverSession(key: string, ports: LoopPorts): Promise<readonly Left[]> {
+  const { journal } = ports;
+  if (journal.mayHaveLost) await adoptLostTurn(key, ports);
+  const left: Left[] = [];
+  for (const open of journal.turns.open()) {
+    if (open.session !== key) continue;
+    const one = await recover(open, ports);
+    if (one !== null) left.push(one);
+  }
+  return left;
+}
+
+/**
+ * After a power loss a turn may be on its tape and not in the journal, where its messages still wait: it is taken up as
+ * it is, so that no message gets a second turn. The close of a turn is durable before the session's next one begins, so
+ * only the newest of a session can be lost.
+ */
+async function adoptLostTurn(key: string, { journal, sessions, log, newId }: LoopPorts): Promise<void> {
+  const session = await sessions.open(key);
+  const start = session.newestStart();
+  if (start === undefined || start.turn === null) return;
+  const { turn: id, role, sources } = start;
+  // The journal did not know this id, and the clock may have been put back: what comes now has to be newer all the same.
+  newId.after(id);
+  const adopted = await journal.turns.adopt({ id, session: key, role: asRole(role), sources });
+  if (adopted) log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
+}
+
+/** Null: it is closed. */
+async function recover(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
+  const { journal } = ports;
+  if (open.isCommand) return await recoverCommand(open, ports);
+  const session = await ports.sessions.open(open.session, { turn: open.id });
+  const messages = await adoptSources(open.id, open.messages, { session, journal });
+  const entries = session.turn(open.id);
+  const ended = entries.some((entry) => entry.kind === 'turn-end');
+  const turn: ClaimedTurn = { id: open.id, sessionKey: open.session, role: asRole(open.role), messages };
+  if (open.state === 'stopping') {
+    if (entries.length > 0 && !ended) await endStopped(session, turn);
+    await journal.turns.closeStopped(open.id);
+    return null;
+  }
+  if (messages.length === 0) {
+    await giveUpTurn(turn, '', ports);
+    return null;
+  }
+  const progress = progressOf(entries);
+  const isStuck = open.attempts >= (ended ? MOST_CLOSES : MOST_ATTEMPTS) && progress <= open.progress;
+  if (!isStuck && open.resumed < MOST_RESUMED) return { type: 'turn', open, turn, progress };
+  ports.log.error('recovery: turn given up, the process died too often in it', {
+    turn: open.id,
+    attempts: open.attempts,
+    resumed: open.resumed,
+  });
+  if (ended && open.attempts < MOST_CLOSES + MOST_PLAIN_CLOSES) {
+    await journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 });
+    if (await closePlainly(turn, ports)) return null;
+  }
+  await giveUpTurn(turn, spentSentence(messages), ports);
+  return null;
+}
+
+async function recoverCommand(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
+  const message = open.messages.at(-1);
+  const turn = { id: open.id, sessionKey: open.session, messages: open.messages };
+  const found = message === undefined || open.state === 'stopping' ? null : await ports.commands.resolve(message);
+  if (message !== undefined && found?.type === 'command' && found.command.repeatable && open.attempts < MOST_ATTEMPTS) {
+    return { type: 'command', open, message, found };
+  }
+  const what = oneLine(message?.text ?? '', 60);
+  await giveUpTurn(turn, `I was restarted while running ${what}; I cannot tell whether it took effect.`, ports);
+  return null;
+}
+
+/** Counts the attempt, then the turn may go on. */
+async function takeUp({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: LoopPorts): Promise<void> {
+  await loop.written(() => journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 }));
+}
+
+/** Runs a command again that can be repeated; resolves when what it did is done, a turn that it begins goes on after that. */
+function repeat(
+  { open, message, found }: Extract<Left, { type: 'command' }>,
+  loop: AgentLoop,
+  ports: LoopPorts,
+): Promise<void> {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  loop.hold(open.session, async () => {
+    try {
+      await loop.written(() =>
+        ports.journal.turns.resume(open.id, { progress: 0, died: ports.journal.starts.unclean > 0 }),
+      );
+      const turn = await loop.repeat(open.id, message, found);
+      resolve();
+      if (turn !== undefined) await loop.finish(turn);
+    } finally {
+      resolve();
+    }
+  });
+  return done;
+}
+
+/** Tries again until the session's file can be read, then goes on with what was left there. */
+async function recoverLater(
+  key: string,
+  { loop, ports, signal }: { readonly loop: AgentLoop; readonly ports: LoopPorts; readonly signal: AbortSignal },
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    await sleep(ports.clock, backoffMs(tries, UNREADABLE), signal);
+    try {
+      const left = await recoverSession(key, ports);
+      ports.log.info('recovery: the session file can be read again', { session: key, tries });
+      for (const one of left) {
+        if (one.type === 'command') void repeat(one, loop, ports);
+        else {
+          await takeUp(one, loop, ports);
+          await loop.finish(one.turn);
+        }
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      ports.log.warn('recovery: the session file still cannot be read', {
+        session: key,
+        tries,
+        reason: errorMessage(error),
+      });
+    }
+  }
+}
+
+/** Never rejects. */
+async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): Promise<void> {
+  const { journal, log, clock, bus, redact } = ports;
+  log.error('recovery: a session cannot be taken up', { session: key, reason: errorMessage(error) });
+  const waiting = journal.turns
+    .open()
+    .filter(({ session }) => session === key)
+    .flatMap(({ messages }) => messages);
+  const target = waiting.at(-1) ?? journal.inbox.waiting(key, 1)[0];
+  if (target === undefined) return;
+  const code = errorCode(error);
+  const text = `I cannot read the file of this conversation${code === undefined ? '' : ` (${code})`}, so I cannot go on with “${oneLine(target.text, 80)}” yet. I try again by myself, and what you write here waits. My log names the file: once it is repaired or moved away, I go on.`;
+  const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text, plain: true }, clock.now());
+  await bus
+    .publishOutbound({ ...message, text: redact(text) })
+    .catch((failed: unknown) =>
+      log.warn('recovery: notice not queued', { session: key, reason: errorMessage(failed) }),
+    );
+}
+
+/** How far a turn has come: what the model and tools did, not what people wrote. */
+function progressOf(entries: readonly TapeEntry[]): number {
+  return entries.filter(
+    (entry) =>
+      entry.kind === 'intent' || entry.kind === 'turn-end' || (entry.kind === 'message' && entry.role !== 'user'),
+  ).length;
+}
+
+async function endStopped(session: Session, { id, messages }: ClaimedTurn): Promise<void> {
+  const facts = { usage: noUsage, model: null, iterations: 0 };
+  await session.append([
+    turnEndEntry({ turnId: id, outcome: 'stopped', answer: '', target: messages.at(-1), ...facts }),
+  ]);
+}
+
+function spentSentence(messages: readonly InboundMessage[]): string {
+  const texts = messages.map(({ text }) => text);
+  const asked = texts.map((text) => `“${oneLine(text, 80)}”`).join(' and ');
+  return `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. ${retryWords(texts)} runs it again.`;
+}

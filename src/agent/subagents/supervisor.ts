@@ -1,0 +1,169 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
+import type { Inbox } from '../../journal/inbox.ts';
+import type { Subagents, TaskStanding } from '../../journal/subagents.ts';
+import type { Sessions } from '../../session/sessions.ts';
+import { errorResult } from '../../tools/registry/result.ts';
+import type { SpawnDesk, SpawnRequest } from '../../tools/spawn.ts';
+import type { ToolContext, ToolResult } from '../../tools/tool.ts';
+import { raceAbort, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { plural } from '../../util/text.ts';
+import { EndTurn } from '../turn/end.ts';
+import { outcomeOf, type SubagentOutcome } from './outcome.ts';
+import { depthOf, subagentOf, taskMessage, type SubagentTask } from './task.ts';
+
+export interface SubagentDeskPorts {
+  readonly subagents: Subagents;
+  readonly inbox: Pick<Inbox, 'byId'>;
+  readonly sessions: Sessions;
+  readonly bus: Pick<MessageBus, 'listen'>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Subagents at once. */
+  readonly most: number;
+  readonly maxIterations: number;
+  /** Throws one sentence when a model cannot be called. */
+  readonly checkModel: (ref: string) => void;
+  /** Signals a turn in flight. */
+  readonly stopTurn: (turnId: string) => void;
+}
+
+/** Subagents may lead to one another so often until a person speaks again. */
+const DEEPEST = 5;
+/** What no event tells is found so soon. */
+const LOOK_EVERY_MS = 2_000;
+
+/** Gives tasks to subagents and waits for them. */
+export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
+  const { subagents, inbox, clock, newId, most } = ports;
+  return {
+    spawn: async (request, context) => {
+      const [asked] = inbox.byId([context.messageId]);
+      if (asked === undefined) return errorResult('spawn', 'There is no conversation here that a result could go to.');
+      const problem = problemOf(request, asked, ports);
+      if (problem !== null) return errorResult('spawn', problem);
+      const task = taskOf(request, context, asked);
+      const message = taskMessage(asked, {
+        id: newId(),
+        now: clock.now(),
+        role: context.role,
+        task,
+        name: request.session === 'temp' || request.session === 'inherit' ? null : request.session,
+        text: request.task,
+        model: request.model,
+        taint: context.taint,
+      });
+      const accepted = await subagents.accept(message, most);
+      if (accepted === 'full') {
+        const running = plural(most, 'subagent');
+        return errorResult('spawn', `${running} run already (agent.maxSubagents): wait until one is done.`);
+      }
+      if (task.wait) return await waited(message, task, { ports, context });
+      const output =
+        'The subagent works in the background. Its result comes to you as a message; go on with other work, or end your turn.';
+      return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
+    },
+  };
+}
+
+function problemOf(request: SpawnRequest, asked: InboundMessage, { checkModel }: SubagentDeskPorts): string | null {
+  if (depthOf(asked) >= DEEPEST) {
+    return `subagents led to one another ${DEEPEST} times since a person last spoke: say what is left to do instead.`;
+  }
+  try {
+    if (request.model !== null) checkModel(request.model);
+    return null;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+function taskOf(request: SpawnRequest, context: ToolContext, asked: InboundMessage): SubagentTask {
+  const selfStarted = context.origin === 'cron' || context.origin === 'heartbeat';
+  return {
+    label: request.label,
+    callId: context.callId,
+    session: context.sessionKey,
+    turn: context.turnId,
+    origin: context.origin,
+    since: asked.receivedAt,
+    // Nobody is there for a later message.
+    wait: request.wait || selfStarted,
+    inherit: request.session === 'inherit',
+    tools: request.tools === null ? null : [...request.tools],
+    depth: depthOf(asked) + 1,
+  };
+}
+
+async function waited(
+  message: InboundMessage,
+  task: SubagentTask,
+  { ports, context }: { readonly ports: SubagentDeskPorts; readonly context: ToolContext },
+): Promise<ToolResult> {
+  const { signal } = context;
+  let standing: TaskStanding | undefined;
+  try {
+    context.progress(`waits for the subagent "${task.label}"`);
+    standing = await untilEnded(message, ports, signal);
+  } catch (error) {
+    // A /stop has ended it already; when the process ends it goes on at the next start.
+    if (signal.reason instanceof EndTurn) {
+      const turnId = await ports.subagents.end(message);
+      if (turnId !== null) ports.stopTurn(turnId);
+    }
+    throw error;
+  }
+  const outcome = standing === undefined ? null : await read(standing, ports);
+  const title = `subagent "${task.label}"`;
+  if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or was never begun.');
+  return {
+    title: `${title} ${outcome.status}`,
+    output: outcome.text,
+    metadata: { status: outcome.status, session: message.sessionKey },
+    ...(outcome.status === 'completed' ? {} : { isError: true }),
+    ...(outcome.untrusted ? { untrusted: true } : {}),
+    ...(outcome.private ? { private: true } : {}),
+  };
+}
+
+async function untilEnded(
+  message: InboundMessage,
+  { subagents, bus, clock }: SubagentDeskPorts,
+  signal: AbortSignal,
+): Promise<TaskStanding | undefined> {
+  for (;;) {
+    signal.throwIfAborted();
+    const woken = Promise.withResolvers<void>();
+    using _listening = bus.listen((event) => {
+      if (event.type === 'turn-end' && event.answers.includes(message.externalId)) woken.resolve();
+    });
+    const standing = subagents.standing(message);
+    if (standing?.state !== 'accepted' && standing?.state !== 'running') return standing;
+    using _timer = clock.timer(LOOK_EVERY_MS, woken.resolve);
+    await raceAbort(woken.promise, signal);
+  }
+}
+
+async function read(
+  { message, turnId }: TaskStanding,
+  { sessions, maxIterations }: SubagentDeskPorts,
+): Promise<SubagentOutcome | null> {
+  if (turnId === null) return null;
+  const session = await sessions.open(message.sessionKey, { turn: turnId });
+  const end = session.turn(turnId).findLast((entry) => entry.kind === 'turn-end');
+  return end === undefined ? null : outcomeOf(session, end, maxIterations);
+}
+
+/** One line for each subagent that is open. */
+export function subagentLines(
+  subagents: Pick<Subagents, 'open'>,
+  { session, now }: { readonly session: string | null; readonly now: number },
+): readonly string[] {
+  return subagents.open().flatMap(({ message, state }) => {
+    const task = subagentOf(message);
+    if (task === null || (session !== null && task.session !== session)) return [];
+    const minutes = Math.floor((now - message.receivedAt) / 60_000);
+    return [`"${task.label}" (${state}, ${minutes} min)`];
+  });
+}

@@ -1,0 +1,114 @@
+import type { ModelName, ModelRequest, SentRequest } from '../../providers/provider.ts';
+import type { CallRecord, EntryDraft } from '../../session/entry.ts';
+import type { Session } from '../../session/session.ts';
+import type { PromptParts } from '../../storage/prompt-parts.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import { cut } from '../../util/text.ts';
+
+type Attempt = CallRecord['attempts'][number];
+type Failure = NonNullable<Attempt['failed']>;
+
+/** Of one call; retries, keys and models together make fewer, so that what is left out is the middle of a storm. */
+const MOST_ATTEMPTS = 24;
+const LONGEST_REASON = 300;
+
+/** The attempts of one model call, as they are told of while it runs. */
+export class CallAttempts {
+  readonly #asked: ModelName;
+  readonly #list: Attempt[] = [];
+
+  /** `asked`: the model that stands for an attempt that says nothing of itself. */
+  constructor(asked: ModelName) {
+    this.#asked = asked;
+  }
+
+  get list(): readonly Attempt[] {
+    if (this.#list.length > 0) return this.#list;
+    return [{ ...this.#asked, body: null, bytes: 0, reasoning: 'off' }];
+  }
+
+  began({ provider, model, key, body, bytes, reasoning, withoutImages }: SentRequest): void {
+    if (this.#list.length >= MOST_ATTEMPTS) this.#list.splice(MOST_ATTEMPTS / 2, 1);
+    this.#list.push({
+      provider,
+      model,
+      ...(key === undefined ? {} : { key }),
+      body,
+      bytes,
+      reasoning,
+      ...(withoutImages === true ? { withoutImages } : {}),
+    });
+  }
+
+  /** The attempt that began last failed; one that failed before it began stands for itself. */
+  failed({ kind, status, reason }: { readonly kind: string; readonly status?: number; readonly reason: string }): void {
+    const failed: Failure = { kind, ...(status === undefined ? {} : { status }), reason: cut(reason, LONGEST_REASON) };
+    const last = this.#list.at(-1);
+    if (last !== undefined && last.failed === undefined) this.#list.splice(-1, 1, { ...last, failed });
+    else if (last === undefined) this.#list.push({ ...this.#asked, body: null, bytes: 0, reasoning: 'off', failed });
+  }
+}
+
+interface RecordPorts {
+  readonly promptParts: PromptParts;
+  readonly log: Logger;
+}
+
+/** The record of one model call, begun just before it. */
+export interface PendingRecord {
+  readonly attempts: CallAttempts;
+  /** After the call: the entry for the tape, once the layers are stored. Rejects never. */
+  entry(): Promise<EntryDraft>;
+}
+
+/**
+ * Begins the record of a model call. Layers and tools are hashed once for as long as they are the same objects, and
+ * stored while the model thinks. `changed`: the messages are not those of the tape.
+ */
+export function recordCall(
+  call: {
+    readonly session: Session;
+    readonly turnId: string;
+    readonly asked: ModelName;
+    readonly request: ModelRequest;
+    readonly changed: boolean;
+  },
+  { promptParts, log }: RecordPorts,
+): PendingRecord {
+  const { session, turnId, asked, request, changed } = call;
+  const { system, tools, toolChoice, maxOutputTokens, temperature } = request;
+  const layers = promptParts.hashes(system, () => system);
+  const [list = ''] = promptParts.hashes(tools, () => [JSON.stringify(tools)]);
+  const kept = promptParts
+    .keep([...layers, list], () => [...system, JSON.stringify(tools)])
+    .catch((error: unknown) =>
+      log.warn('model call: its prompt could not be stored, so this request cannot be rebuilt later', {
+        turn: turnId,
+        reason: errorMessage(error),
+      }),
+    );
+  const after = session.newestId ?? '';
+  const attempts = new CallAttempts(asked);
+  return {
+    attempts,
+    entry: async () => {
+      await kept;
+      return {
+        kind: 'note',
+        turn: turnId,
+        text: 'model call',
+        call: {
+          after,
+          layers: [...layers],
+          tools: list,
+          toolChoice,
+          maxOutputTokens,
+          ...(temperature === undefined ? {} : { temperature }),
+          ...(changed ? { changed } : {}),
+          attempts: [...attempts.list],
+        },
+      };
+    },
+  };
+}

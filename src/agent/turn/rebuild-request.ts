@@ -1,0 +1,91 @@
+import * as z from 'zod';
+import { withoutImages } from '../../providers/wrappers/image-fallback.ts';
+import { withinImageBudget } from '../../providers/images.ts';
+import type { ModelRequest, ToolChoice, ToolSpec } from '../../providers/provider.ts';
+import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import { foldHistory, type FoldOptions } from '../../session/history.ts';
+import { readTail } from '../../session/tape-tail.ts';
+import { hashOf, type PromptParts } from '../../storage/prompt-parts.ts';
+import { errorMessage } from '../../util/errors.ts';
+
+export interface RebuildPorts extends FoldOptions {
+  /** All that is on the tape, newest first. */
+  readonly backwards: () => AsyncIterable<TapeEntry>;
+  readonly promptParts: Pick<PromptParts, 'read'>;
+  /** The body of a request to a provider as the configuration is now; null: it sends none. May throw one sentence. */
+  readonly body: (provider: string, request: ModelRequest) => Promise<string | null>;
+}
+
+/** `body`: the very bytes that were sent. Anything else is not a rebuilt request, and `reason` says why in one sentence. */
+export type Rebuilt =
+  | { readonly ok: true; readonly request: ModelRequest; readonly body: string }
+  | { readonly ok: false; readonly reason: string };
+
+const toolList = z.array(
+  z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
+);
+const reasonings = z.enum(['off', 'low', 'medium', 'high']);
+
+/** Builds a request of one recorded model call again from the tape and the stored prompts; `attempt` counts from 0. */
+export async function rebuildRequest(call: CallRecord, attempt: number, ports: RebuildPorts): Promise<Rebuilt> {
+  const sent = call.attempts[attempt];
+  if (sent === undefined || sent.body === null) return not('nothing was sent in this attempt');
+  if (call.changed === true) return not('a plugin had changed the messages, and what it made of them is not kept');
+  const layers = await Promise.all(call.layers.map((hash) => ports.promptParts.read(hash)));
+  const system = layers.filter((layer) => layer !== undefined);
+  if (system.length < layers.length) return not('a layer of its system prompt is not kept any more');
+  const tools = await readTools(call.tools, ports.promptParts);
+  if (tools === null) return not('its list of tools is not kept any more');
+  const entries = await windowAt(call.after, ports.backwards());
+  if (entries === null) return not('the tape does not reach back to it any more');
+  const messages = withinImageBudget(foldHistory(entries.toReversed(), ports).messages.map(({ message }) => message));
+  const { maxOutputTokens, temperature } = call;
+  const whole: ModelRequest = {
+    model: sent.model,
+    system,
+    messages,
+    tools,
+    toolChoice: choiceOf(call.toolChoice),
+    maxOutputTokens,
+    ...(temperature === undefined ? {} : { temperature }),
+    reasoning: reasonings.safeParse(sent.reasoning).data ?? 'off',
+  };
+  const request = sent.withoutImages === true ? withoutImages(whole) : whole;
+  try {
+    const body = await ports.body(sent.provider, request);
+    if (body !== null && hashOf(body) === sent.body) return { ok: true, request, body };
+    return not(
+      'what is built now differs from what was sent: the settings of the provider or this program changed, or an image is gone',
+    );
+  } catch (error) {
+    return not(errorMessage(error));
+  }
+}
+
+/** The entries that the history was made of when `newest` was the last on the tape; null when it is not there. */
+async function windowAt(newest: string, backwards: AsyncIterable<TapeEntry>): Promise<readonly TapeEntry[] | null> {
+  let found = false;
+  const tail = await readTail(
+    (async function* () {
+      for await (const entry of backwards) {
+        found ||= entry.id === newest;
+        if (found) yield entry;
+      }
+    })(),
+  );
+  return found ? tail.entries.slice(tail.windowFrom) : null;
+}
+
+async function readTools(hash: string, parts: RebuildPorts['promptParts']): Promise<readonly ToolSpec[] | null> {
+  const text = await parts.read(hash);
+  return text === undefined ? null : (toolList.safeParse(JSON.parse(text)).data ?? null);
+}
+
+function choiceOf(choice: CallRecord['toolChoice']): ToolChoice {
+  if (typeof choice === 'object') return choice;
+  return choice === 'none' ? 'none' : 'auto';
+}
+
+function not(reason: string): Rebuilt {
+  return { ok: false, reason: `This request cannot be rebuilt: ${reason}.` };
+}

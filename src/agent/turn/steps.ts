@@ -1,0 +1,78 @@
+import type { EntryOf, TapeEntry } from '../../session/entry.ts';
+import type { ToolCallPart } from '../../providers/provider.ts';
+import { lastWord, type LastWord } from './completion.ts';
+import { endlessLoop } from './loop-guard.ts';
+import { choseSilence } from './answer-text.ts';
+
+/** A call of the model that has no result on the tape. */
+export interface PendingCall {
+  readonly call: ToolCallPart;
+  /** Its intent is on the tape: it may have run already. */
+  readonly started: boolean;
+  /** Ids of the calls inside it whose intent is on the tape. @default none */
+  readonly begun?: ReadonlySet<string>;
+  /** The output limit ended the message it is in, so it may not be whole: it is never run. */
+  readonly cutOff: boolean;
+}
+
+/** What a turn has to do next. */
+export type Step =
+  | { readonly type: 'begin' }
+  | { readonly type: 'run-calls'; readonly calls: readonly PendingCall[] }
+  | LastWord
+  | { readonly type: 'ended'; readonly end: EntryOf<'turn-end'> };
+
+/**
+ * Reads from a turn's own entries what comes next. A fresh turn, a turn in the middle and a turn cut off by a crash
+ * are all continued from here; there is no other memory of a turn's progress.
+ */
+export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.POSITIVE_INFINITY): Step {
+  const end = entries.findLast((entry) => entry.kind === 'turn-end');
+  if (end !== undefined) return { type: 'ended', end };
+  const last = entries.findLast((entry) => entry.kind === 'message');
+  if (last === undefined) return { type: 'begin' };
+  const calls = pendingCalls(entries);
+  if (calls.length > 0) return { type: 'run-calls', calls };
+  if (last.role === 'assistant') return lastWord(entries, maxIterations);
+  if (choseSilence(entries)) return { type: 'finish', outcome: 'answered', answer: '' };
+  const circles = last.role === 'tool' ? endlessLoop(entries) : null;
+  return circles === null ? { type: 'ask-model' } : { type: 'finish', outcome: 'failed', answer: circles };
+}
+
+/** The calls of the newest assistant message that have no result yet, in call order. */
+export function pendingCalls(entries: readonly TapeEntry[]): readonly PendingCall[] {
+  const at = entries.findLastIndex((entry) => entry.kind === 'message' && entry.role === 'assistant');
+  const assistant = entries[at];
+  if (assistant?.kind !== 'message' || assistant.role !== 'assistant') return [];
+  const answered = new Set<string>();
+  const started = new Set<string>();
+  for (const entry of entries.slice(at + 1)) {
+    if (entry.kind === 'message' && entry.role === 'tool') answered.add(entry.callId);
+    if (entry.kind === 'intent') started.add(entry.callId);
+  }
+  return assistant.content
+    .filter((part) => part.type === 'tool-call')
+    .filter((call) => !answered.has(call.callId))
+    .map((call) => ({
+      call,
+      started: started.has(call.callId),
+      begun: new Set([...started].filter((id) => id.startsWith(`${call.callId}.`))),
+      cutOff: assistant.stopReason === 'length',
+    }));
+}
+
+/** How often the model was asked in this turn. */
+export function iterationsOf(entries: readonly TapeEntry[]): number {
+  return entries.filter((entry) => entry.kind === 'message' && entry.role === 'assistant').length;
+}
+
+/** How many calls the model made in this turn; the next call id counts on from here. */
+export function callCount(entries: readonly TapeEntry[]): number {
+  let count = 0;
+  for (const entry of entries) {
+    if (entry.kind === 'message' && entry.role === 'assistant') {
+      count += entry.content.filter((part) => part.type === 'tool-call').length;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,196 @@
+import type { ToolCallPart } from '../../providers/provider.ts';
+import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
+import type { EntryDraft } from '../../session/entry.ts';
+import type { Durability } from '../../storage/files.ts';
+import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import { callTitle, errorResult, renderResult } from '../../tools/registry/result.ts';
+import type { ToolContext, ToolResult } from '../../tools/tool.ts';
+import { Slots } from '../../util/slots.ts';
+import type { HookRunner, TurnFacts } from '../hooks/hooks.ts';
+import { imageParts, type ImageStore } from '../prompt/images.ts';
+import type { Live } from './live.ts';
+import type { PendingCall } from './steps.ts';
+import { sourceOfResult } from '../prompt/text-sources.ts';
+
+export interface ToolCalls {
+  readonly facts: TurnFacts;
+  readonly registry: ToolRegistry;
+  readonly hooks: HookRunner;
+  readonly live: Live;
+  /** Keeps the images that tools show. */
+  readonly media: ImageStore;
+  readonly context: (callId: string) => ToolContext;
+  readonly append: (drafts: readonly EntryDraft[], durability: Durability) => Promise<void>;
+  /** Holds a slot of the concurrency cap while a tool runs. */
+  readonly slot: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Told once for each call whose outcome nobody knows. */
+  readonly interrupted: (callId: string, name: string) => Promise<void>;
+}
+
+/** What the model reads about a call that a crash cut off. */
+const INTERRUPTED =
+  'interrupted: the process stopped while this ran; it may or may not have taken effect. Check before you do it again.';
+
+/** What the model reads about a call that the output limit cut off. */
+const CUT_OFF =
+  'Not run: your message reached the output limit, so this call may not be whole. Make it again, in smaller pieces.';
+
+/**
+ * Runs the calls of one step. Calls of class `none` that stand next to each other run side by side, all others in
+ * order; each result is on the tape before the next call of class `effect` starts.
+ */
+export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): Promise<void> {
+  for (const group of groups(calls, turn.registry)) {
+    const drafts = await Promise.all(group.map((pending) => resultOf(pending, turn)));
+    // The next effect, or the end of the turn, makes it durable: what a power loss undoes is asked or run again.
+    await turn.append(drafts, 'lazy');
+  }
+}
+
+function groups(calls: readonly PendingCall[], registry: ToolRegistry): PendingCall[][] {
+  const all: PendingCall[][] = [];
+  let readers: PendingCall[] | undefined;
+  for (const pending of calls) {
+    if (registry.effectOf(pending.call.name) !== 'none') {
+      readers = undefined;
+      all.push([pending]);
+    } else if (readers === undefined) {
+      readers = [pending];
+      all.push(readers);
+    } else {
+      readers.push(pending);
+    }
+  }
+  return all;
+}
+
+async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDraft> {
+  const { callId, name } = pending.call;
+  if (pending.started) {
+    await turn.interrupted(callId, name);
+    return toolEntry(
+      turn.facts.turnId,
+      pending,
+      { title: name, output: INTERRUPTED, metadata: {}, isError: true },
+      true,
+    );
+  }
+  if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
+  turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
+  const call = callsInside(pending, turn);
+  const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), call }) });
+  turn.live(toolEnd(callId, name, result));
+  return await withImages(pending, result, turn);
+}
+
+/** The images of a result are shown to the model; why one is not is said in the result. */
+async function withImages(pending: PendingCall, result: ToolResult, turn: ToolCalls): Promise<EntryDraft> {
+  const parts = await imageParts(result.media ?? [], turn.media);
+  const images = parts.flatMap((part) => (part.type === 'image' ? [part] : []));
+  const notes = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const output = [result.output, ...notes].join('\n');
+  const entry = toolEntry(turn.facts.turnId, pending, { ...result, output }, false);
+  return images.length > 0 && entry.kind === 'message' && entry.role === 'tool' ? { ...entry, images } : entry;
+}
+
+/**
+ * What a tool runs as parts of its own call: each under an id of its own, in a slot of its own, with its own intent. One
+ * question at a time is put to a person. What a crash cut off is not run again.
+ */
+function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): NonNullable<ToolContext['call']> {
+  const questions = new Slots(1);
+  const inTurn = (callId: string): ToolContext => {
+    const context = turn.context(callId);
+    const { signal, ask } = context;
+    return {
+      ...context,
+      approve: (request) => questions.run(() => context.approve(request), signal),
+      ...(ask === undefined ? {} : { ask: (question) => questions.run(() => ask(question), signal) }),
+    };
+  };
+  return async (n, { name, arguments: given }) => {
+    const callId = `${outer.callId}.${n}`;
+    if (begun?.has(callId) === true) {
+      await turn.interrupted(callId, name);
+      return errorResult(name, INTERRUPTED);
+    }
+    const call = { ...outer, callId, name, arguments: given };
+    turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
+    const result = await run(call, { ...turn, context: inTurn });
+    turn.live(toolEnd(callId, name, result));
+    return result;
+  };
+}
+
+function toolEnd(callId: string, name: string, { title, isError, refused, output }: ToolResult): Parameters<Live>[0] {
+  const why = refused === true ? { refused: output } : {};
+  return { type: 'tool-end', callId, name, title, isError: isError === true, ...why };
+}
+
+async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
+  const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
+    hooks.beforeTool?.(turn.facts, value),
+  );
+  if ('denied' in before) return { title: call.name, output: before.denied, metadata: {}, isError: true };
+  const hooked = before.value;
+  const intent = (name: string): EntryDraft => ({
+    kind: 'intent',
+    turn: turn.facts.turnId,
+    callId: call.callId,
+    name,
+    class: 'effect',
+  });
+  const result = await turn.registry.run(hooked, turn.context(call.callId), {
+    // The call, and for effects the intent, survive a power loss before it starts: after a crash the outcome of an
+    // effect counts as unknown, and no other call has this id.
+    beforeEffect: (effect) => turn.append(effect === 'effect' ? [intent(hooked.name)] : [], 'durable'),
+    slot: turn.slot,
+  });
+  const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
+    hooks.afterTool?.(turn.facts, hooked, value),
+  );
+  const { media: _unseen, ...unshown } = result;
+  const shown = 'denied' in after ? { ...unshown, output: after.denied, isError: true } : after.value;
+  // What a hook makes of a text is still made of it.
+  return {
+    ...shown,
+    ...(result.untrusted === true ? { untrusted: true } : {}),
+    ...(result.private === true ? { private: true } : {}),
+  };
+}
+
+/** The result of a call as the tape keeps it. */
+export function toolEntry(turnId: string, { call }: PendingCall, result: ToolResult, fixedId: boolean): EntryDraft {
+  return {
+    ...(fixedId ? { id: `${call.callId}:interrupted` } : {}),
+    kind: 'message',
+    role: 'tool',
+    turn: turnId,
+    callId: call.callId,
+    name: call.name,
+    output: renderResult(
+      result.untrusted === true && result.skill === undefined ? fenced(result, call.name, turnId) : result,
+    ),
+    isError: result.isError === true,
+    ...(result.untrusted === true ? { untrusted: true } : {}),
+    ...(result.private === true ? { private: true } : {}),
+    ...(result.untrusted === true ? { source: sourceOfResult(call.name) } : {}),
+    ...(result.approved === true ? { approved: true } : {}),
+    ...(result.skill === undefined ? {} : { skills: [result.skill] }),
+  };
+}
+
+/** Words of strangers, also where they got into the header, for good: what is on the tape is what the model reads. */
+function fenced(result: ToolResult, name: string, turnId: string): ToolResult {
+  const { output } = result;
+  const metadata = Object.entries(result.metadata).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? harmless(value) : value,
+  ]);
+  return {
+    ...result,
+    title: harmless(result.title),
+    metadata: Object.fromEntries(metadata),
+    output: output === '' ? '' : fence(output, { source: name, boundary: boundaryFor(turnId, output) }),
+  };
+}

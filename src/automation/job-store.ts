@@ -1,0 +1,219 @@
+import type { AgreedJob } from '../journal/cron-rows.ts';
+import type { CronRuns } from '../journal/cron-runs.ts';
+import type { Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import { hashOf, jobSchema, scheduleOf, type Job, type JobCreator, type Standing } from './job.ts';
+import type { BrokenFile, JobFile, JobList } from './jobs-file.ts';
+import type { Schedule } from './schedule.ts';
+
+/** A job of the file and how it stands. */
+export interface BookEntry {
+  readonly job: Job;
+  readonly hash: string;
+  readonly schedule: Schedule;
+  /** `waiting`: it was only found in the file, and runs once the owner agreed. */
+  readonly state: 'active' | 'off' | 'waiting';
+  /** Null: no one agreed to it as it is. */
+  readonly agreed: AgreedJob | null;
+}
+
+export interface JobBookOptions {
+  readonly file: JobFile;
+  readonly runs: CronRuns;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The configured zone of the person; null: none is. */
+  readonly timezone: string | null;
+  readonly machineZone: string;
+  /** Told once of what was found in the file; false: tell it again later. */
+  readonly found: (entry: BookEntry) => Promise<boolean>;
+  readonly broken: (file: BrokenFile) => Promise<boolean>;
+}
+
+/** The jobs of the file together with who agreed to them: nothing runs by the file alone. */
+export class JobBook {
+  readonly #options: JobBookOptions;
+  #entries: readonly BookEntry[] = [];
+  #opened = false;
+  readonly #told = new Set<string>();
+  /** Agreed to, and not in the file yet. */
+  readonly #adding = new Set<string>();
+
+  constructor(options: JobBookOptions) {
+    this.#options = options;
+  }
+
+  get entries(): readonly BookEntry[] {
+    return this.#entries;
+  }
+
+  entry(id: string): BookEntry | undefined {
+    return this.#entries.find(({ job }) => job.id === id);
+  }
+
+  get broken(): BrokenFile | null {
+    return this.#options.file.broken;
+  }
+
+  /** The person's zone, or the machine's. */
+  get zone(): string {
+    return this.knownZone ?? this.#options.machineZone;
+  }
+
+  /** The person's zone; null: nobody said which it is. */
+  get knownZone(): string | null {
+    return this.#options.timezone ?? this.#options.file.list.zone ?? null;
+  }
+
+  /** Calls back when the file changed. */
+  watch(changed: () => void): Promise<Disposable> {
+    return this.#options.file.watch(changed);
+  }
+
+  /** Looks at the file and joins it with what was agreed. */
+  async refresh(): Promise<void> {
+    const { file, runs } = this.#options;
+    if (!this.#opened) file.assume({ jobs: runs.jobs().map(definitionOf) });
+    await file.look();
+    if (file.broken === null) await this.#forgetMissing();
+    this.#opened = true;
+    await this.#join();
+  }
+
+  async add(job: Job, standing: Standing, after: number): Promise<void> {
+    const { file, runs } = this.#options;
+    // Agreed first: after a crash in between it is no job that was only found in the file.
+    this.#adding.add(job.id);
+    try {
+      await runs.agree(this.#agreement(job, standing, after));
+      await file.update((list) => ({ ...list, jobs: [...list.jobs.filter(({ id }) => id !== job.id), job] }));
+    } catch (error) {
+      await runs.forget([job.id]);
+      throw error;
+    } finally {
+      this.#adding.delete(job.id);
+    }
+    await this.#join();
+  }
+
+  async remove(id: string): Promise<void> {
+    const { file, runs } = this.#options;
+    await file.update((list) => without(list, id));
+    await runs.forget([id]);
+    await this.#join();
+  }
+
+  /** Lets a job run that stands in the file as it is, on behalf of the owner who said so. */
+  async agree(entry: BookEntry, creator: JobCreator): Promise<void> {
+    const { file, runs, clock } = this.#options;
+    const job = { ...entry.job, enabled: true };
+    await runs.agree(this.#agreement(job, { creator, role: 'owner' }, clock.now()));
+    await file.update((list) => changed(list, job));
+    await this.#join();
+  }
+
+  async setEnabled(id: string, enabled: boolean): Promise<void> {
+    const { file, runs, clock } = this.#options;
+    await runs.enable(id, enabled, enabled ? clock.now() : 0);
+    await file.update((list) => {
+      const job = list.jobs.find((one) => one.id === id);
+      return job === undefined ? list : changed(list, { ...job, enabled });
+    });
+    await this.#join();
+  }
+
+  async setZone(zone: string): Promise<void> {
+    await this.#options.file.update((list) => ({ ...list, zone }));
+    await this.#join();
+  }
+
+  #agreement(job: Job, { creator, role }: Standing, after: number): AgreedJob {
+    return {
+      id: job.id,
+      hash: hashOf(job),
+      definition: JSON.stringify(job),
+      role,
+      creator: JSON.stringify(creator),
+      enabled: job.enabled,
+      settled: after,
+      since: this.#options.clock.now(),
+    };
+  }
+
+  /** What was taken out of the file by hand has no agreement any more. */
+  async #forgetMissing(): Promise<void> {
+    const { file, runs } = this.#options;
+    const there = new Set(file.list.jobs.map(({ id }) => id));
+    const gone = runs.jobs().filter(({ id }) => !there.has(id) && !this.#adding.has(id));
+    if (gone.length > 0) await runs.forget(gone.map(({ id }) => id));
+  }
+
+  async #join(): Promise<void> {
+    const { file, runs, log } = this.#options;
+    const agreed = new Map(runs.jobs().map((row) => [row.id, row]));
+    const entries: BookEntry[] = [];
+    const over: string[] = [];
+    for (const job of file.list.jobs) {
+      const schedule = scheduleOf(job, this.zone);
+      if ('problem' in schedule) continue;
+      const hash = hashOf(job);
+      const row = agreed.get(job.id);
+      if (row === undefined && runs.isOver(job.id, hash)) over.push(job.id);
+      else entries.push(entryOf(job, { hash, schedule, row }));
+    }
+    this.#entries = entries;
+    if (over.length > 0) {
+      await file
+        .update((list) => over.reduce(without, list))
+        .catch((error: unknown) =>
+          log.warn('cron: a finished job could not be removed from the file', { reason: errorMessage(error) }),
+        );
+    }
+    await this.#tell();
+  }
+
+  async #tell(): Promise<void> {
+    const { file, found, broken, log } = this.#options;
+    const once = async (key: string, tell: () => Promise<boolean>): Promise<void> => {
+      if (this.#told.has(key)) return;
+      try {
+        if (await tell()) this.#told.add(key);
+      } catch (error) {
+        log.warn('cron: the owner could not be told about cron/jobs.json', { reason: errorMessage(error) });
+      }
+    };
+    if (file.broken !== null) {
+      const is = file.broken;
+      await once(`broken:${is.copy}`, () => broken(is));
+    }
+    for (const entry of this.#entries) {
+      if (entry.state === 'waiting') await once(`${entry.job.id}:${entry.hash}`, () => found(entry));
+    }
+  }
+}
+
+export function standingOf({ creator, role }: AgreedJob): { readonly creator: JobCreator; readonly role: string } {
+  return { creator: JSON.parse(creator) as JobCreator, role };
+}
+
+function definitionOf({ definition, enabled }: AgreedJob): Job {
+  return { ...jobSchema.parse(JSON.parse(definition)), enabled };
+}
+
+function entryOf(
+  job: Job,
+  { hash, schedule, row }: { hash: string; schedule: Schedule; row: AgreedJob | undefined },
+): BookEntry {
+  const isAgreed = row !== undefined && row.hash === hash && (row.enabled || !job.enabled);
+  const state = isAgreed ? (job.enabled ? 'active' : 'off') : 'waiting';
+  return { job, hash, schedule, state, agreed: isAgreed ? row : null };
+}
+
+function without(list: JobList, id: string): JobList {
+  return list.jobs.some((job) => job.id === id) ? { ...list, jobs: list.jobs.filter((job) => job.id !== id) } : list;
+}
+
+function changed(list: JobList, job: Job): JobList {
+  return { ...list, jobs: list.jobs.map((one) => (one.id === job.id ? job : one)) };
+}

@@ -1,0 +1,253 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { OutboundMessage } from '../../bus/messages.ts';
+import type { Outbox } from '../../journal/outbox.ts';
+import type { Durability } from '../../storage/files.ts';
+import { Wake } from '../../util/wake.ts';
+import { classifyFailure } from '../../storage/storage-failure.ts';
+import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import { OwnerNotices } from './notices.ts';
+import { deliverNext, type LaneState, type Outlets, type PartPorts } from './next-part.ts';
+
+const TROUBLE_WAIT_MS = 1_000;
+const NEVER_THREW: LaneState['thrown'] = { times: 0, reason: '' };
+
+/** Everything one chat (or thread) still has to be sent: ids only, the rows stay in the journal. */
+interface Lane extends LaneState {
+  readonly key: string;
+  readonly channel: string;
+  readonly chatId: string;
+  /** Notices and approvals; they overtake. */
+  readonly urgent: string[];
+  readonly ordinary: string[];
+  readonly wake: Wake;
+  failures: number;
+  readonly hasUnsyncedMark: boolean;
+  thrown: LaneState['thrown'];
+  /** Monotonic. Nothing leaves before: the platform said so. */
+  pausedUntil: number;
+  /** Something changed while a step was under way: what it says about waiting is out of date. */
+  changed: boolean;
+}
+
+export interface DeliveryPorts {
+  readonly bus: Pick<MessageBus, 'consumeOutbound'>;
+  readonly outbox: Outbox;
+  readonly outlets: Outlets;
+  readonly storage: PartPorts['storage'];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * Carries the outbox to the channels: each chat in order, chats independent of each other. What was sent, and what may
+ * have been, is in the journal before the next step, so a new process goes on where this one ended. Of each chat at most
+ * one mark is not durable, so after a power loss only its oldest waiting message can have left unmarked.
+ */
+export class Delivery {
+  readonly #ports: PartPorts;
+  readonly #bus: DeliveryPorts['bus'];
+  readonly #lanes = new Map<string, Lane>();
+  readonly #queued = new Set<string>();
+  /** Chats whose newest mark a power loss could undo, by the key of their lane, which may have ended since. */
+  readonly #unsynced = new Map<string, object>();
+  readonly #workers = new Set<Promise<void>>();
+  readonly #unknown = new Set<string>();
+  readonly #stopping = new AbortController();
+  readonly #aborted = new AbortController();
+  readonly #reachable: Disposable;
+  readonly #notices: OwnerNotices;
+
+  constructor({ bus, ...ports }: DeliveryPorts) {
+    this.#bus = bus;
+    const signals = { stopping: this.#stopping.signal, aborted: this.#aborted.signal };
+    this.#notices = new OwnerNotices(ports);
+    this.#ports = { ...ports, ...signals, ended: () => this.#notices.tell() };
+    this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
+  }
+
+  /** Chats that still have something to be sent. */
+  get busyChats(): number {
+    return this.#lanes.size;
+  }
+
+  /** Begins; everything left open by an earlier process comes first. */
+  start(): void {
+    this.#track(this.#consume());
+    this.#notices.tell();
+  }
+
+  /** Nothing new is sent; what is in flight may end within `graceMs`, then it is cut off (and marked when sent again). */
+  async drain(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#reachable[Symbol.dispose]();
+    this.#notices[Symbol.dispose]();
+    using _ = this.#ports.clock.timer(graceMs, () => this.#aborted.abort(), { keepAlive: true });
+    while (this.#workers.size > 0) await Promise.all(this.#workers);
+    await this.#notices.settled;
+  }
+
+  async #consume(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const messages = this.#bus.consumeOutbound()[Symbol.asyncIterator]();
+        for (;;) {
+          const next = await raceAbort(messages.next(), signal);
+          if (next.done === true) return;
+          this.#enqueue(next.value);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#ports.log.error('delivery: journal not read', { reason: errorMessage(error) });
+        await sleep(this.#ports.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  #enqueue(message: OutboundMessage): void {
+    const { channel, chatId, threadId, id, kind } = message;
+    if (this.#queued.has(id)) return;
+    this.#warnIfUnknown(channel);
+    this.#queued.add(id);
+    const key = JSON.stringify([channel, chatId, threadId]);
+    const unsynced = this.#unsynced;
+    let lane = this.#lanes.get(key);
+    const isNew = lane === undefined;
+    lane ??= {
+      key,
+      channel,
+      chatId,
+      urgent: [],
+      ordinary: [],
+      wake: new Wake(),
+      failures: 0,
+      get hasUnsyncedMark() {
+        return unsynced.has(key);
+      },
+      retryAt: new Map(),
+      thrown: NEVER_THREW,
+      marked: (durability) => this.#marked(key, durability),
+      pausedUntil: 0,
+      changed: false,
+    };
+    (kind === 'notice' || kind === 'approval' ? lane.urgent : lane.ordinary).push(id);
+    if (isNew) {
+      this.#lanes.set(key, lane);
+      this.#track(this.#work(lane));
+    } else {
+      lane.wake.wake();
+    }
+  }
+
+  #warnIfUnknown(channel: string): void {
+    if (this.#unknown.has(channel) || this.#ports.outlets.outlet(channel) !== 'unknown') return;
+    this.#unknown.add(channel);
+    this.#ports.log.warn('messages wait for a channel that is not enabled', { channel });
+  }
+
+  async #work(lane: Lane): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const queue = lane.urgent.length > 0 ? lane.urgent : lane.ordinary;
+      const id = queue[0];
+      if (id === undefined) {
+        this.#lanes.delete(lane.key);
+        return;
+      }
+      const pause = lane.pausedUntil - this.#ports.clock.monotonic();
+      if (pause > 0) await this.#pause(lane, pause);
+      else if (await this.#step(lane, id)) {
+        queue.shift();
+        lane.retryAt.delete(id);
+        lane.thrown = NEVER_THREW;
+        this.#queued.delete(id);
+      }
+    }
+  }
+
+  /** True when this message needs nothing more. */
+  async #step(lane: Lane, id: string): Promise<boolean> {
+    lane.changed = false;
+    try {
+      const step = await deliverNext(id, lane, this.#ports);
+      if (step.type !== 'wait') {
+        lane.failures = 0;
+        lane.thrown = NEVER_THREW;
+        return step.type === 'finished';
+      }
+      if (step.why !== 'not-yet') lane.failures += 1;
+      if (lane.changed) return false;
+      if (step.why === 'throttled') lane.pausedUntil = this.#ports.clock.monotonic() + step.ms;
+      await this.#pause(lane, step.ms);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
+      this.#threw(lane, id, error);
+      await this.#pause(lane, TROUBLE_WAIT_MS);
+    }
+    return false;
+  }
+
+  /** Trouble of the disk passes; what else fails is a defect that the same message meets again. Each is logged once. */
+  #threw(lane: Lane, id: string, error: unknown): void {
+    const reason = errorMessage(error);
+    if (lane.thrown.reason !== reason) this.#ports.log.error('delivery: failed', { id, reason });
+    const kind = classifyFailure(error);
+    const counts = kind === 'bug' || kind === 'item';
+    lane.thrown = { times: lane.thrown.times + (counts ? 1 : 0), reason };
+  }
+
+  /** Ends early when something changed for this lane. */
+  async #pause(lane: Lane, ms: number): Promise<void> {
+    using _ = this.#ports.clock.timer(ms, () => lane.wake.wake());
+    await lane.wake.wait(this.#stopping.signal);
+  }
+
+  #marked(key: string, durability: Durability): void {
+    if (durability === 'durable') {
+      this.#unsynced.delete(key);
+      return;
+    }
+    const mark = {};
+    this.#unsynced.set(key, mark);
+    this.#ports.outbox.settled().then(
+      () => void (this.#unsynced.get(key) === mark && this.#unsynced.delete(key)),
+      () => {},
+    );
+  }
+
+  #onReachable(channel: string, chatId: string | undefined): void {
+    if (chatId === undefined) {
+      this.#wakeLanes(channel, undefined);
+      this.#notices.tell();
+    } else this.#track(this.#retryNow(channel, chatId));
+  }
+
+  async #retryNow(channel: string, chatId: string): Promise<void> {
+    try {
+      await this.#ports.outbox.retryNow(channel, chatId);
+    } catch (error) {
+      this.#ports.log.error('delivery: journal not written', { reason: errorMessage(error) });
+    }
+    this.#wakeLanes(channel, chatId);
+  }
+
+  #wakeLanes(channel: string, chatId: string | undefined): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.channel !== channel || (chatId !== undefined && lane.chatId !== chatId)) continue;
+      if (chatId !== undefined) {
+        lane.pausedUntil = 0;
+        lane.retryAt.clear();
+      }
+      lane.changed = true;
+      lane.wake.wake();
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#workers.add(work);
+    void work.finally(() => this.#workers.delete(work));
+  }
+}

@@ -1,0 +1,197 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { InboundMessage, Media } from '../../bus/messages.ts';
+import { ensureDirectory, copyDurable, replaceDurable } from '../../storage/files.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { fileEnding } from '../../util/file-ending.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import { SendError, type Channel } from '../channel.ts';
+import type { Outlets } from '../delivery/next-part.ts';
+
+/** Of one file. */
+const MOST_BYTES = 25 * 1024 * 1024;
+const FETCH_DEADLINE_MS = 60_000;
+const SPEECH_DEADLINE_MS = 120_000;
+const TRIES = 3;
+/** A channel that is not connected is waited for so long, over all files of a message. */
+const CHANNEL_WAIT_MS = 120_000;
+const RETRY = { firstMs: 500, maxMs: 4_000 };
+const LONGEST_NAME = 80;
+
+export interface AttachmentPorts {
+  readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
+  /** Tells whoever wrote a message something about it, once. Never rejects. */
+  readonly tell: (message: InboundMessage, text: string) => Promise<void>;
+  /** Where the files of a session are kept. */
+  readonly folder: (sessionKey: string) => string;
+  /** Keeps a picture for all transcripts, once however often it comes; null: it is none that a model can be shown. */
+  readonly keepImage: (bytes: Uint8Array) => Promise<string | null>;
+  /** Turns speech into text; null where nothing is set up for that. */
+  readonly transcribe: ((file: Media, signal: AbortSignal) => Promise<string>) | null;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** What came with a message, as far as it could be had. */
+export interface Fetched {
+  readonly media: readonly Media[];
+  /** What was spoken, in order. */
+  readonly spoken: readonly string[];
+  /** What a person should know: where a file lies, or why it is not there. One sentence each. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Gets what came with a message when a turn begins with it, so that a slow download holds up nothing else and a message
+ * without its file is not lost. A file that was fetched before, by an earlier process too, is not fetched again.
+ */
+export class Attachments {
+  readonly #ports: AttachmentPorts;
+
+  constructor(ports: AttachmentPorts) {
+    this.#ports = ports;
+  }
+
+  /** Never throws, unless the signal aborts. */
+  async fetch(message: InboundMessage, signal: AbortSignal): Promise<Fetched> {
+    const media: Media[] = [];
+    const spoken: string[] = [];
+    const notes: string[] = [];
+    const missing: string[] = [];
+    const waitUntil = this.#ports.clock.monotonic() + CHANNEL_WAIT_MS;
+    for (const [n, item] of message.media.entries()) {
+      const name = JSON.stringify(item.name ?? item.kind);
+      try {
+        const file = item.source === undefined ? item : await this.#fetchOne(message, item, { n, waitUntil }, signal);
+        media.push(file);
+        const words = item.speech === true ? await this.#words(file, signal) : null;
+        if (words !== null && 'text' in words) spoken.push(words.text);
+        else if (words !== null)
+          notes.push(`${name} could not be turned into text (${words.reason}); it is at ${file.path}`);
+        else if (item.source !== undefined) notes.push(`${name} is at ${file.path}`);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#ports.log.warn('attachments: not fetched', { reason: errorMessage(error), name: item.name });
+        notes.push(`${name} could not be fetched: ${errorMessage(error)}`);
+        if (error instanceof NotConnected)
+          missing.push(item.name === undefined ? `the ${item.kind}` : `“${item.name}”`);
+      }
+    }
+    if (missing.length > 0) {
+      const it = missing.length === 1 ? 'it' : 'them';
+      const text = `I could not get ${missing.join(' and ')}, because ${message.channel} was not connected for two minutes, and went on without ${it}. Please send ${it} again.`;
+      await this.#ports.tell(message, text);
+    }
+    return { media, spoken, notes };
+  }
+
+  async #fetchOne(
+    message: InboundMessage,
+    item: Media,
+    { n, waitUntil }: { readonly n: number; readonly waitUntil: number },
+    signal: AbortSignal,
+  ): Promise<Media> {
+    const folder = this.#ports.folder(message.sessionKey);
+    const begins = `${message.id}-${n}-`;
+    const earlier = await this.#earlier(folder, begins);
+    if (earlier !== null) return { ...item, ...earlier };
+    const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
+    const path = join(folder, `${begins}${safeName(item, bytes)}`);
+    await ensureDirectory(folder);
+    const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
+    // A picture lies where all transcripts find it, once; the session's tools may not read there and have a copy.
+    if (image === null) await replaceDurable(path, bytes);
+    else await copyDurable(image, path);
+    return { ...item, path, size: bytes.byteLength };
+  }
+
+  /** What an earlier try of this file left. */
+  async #earlier(folder: string, begins: string): Promise<Pick<Media, 'path' | 'size'> | null> {
+    const found = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
+    if (found === undefined) return null;
+    const path = join(folder, found);
+    return { path, size: (await stat(path)).size };
+  }
+
+  async #download(
+    channelName: string,
+    source: string,
+    { waitUntil, signal }: { readonly waitUntil: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array> {
+    const { clock, random } = this.#ports;
+    for (let tries = 1; ; tries += 1) {
+      const channel = await this.#connected(channelName, waitUntil, signal);
+      if (channel.download === undefined) throw new Error(`${channelName} gives no files`);
+      try {
+        using limit = deadline(clock, FETCH_DEADLINE_MS, 'Fetching a file');
+        const cut = AbortSignal.any([signal, limit.signal]);
+        return await raceAbort(channel.download(source, { maxBytes: MOST_BYTES }, cut), cut);
+      } catch (error) {
+        signal.throwIfAborted();
+        const isFinal = error instanceof SendError && error.failure === 'permanent';
+        if (isFinal || tries === TRIES) throw error;
+        await sleep(clock, backoffMs(tries, RETRY, random), signal);
+      }
+    }
+  }
+
+  /** The channel, as soon as it is connected. At a start, and while a connection is made anew, that is no failure. */
+  async #connected(name: string, waitUntil: number, signal: AbortSignal): Promise<Channel> {
+    const { outlets, clock } = this.#ports;
+    for (;;) {
+      const reachable = Promise.withResolvers<void>();
+      using _listening = outlets.onReachable((channel) => {
+        if (channel === name) reachable.resolve();
+      });
+      const channel = outlets.outlet(name);
+      if (typeof channel !== 'string') return channel;
+      const waitMs = waitUntil - clock.monotonic();
+      if (channel === 'unknown') throw new Error(`${name} is not connected`);
+      if (waitMs <= 0) throw new NotConnected(name);
+      using limit = deadline(clock, waitMs, 'Waiting for a channel');
+      await raceAbort(reachable.promise, AbortSignal.any([signal, limit.signal])).catch(() => signal.throwIfAborted());
+    }
+  }
+
+  async #words(file: Media, signal: AbortSignal): Promise<{ readonly text: string } | { readonly reason: string }> {
+    const { transcribe, clock } = this.#ports;
+    if (transcribe === null) return { reason: 'no speech to text is set up (voice.provider)' };
+    using limit = deadline(clock, SPEECH_DEADLINE_MS, 'Turning speech into text');
+    const cut = AbortSignal.any([signal, limit.signal]);
+    try {
+      const text = (await raceAbort(transcribe(file, cut), cut)).trim();
+      return text === '' ? { reason: 'nothing was understood' } : { text };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reason: errorMessage(error) };
+    }
+  }
+}
+
+class NotConnected extends Error {
+  constructor(channel: string) {
+    super(`${channel} is not connected`);
+  }
+}
+
+/** An ending that says what a file is; `.2 of the report` is a part of a name. */
+const ENDING = /\.(?!\d+$)[a-z0-9]{1,10}$/iu;
+
+/** A name that a stranger chose, as a name of our own. It ends as theirs does, else as what the file is. */
+function safeName({ name = '', kind, mediaType }: Media, bytes: Uint8Array): string {
+  const plain = basename(name.replaceAll('\\', '/'))
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+    .replace(/^\.+/u, '');
+  const given = ENDING.exec(plain)?.[0] ?? '';
+  const stem = plain.slice(0, plain.length - given.length).slice(0, LONGEST_NAME);
+  return `${stem === '' ? kind : stem}${given === '' ? `.${fileEnding(mediaType, bytes)}` : given}`;
+}
+
+/** Whether a file of this media type is a picture that models can look at; the others are documents. */
+export function isPicture(mediaType = ''): boolean {
+  return /^image\/(?:png|jpeg|gif|webp)$/u.test(mediaType);
+}

@@ -1,0 +1,346 @@
+import { backoffMs } from '../../util/backoff.ts';
+import { sleep } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { Slots } from '../../util/slots.ts';
+import type { BackfillPorts, Lane, Told, Waiting } from './backfill-ports.ts';
+import type { Received } from './writer.ts';
+import { ReadCursors } from './read-cursors.ts';
+
+/** How far back is looked after a long time away. */
+const OLDEST_MS = 7 * 86_400_000;
+/** Messages of one place, and of all, that wait to be written; what comes then is fetched later. */
+const MOST_WAITING = 500;
+const MOST_WAITING_IN_ALL = 5_000;
+const RETRY = { firstMs: 1_000, maxMs: 30_000 };
+const KEEP_EVERY_MS = 60_000;
+/** After a resumed connection, which repeats what was missed, only the liveliest places are looked at. */
+const LIVELY = { count: 50, withinMs: 86_400_000 };
+
+/**
+ * Reads the places of a channel, each in its order. How far a place was read, its cursor, is written in the transaction
+ * of its messages. On every connection a place has a gap until its history was fetched from its cursor on, however often
+ * that must be tried; while it has one, what comes live does not move the cursor: nothing is left out behind it.
+ */
+export class Backfill<Data> implements AsyncDisposable {
+  readonly #ports: BackfillPorts<Data>;
+  readonly #signal: AbortSignal;
+  readonly #cursors: ReadCursors;
+  readonly #gaps = new Set<string>();
+  readonly #lanes = new Map<string, Lane<Data>>();
+  readonly #slots: Slots;
+  /** Places with messages that were not looked at, of which the owner was not told yet. */
+  readonly #cut = new Set<string>();
+  #waiting = 0;
+  #isDown = false;
+  /** Younger places were made while nobody was connected. */
+  readonly #lastKnown: string | undefined;
+  #timer: Disposable;
+
+  constructor(cursors: ReadonlyMap<string, string>, ports: BackfillPorts<Data>, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#signal = signal;
+    this.#slots = new Slots(ports.pace.atOnce);
+    this.#cursors = new ReadCursors(cursors, ports.ids);
+    this.#lastKnown = this.#cursors.newest;
+    this.#timer = this.#keepLater();
+  }
+
+  /** No place has a gap, and nothing waits. */
+  get isSettled(): boolean {
+    return this.#gaps.size === 0 && this.#lanes.size === 0;
+  }
+
+  /** The connection is gone: from now on messages are missed everywhere, and are looked for when it is back. */
+  lost(): void {
+    this.connected();
+    this.#isDown = true;
+  }
+
+  /** There is a connection again; messages may have been missed everywhere. */
+  connected(): void {
+    this.#isDown = false;
+    for (const place of this.#cursors.places) this.#gaps.add(place);
+  }
+
+  /** The platform repeats what was missed; what it may have left out is looked for where people talk. */
+  resumed(): void {
+    const { ids, context } = this.#ports;
+    const since = context.clock.now() - LIVELY.withinMs;
+    const lively = this.#cursors.places
+      .flatMap((place) => ({ place, last: this.#cursors.of(place) ?? ids.at(0) }))
+      .filter(({ last }) => ids.timeOf(last) >= since)
+      .toSorted((a, b) => ids.compare(b.last, a.last));
+    for (const { place } of lively.slice(0, LIVELY.count)) this.#look(place);
+  }
+
+  /** The platform says what the newest message of a place is; where the messages of a place are younger than itself. */
+  latest(place: string, last: string | null | undefined): void {
+    const { compare } = this.#ports.ids;
+    const known = this.#cursors.of(place);
+    if (known !== undefined) {
+      if (typeof last === 'string' && compare(last, known) <= 0) this.#gaps.delete(place);
+      else this.#look(place);
+      return;
+    }
+    if (last === undefined) return;
+    const isNew = this.#lastKnown !== undefined && compare(place, this.#lastKnown) > 0;
+    this.#cursors.move(place, isNew || last === null ? place : last);
+    if (isNew && last !== null) this.#look(place);
+  }
+
+  /** A place that was never read, in which messages newer than `after` may have been missed. */
+  found(place: string, after: string): void {
+    if (this.#cursors.of(place) !== undefined) return;
+    this.#cursors.move(place, after);
+    this.#look(place);
+  }
+
+  /** Whatever still has a gap is looked at. */
+  closeGaps(): void {
+    // What was read last is at the end, and waits least.
+    for (const place of [...this.#gaps].toReversed()) this.#queue(place);
+  }
+
+  /**
+   * Something came over the live connection. Resolves when it is on disk or nothing to answer; rejects when it is not
+   * taken now, and is fetched later.
+   */
+  hear(place: string, told: Told<Data>): Promise<void> {
+    if (told.type === 'message' && this.#cursors.of(place) === undefined) this.#begin(place, told.id);
+    const lane = this.#laneOf(place);
+    const written = Promise.withResolvers<void>();
+    // Not every platform wants to know.
+    written.promise.catch(() => {});
+    if (lane.waiting.length < MOST_WAITING && this.#waiting < MOST_WAITING_IN_ALL && !this.#signal.aborted) {
+      lane.waiting.push({ told, written });
+      this.#waiting += 1;
+    } else {
+      this.#gaps.add(place);
+      written.reject(new Error('too many messages wait to be written'));
+    }
+    void this.#wake(place);
+    return written.promise;
+  }
+
+  /** Writes down how far everything was read. Never rejects. */
+  async keep(): Promise<void> {
+    const { context, alsoKept } = this.#ports;
+    const moved = this.#cursors.takeMoved();
+    const cursors = [...moved, ...(alsoKept?.() ?? [])];
+    try {
+      if (cursors.length > 0) await context.accept([], cursors);
+    } catch (error) {
+      this.#cursors.giveBack(moved);
+      context.log.debug('backfill: cursors not written', { reason: errorMessage(error) });
+    }
+  }
+
+  /** Writes down how far everything was read; what still waits is rejected. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer[Symbol.dispose]();
+    for (const lane of this.#lanes.values()) this.#settle(lane.waiting.splice(0), new Error('the channel has stopped'));
+    await this.#tellCut();
+    await this.keep();
+  }
+
+  #keepLater(): Disposable {
+    return this.#ports.context.clock.timer(KEEP_EVERY_MS, () => {
+      void this.keep();
+      void this.#tellCut();
+      this.#timer = this.#keepLater();
+    });
+  }
+
+  /** Without a cursor there would be nothing to fetch from if the first message cannot be written. */
+  #begin(place: string, id: string): void {
+    const { ids, unreadSince } = this.#ports;
+    const since = unreadSince?.();
+    this.#cursors.move(place, since ?? ids.before(id));
+    if (since !== undefined) this.#gaps.add(place);
+  }
+
+  #look(place: string): void {
+    this.#gaps.add(place);
+    this.#queue(place);
+  }
+
+  /** Has a gap looked at when it is its turn: not too many at once, and not too many a second. */
+  #queue(place: string): void {
+    const { pace, context } = this.#ports;
+    const turn = async (): Promise<void> => {
+      if (!this.#gaps.has(place)) return;
+      const pause = this.#gaps.size > pace.burst ? pace.pauseMs : 0;
+      await Promise.all([this.#wake(place), sleep(context.clock, pause, this.#signal)]);
+    };
+    this.#slots.run(turn, this.#signal).catch(() => {});
+  }
+
+  #laneOf(place: string): Lane<Data> {
+    const lane = this.#lanes.get(place) ?? {
+      waiting: [],
+      working: undefined,
+      failures: 0,
+      behindSince: undefined,
+      notBefore: 0,
+    };
+    this.#lanes.set(place, lane);
+    return lane;
+  }
+
+  /** Resolves when nothing more can be done in the place now. */
+  async #wake(place: string): Promise<void> {
+    const lane = this.#laneOf(place);
+    if (this.#signal.aborted) return;
+    lane.working ??= this.#work(place, lane).finally(() => {
+      lane.working = undefined;
+      if (this.#nextStep(place, lane) !== undefined) void this.#wake(place);
+      else if (!this.#gaps.has(place) && lane.waiting.length === 0) this.#lanes.delete(place);
+      if (this.#gaps.size === 0) void this.#tellCut();
+    });
+    await lane.working;
+  }
+
+  /** Never rejects. */
+  async #work(place: string, lane: Lane<Data>): Promise<void> {
+    try {
+      while (!this.#signal.aborted) {
+        const step = this.#nextStep(place, lane);
+        if (step === undefined) return;
+        await (step === 'fill' ? this.#fill(place, lane) : this.#writeWaiting(place, lane));
+      }
+    } catch (error) {
+      if (!this.#signal.aborted)
+        this.#ports.context.log.error('backfill: reading failed', { reason: errorMessage(error) });
+    }
+  }
+
+  /** What was missed comes first; but what comes live does not wait for ever. Undefined: nothing can be done now. */
+  #nextStep(place: string, lane: Lane<Data>): 'fill' | 'write' | undefined {
+    const now = this.#ports.context.clock.now();
+    const isBehind = this.#gaps.has(place) && !this.#isDown;
+    if (isBehind && lane.notBefore <= now) return 'fill';
+    if (lane.waiting.length === 0) return undefined;
+    return isBehind && now - (lane.behindSince ?? now) < this.#ports.pace.patienceMs ? undefined : 'write';
+  }
+
+  /** Fetches what was missed in a place; what cannot be had now is tried again until it can. */
+  async #fill(place: string, lane: Lane<Data>): Promise<void> {
+    const { failureOf, random, context } = this.#ports;
+    const { clock, log } = context;
+    try {
+      const fetched = await this.#catchUp(place);
+      this.#gaps.delete(place);
+      lane.failures = 0;
+      lane.behindSince = undefined;
+      const isFetched = ({ told }: Waiting<Data>): boolean => told.type === 'message' && fetched.has(told.id);
+      this.#settle(lane.waiting.filter(isFetched));
+      lane.waiting = lane.waiting.filter((one) => !isFetched(one));
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const { reason, retryAfterMs, isRefused } = failureOf(error);
+      if (isRefused) {
+        log.info('backfill: a place is closed to the bot', { place, reason });
+        this.#gaps.delete(place);
+        return;
+      }
+      lane.failures += 1;
+      if (lane.failures === 1) log.warn('backfill: history not read, trying again', { place, reason });
+      lane.behindSince ??= clock.now();
+      const waitMs = retryAfterMs ?? backoffMs(lane.failures, RETRY, random);
+      lane.notBefore = clock.now() + waitMs;
+      clock.timer(waitMs, () => {
+        lane.notBefore = 0;
+        this.#queue(place);
+        if (lane.waiting.length > 0) void this.#wake(place);
+      });
+    }
+  }
+
+  /** The ids of what was fetched. */
+  async #catchUp(place: string): Promise<ReadonlySet<string>> {
+    const { missed, ids, context } = this.#ports;
+    const fetched = new Set<string>();
+    const oldest = ids.at(context.clock.now() - OLDEST_MS);
+    const isOld = ({ id }: { readonly id: string }): boolean => ids.compare(id, oldest) < 0;
+    for (;;) {
+      const cursor = this.#cursors.of(place);
+      if (cursor === undefined) return fetched;
+      let page = await missed(place, cursor);
+      const isLost = page.messages.some((one) => isOld(one) && ids.compare(one.id, cursor) > 0);
+      if (page.isCut === true || isLost) this.#cut.add(place);
+      if (isLost) this.#cursors.move(place, ids.before(oldest));
+      if (page.hasMore && page.messages.every(isOld)) page = await missed(place, ids.before(oldest));
+      const told = page.messages
+        .filter((one) => !isOld(one))
+        .map(({ id, data }): Told<Data> => ({ type: 'message', id, data, isLate: true }));
+      if (told.length > 0) await this.#write(place, told, { isLive: false });
+      for (const { id } of told) fetched.add(id);
+      if (!page.hasMore || this.#cursors.of(place) === cursor) return fetched;
+    }
+  }
+
+  async #writeWaiting(place: string, lane: Lane<Data>): Promise<void> {
+    const taken = lane.waiting.splice(0);
+    try {
+      await this.#write(
+        place,
+        taken.map(({ told }) => told),
+        { isLive: true },
+      );
+      this.#settle(taken);
+    } catch (error) {
+      this.#gaps.add(place);
+      this.#settle(taken, error);
+      throw error;
+    }
+  }
+
+  #settle(done: readonly Waiting<Data>[], error?: unknown): void {
+    this.#waiting -= done.length;
+    for (const { written } of done) {
+      if (error === undefined) written.resolve();
+      else written.reject(error);
+    }
+  }
+
+  /** Until it is written; rejects only when the signal aborts. */
+  async #write(place: string, told: readonly Told<Data>[], { isLive }: { readonly isLive: boolean }): Promise<void> {
+    const { ids, context } = this.#ports;
+    const received = await this.#read(place, told);
+    const newest = told
+      .filter(({ type }) => type === 'message')
+      .map(({ id }) => id)
+      .toSorted(ids.compare)
+      .at(-1);
+    const isHeld = isLive && this.#gaps.has(place);
+    const cursor = isHeld || newest === undefined || !this.#cursors.isFurther(place, newest) ? undefined : newest;
+    if (received.length > 0) {
+      const cursors = cursor === undefined ? [] : [{ place, last: cursor }];
+      await context.write(received, { cursors, signal: this.#signal });
+      if (cursor !== undefined) this.#cursors.moveWritten(place, cursor);
+    } else if (cursor !== undefined) this.#cursors.move(place, cursor);
+  }
+
+  /** Reads it once; before that the platform is asked for what must be known, until it answers. */
+  async #read(place: string, told: readonly Told<Data>[]): Promise<readonly Received[]> {
+    const { read, report, failureOf, context, random } = this.#ports;
+    for (let failures = 1; ; failures += 1) {
+      try {
+        const received = await read(place, told);
+        if (failures > 1) report(undefined);
+        return received;
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        const { reason, retryAfterMs } = failureOf(error);
+        report(`Messages cannot be read: ${reason}`);
+        await sleep(context.clock, retryAfterMs ?? backoffMs(failures, RETRY, random), this.#signal);
+      }
+    }
+  }
+
+  async #tellCut(): Promise<void> {
+    const places = [...this.#cut];
+    this.#cut.clear();
+    if (places.length > 0) await this.#ports.notLookedAt(places);
+  }
+}

@@ -1,0 +1,31 @@
+import type { Sender } from '../../bus/messages.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import type { Logger } from '../../util/log.ts';
+
+const EVERY_MS = 3_600_000;
+/** Strangers that are remembered; the oldest is forgotten. */
+const CAP = 1_000;
+
+/** Tells the log, once an hour for each, who wanted to write and how to let them. */
+export class Strangers {
+  readonly #channel: string;
+  readonly #toldAt = new Map<string, number>();
+
+  constructor(channel: string) {
+    this.#channel = channel;
+  }
+
+  note({ id, name, username }: Sender, now: number, log: Logger): void {
+    if (now - (this.#toldAt.get(id) ?? -Infinity) < EVERY_MS) return;
+    this.#toldAt.delete(id);
+    this.#toldAt.set(id, now);
+    const [oldest] = this.#toldAt.keys();
+    if (this.#toldAt.size > CAP && oldest !== undefined) this.#toldAt.delete(oldest);
+    log.info('access: ignored a message from a person who is not allowed', {
+      senderId: id,
+      ...(name === undefined ? {} : { name }),
+      ...(username === undefined ? {} : { username }),
+      hint: `To let them in, approve the code they were sent (${assistantCommand('pair list')}), or add "${id}" to channels.${this.#channel}.allowFrom and start again.`,
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import type { MessageEntry } from '../../session/entry.ts';
+import { closingText } from '../../session/history.ts';
+import { cut, cutStart, oneLine } from '../../util/text.ts';
+import type { TurnSpan } from './session-span.ts';
+
+/** How a turn is written down as text. */
+export interface CopyOptions {
+  /** Bytes of the whole turn. @default no limit */
+  readonly most?: number;
+}
+
+/** Characters of one thing that a person or the assistant said. */
+const LONGEST_TEXT = 20_000;
+const SHORTEST_TEXT = 400;
+/** Characters of a tool result. */
+const LONGEST_RESULT = 600;
+const LONGEST_ARGUMENTS = 200;
+
+/**
+ * A turn as text: what people and the assistant said as it is, tool calls and results shortened, reasoning left out.
+ * Long texts keep their beginning and their end.
+ */
+export function copyOf(turn: TurnSpan, { most = Infinity }: CopyOptions = {}): string {
+  for (let limit = LONGEST_TEXT; ; limit = Math.floor(limit / 2)) {
+    const text = turn.entries
+      .flatMap((entry) => {
+        if (entry.kind === 'message') return linesOf(entry, limit);
+        const closing = entry.kind === 'turn-end' ? closingText(entry) : null;
+        return closing === null ? [] : [`assistant: ${shorten(closing, limit)}`];
+      })
+      .filter((line) => line !== '')
+      .join('\n');
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= most) return text;
+    if (limit <= SHORTEST_TEXT) return shorten(text, Math.floor((most * text.length) / bytes));
+  }
+}
+
+/** The first thing that somebody said in a turn, on one line. */
+export function requestOf(turn: TurnSpan, limit: number): string {
+  const entry = turn.entries.find((known) => known.kind === 'message' && known.role === 'user');
+  return entry?.kind === 'message' && entry.role === 'user' ? oneLine(wordsOf(entry), limit) : '';
+}
+
+type UserEntry = Extract<MessageEntry, { role: 'user' }>;
+
+function linesOf(entry: MessageEntry, limit: number): readonly string[] {
+  const mark = entry.untrusted === true ? ' (not trusted)' : '';
+  switch (entry.role) {
+    case 'user': {
+      const { about, words } = partsOf(entry);
+      return [`${about === '' ? 'user' : `user [${about}]`}${mark}: ${shorten(words, limit)}`];
+    }
+    case 'assistant':
+      return entry.content.map((part) => {
+        if (part.type === 'text')
+          return part.text.trim() === '' ? '' : `assistant: ${shorten(part.text.trim(), limit)}`;
+        return part.type === 'tool-call'
+          ? `assistant called ${part.name} ${oneLine(part.arguments, LONGEST_ARGUMENTS)}`
+          : '';
+      });
+    case 'tool': {
+      const outcome = entry.isError ? 'failed' : 'gave';
+      return [`${entry.name} ${outcome}${mark}: ${shorten(entry.output.trim(), Math.min(limit, LONGEST_RESULT))}`];
+    }
+  }
+}
+
+function wordsOf(entry: UserEntry): string {
+  return partsOf(entry).words;
+}
+
+/** The program's own block in front of a message (see agent/prompt/user-message.ts), on one line, and what was said. */
+function partsOf({ content }: UserEntry): { readonly about: string; readonly words: string } {
+  const texts = content.map((part) => (part.type === 'text' ? withoutSkill(part.text) : '[image]'));
+  const block = /^<context>\n(?<facts>[\s\S]*?)\n<\/context>$/u.exec(texts[0] ?? '');
+  const about = (block?.groups?.['facts'] ?? '').split('\n').join('; ');
+  return { about, words: (block === null ? texts : texts.slice(1)).join('\n').trim() };
+}
+
+/** The text of a skill that a message brought in is nobody's words. */
+function withoutSkill(text: string): string {
+  return text.replace(/^<skill name="(?<name>[^"]*)"[\s\S]*<\/skill>\s*$/u, '[skill $<name>]');
+}
+
+function shorten(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const head = Math.floor((2 * limit) / 3);
+  const tail = Math.max(0, limit - head - 40);
+  const left = text.length - head - tail;
+  return `${cut(text, head)} […${left} characters left out…] ${tail === 0 ? '' : cutStart(text, tail)}`;
+}

@@ -1,0 +1,122 @@
+import type { EntryOf, TapeEntry } from '../../session/entry.ts';
+import { type Summary, WindowScan } from '../../session/history-window.ts';
+
+/** What is read of a session. */
+export interface TapeView {
+  readonly window: readonly TapeEntry[];
+  /** Everything on its tape, newest first. */
+  backwards(): AsyncIterable<TapeEntry>;
+}
+
+/** What of a conversation no reset and no anchor has put behind it. What a trim dropped is still in it. */
+export interface Stretch {
+  /** Oldest first. */
+  readonly entries: readonly TapeEntry[];
+  /** Stands for what is before. */
+  readonly summary: Summary | null;
+}
+
+/** An ended turn. */
+export interface TurnSpan {
+  readonly id: string;
+  /** Its `turn-end`. */
+  readonly end: string;
+  /** When it ended, milliseconds since 1970. */
+  readonly at: number;
+  /** As it was when the turn began; a guest's when the tape does not say. */
+  readonly role: string;
+  /** A person began it. */
+  readonly isUser: boolean;
+  readonly untrusted: boolean;
+  readonly private: boolean;
+  readonly entries: readonly TapeEntry[];
+}
+
+/** A turn that a person began and those after it that nobody did. History is cut only between these. */
+export interface Exchange {
+  readonly end: string;
+  readonly turns: readonly TurnSpan[];
+}
+
+/** So much of a tape that was never archived is held in memory. */
+const MOST_ENTRIES = 50_000;
+const BY_PEOPLE: ReadonlySet<string> = new Set(['user', 'api']);
+
+/** The stretch that a session is in. Reads the tape only when a trim dropped something of it. */
+export async function readStretch(session: TapeView): Promise<Stretch> {
+  const scan = new WindowScan();
+  for (const entry of session.window.toReversed()) if (!scan.take(entry)) break;
+  const window = scan.finish();
+  if (window.boundary !== 'trim') return { entries: window.entries.slice(window.from), summary: window.summary };
+  return (await scanTape(session, null)) ?? { entries: [], summary: null };
+}
+
+/**
+ * The stretch that a reset ended. Null when the reset is not on the tape; what is older than `since`, milliseconds
+ * since 1970, is not looked at for it.
+ */
+export function readStretchBefore(session: TapeView, resetId: string, since: number): Promise<Stretch | null> {
+  return scanTape(session, { resetId, since });
+}
+
+async function scanTape(
+  session: TapeView,
+  before: { readonly resetId: string; readonly since: number } | null,
+): Promise<Stretch | null> {
+  const scan = new WindowScan();
+  let inside = before === null;
+  let taken = 0;
+  for await (const entry of session.backwards()) {
+    if (before !== null && !inside) {
+      if (entry.id === before.resetId) inside = true;
+      else if (entry.at < before.since) return null;
+      continue;
+    }
+    if (entry.kind === 'trim') continue;
+    taken += 1;
+    if (!scan.take(entry) || taken >= MOST_ENTRIES) break;
+  }
+  if (!inside) return null;
+  const { entries, from, summary } = scan.finish();
+  return { entries: entries.slice(from), summary };
+}
+
+/** The ended turns of a stretch that were not taken back, in order. */
+export function endedTurns({ entries }: Pick<Stretch, 'entries'>): readonly TurnSpan[] {
+  const retracted = new Set(entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+  const byTurn = new Map<string, TapeEntry[]>();
+  for (const entry of entries) {
+    if (entry.turn === null || retracted.has(entry.turn)) continue;
+    const known = byTurn.get(entry.turn);
+    if (known === undefined) byTurn.set(entry.turn, [entry]);
+    else known.push(entry);
+  }
+  return [...byTurn].flatMap(([id, own]) => {
+    const end = own.findLast((entry) => entry.kind === 'turn-end');
+    if (end === undefined) return [];
+    const start = own.find((entry): entry is EntryOf<'turn-start'> => entry.kind === 'turn-start');
+    return [
+      {
+        id,
+        end: end.id,
+        at: end.at,
+        role: start?.role ?? 'guest',
+        isUser: start === undefined || BY_PEOPLE.has(start.origin),
+        untrusted: own.some((entry) => entry.untrusted === true),
+        private: own.some((entry) => entry.private === true),
+        entries: own,
+      },
+    ];
+  });
+}
+
+/** Groups turns. As long as no person has spoken each turn is by itself, so that it can be archived. */
+export function exchangesOf(turns: readonly TurnSpan[]): readonly Exchange[] {
+  const groups: TurnSpan[][] = [];
+  for (const turn of turns) {
+    const last = groups.at(-1);
+    if (last === undefined || turn.isUser || last[0]?.isUser !== true) groups.push([turn]);
+    else last.push(turn);
+  }
+  return groups.map((group) => ({ end: group.at(-1)?.end ?? '', turns: group }));
+}

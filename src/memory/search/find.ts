@@ -1,0 +1,210 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { SearchHit, SearchQuery } from './retriever.ts';
+import { fold, quoted, singlesOf, termsOf, wordsOf, type Term, similarity, trigramsOf } from './words.ts';
+import { scopeWord } from './index-writer.ts';
+
+/** A term as it is looked for. */
+interface Wanted {
+  readonly term: Term;
+  /** What it may be in a text, folded. */
+  readonly words: readonly string[];
+  /** For the index. */
+  readonly match: string;
+  /** In how many documents the commonest of the words is. */
+  readonly documents: number;
+}
+
+const SHORTEST = 4;
+
+const MOST_LOOKED_AT = 300;
+
+const MOST_SPELLINGS = 5;
+
+/** Three letters that more words than this have tell nothing. */
+const MOST_COMMON = 3_000;
+
+/** Less alike than this is another word. */
+const LEAST_SIMILARITY = 0.4;
+
+/** How many of the best by rank are weighed by their age. */
+const MOST_CANDIDATES = 200;
+/** More documents than this with the rarest word are not ranked: the newest of them are taken. */
+const MOST_RANKED = 4_000;
+/** Of the usual BM25, for texts of about forty words. */
+const K1 = 1.2;
+const B = 0.4;
+const USUAL_LENGTH = 40;
+/** After so long a hit weighs half as much as a new one, at most down to half. */
+const HALF_LIFE_MS = 90 * 86_400_000;
+const SNIPPET = 240;
+
+interface Row {
+  readonly id: number;
+  readonly source: string;
+  readonly session: string | null;
+  readonly turn: string | null;
+  readonly at: number | null;
+  readonly role: string | null;
+  readonly untrusted: number;
+  readonly text: string;
+}
+
+/** Ways to ask, from the strictest to the most generous; each counts less than the one before. */
+const STEPS = [
+  { join: ' AND ', prefix: false, spelling: false, weight: 1 },
+  { join: ' AND ', prefix: true, spelling: false, weight: 0.8 },
+  { join: ' OR ', prefix: true, spelling: false, weight: 0.5 },
+  { join: ' OR ', prefix: false, spelling: true, weight: 0.4 },
+] as const;
+
+/** Best first: BM25 weighed by age. */
+export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly SearchHit[] {
+  const terms = termsOf(query.text);
+  if (terms.length === 0 || query.limit < 1 || query.scope.length === 0) return [];
+  const total = Number(db.prepare('SELECT max(id) AS n FROM documents').get()?.['n'] ?? 0);
+  const newest = Number(db.prepare('SELECT max(at) AS at FROM documents').get()?.['at'] ?? 0);
+  const found = new Map<number, { row: Row; score: number; wanted: readonly Wanted[] }>();
+  for (const step of STEPS) {
+    const wanted = terms.map((term) => wantedFor(db, term, step));
+    if (step.spelling && wanted.every(({ words }, index) => words.length <= 1 && words[0] === terms[index]?.text))
+      break;
+    for (const row of candidates(db, query, wanted, step.join)) {
+      if (found.has(row.id)) continue;
+      const score = step.weight * bm25(row.text, wanted, total) * ageWeight(row.at, newest);
+      found.set(row.id, { row, score, wanted });
+    }
+    if (found.size >= query.limit) break;
+  }
+  return [...found.values()]
+    .toSorted((a, b) => b.score - a.score || b.row.id - a.row.id)
+    .slice(0, query.limit)
+    .map(({ row, score, wanted }) => hitOf(row, score, wanted));
+}
+
+/** What a term may be in the index, and in how many documents it is. */
+function wantedFor(db: DatabaseSync, term: Term, step: (typeof STEPS)[number]): Wanted {
+  const { kind, text } = term;
+  if (kind === 'singles') return { term, words: [text], match: `singles : ${quoted(text)}`, documents: 0 };
+  if (kind === 'phrase') return { term, words: [text], match: `body : ${quoted(text)}`, documents: 0 };
+  const frequency = db.prepare('SELECT doc FROM vocabulary WHERE term = ?');
+  const documentsOf = (word: string): number => Number(frequency.get(word)?.['doc'] ?? 0);
+  const documents = documentsOf(text);
+  if (step.spelling && documents === 0) {
+    const words = bestSpellings(db, text);
+    const match = words.length === 0 ? `body : ${quoted(text)}` : `body : (${words.map(quoted).join(' OR ')})`;
+    return { term, words, match, documents: Math.max(0, ...words.map(documentsOf)) };
+  }
+  if (!step.prefix || text.length < 3) return { term, words: [text], match: `body : ${quoted(text)}`, documents };
+  const beginning = db.prepare('SELECT sum(doc) AS n FROM vocabulary WHERE term >= ? AND term < ?');
+  const many = Number(beginning.get(text, `${text}\u{10ffff}`)?.['n'] ?? 0);
+  return { term, words: [text], match: `body : ${quoted(text)} *`, documents: many };
+}
+
+function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly Wanted[], join: string): readonly Row[] {
+  const texts = wanted.map(({ match }) => `(${match})`).join(join);
+  const match = query.scope === 'all' ? texts : `(${texts}) AND scope : (${query.scope.map(scopeWord).join(' OR ')})`;
+  const counts = wanted.map(({ documents }) => documents);
+  const reach = join === ' AND ' ? Math.min(...counts) : Math.max(...counts);
+  // Ranking all that a common word is in would take longer than anybody waits.
+  const order = reach > MOST_RANKED ? 'words.rowid DESC' : 'words.rank';
+  const { since = null, until = null } = query;
+  return db
+    .prepare(
+      `SELECT d.id, d.source, d.session, d.turn, d.at, d.role, d.untrusted, d.text
+       FROM words JOIN documents d ON d.id = words.rowid
+       WHERE words MATCH ?1 AND (?2 IS NULL OR d.at >= ?2) AND (?3 IS NULL OR d.at <= ?3)
+       ORDER BY ${order} LIMIT ${MOST_CANDIDATES}`,
+    )
+    .all(match, since, until)
+    .map(rowOf);
+}
+
+function rowOf(row: Record<string, unknown>): Row {
+  const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
+  return {
+    id: Number(row['id']),
+    source: text('source') ?? '',
+    session: text('session'),
+    turn: text('turn'),
+    at: row['at'] === null ? null : Number(row['at']),
+    role: text('role'),
+    untrusted: Number(row['untrusted']),
+    text: text('text') ?? '',
+  };
+}
+
+function bm25(text: string, wanted: readonly Wanted[], total: number): number {
+  const words = wordsOf(text);
+  const folded = ` ${words.join(' ')} `;
+  const singles = singlesOf(text);
+  const length = words.length + singles.length / 2;
+  let score = 0;
+  for (const { term, words: variants, documents } of wanted) {
+    const inText = (word: string): number =>
+      term.kind === 'singles' ? occurrences(singles, word) : occurrences(folded, ` ${word}`);
+    const count = variants.reduce((sum, word) => sum + inText(word), 0);
+    const rarity = Math.log(1 + (total - documents + 0.5) / (documents + 0.5));
+    score += (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / USUAL_LENGTH));
+  }
+  return score;
+}
+
+function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+function ageWeight(at: number | null, newest: number): number {
+  if (at === null) return 1;
+  return 0.5 + 0.5 * 2 ** (-Math.max(0, newest - at) / HALF_LIFE_MS);
+}
+
+function hitOf(row: Row, score: number, wanted: readonly Wanted[]): SearchHit {
+  return {
+    source: row.source === 'memory' || row.source === 'history' ? row.source : 'session',
+    ...(row.session === null ? {} : { session: row.session }),
+    ...(row.turn === null ? {} : { turn: row.turn }),
+    ...(row.at === null ? {} : { at: row.at }),
+    ...(row.role === 'user' || row.role === 'assistant' ? { role: row.role } : {}),
+    untrusted: row.untrusted === 1,
+    snippet: snippetOf(row.text, wanted),
+    score,
+  };
+}
+
+/** One line around the first thing that was found. */
+function snippetOf(text: string, wanted: readonly Wanted[]): string {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  if (flat.length <= SNIPPET) return flat;
+  const at = Math.max(0, firstOf(flat, wanted) - SNIPPET / 3);
+  const start = at === 0 ? 0 : flat.indexOf(' ', at) + 1 || Math.floor(at);
+  const shown = flat.slice(start, start + SNIPPET).toWellFormed();
+  return `${start > 0 ? '…' : ''}${shown}${start + SNIPPET < flat.length ? '…' : ''}`;
+}
+
+function firstOf(text: string, wanted: readonly Wanted[]): number {
+  const words = wanted.flatMap(({ term, words: variants }) =>
+    variants.map((word) => (term.kind === 'singles' ? word.replaceAll(' ', '') : (word.split(' ')[0] ?? word))),
+  );
+  for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{So}/gu)) {
+    const folded = fold(match[0]);
+    if (words.some((word) => folded.startsWith(word) || match[0].includes(word))) return match.index;
+  }
+  return 0;
+}
+
+/** Words of the index that a word which is not in it may stand for: those it is a part of, and those it is like. */
+function bestSpellings(db: DatabaseSync, word: string): readonly string[] {
+  if (word.length < SHORTEST) return [];
+  const find = db.prepare(`SELECT word FROM spellings WHERE spellings MATCH ? ORDER BY rank LIMIT ${MOST_LOOKED_AT}`);
+  const looked = (match: string): readonly string[] => find.all(match).map((row) => String(row['word']));
+  const within = looked(quoted(word)).slice(0, MOST_SPELLINGS);
+  const frequency = db.prepare('SELECT doc FROM trigrams WHERE term = ?');
+  const telling = trigramsOf(word).filter((gram) => Number(frequency.get(gram)?.['doc'] ?? 0) <= MOST_COMMON);
+  const alike = (telling.length === 0 ? [] : looked(telling.map(quoted).join(' OR ')))
+    .map((candidate) => ({ candidate, likeness: similarity(word, candidate) }))
+    .filter(({ likeness }) => likeness >= LEAST_SIMILARITY)
+    .toSorted((a, b) => b.likeness - a.likeness)
+    .slice(0, MOST_SPELLINGS)
+    .map(({ candidate }) => candidate);
+  return [...new Set([...within, ...alike])];
+}

@@ -1,0 +1,166 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import * as z from 'zod';
+import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
+import {
+  argumentsObject,
+  EMPTY_ANSWER,
+  isImage,
+  joinSystem,
+  leftOut,
+  toExchanges,
+  wireIds,
+  wireName,
+  type Exchange,
+  type ToolMessage,
+} from '../transcript.ts';
+
+type Body = Anthropic.MessageCreateParamsStreaming;
+type Block = Anthropic.ContentBlockParam;
+
+export interface AnthropicTarget {
+  /** The key in `config.providers`; only its own reasoning is replayed. */
+  readonly provider: string;
+  /** Anthropic's own API: no sampling parameters, the model decides how much it thinks. */
+  readonly official: boolean;
+}
+
+const CALL_ID = /^[A-Za-z0-9_-]{1,64}$/u;
+const CACHED = { cache_control: { type: 'ephemeral' } } as const;
+
+/** The body of `POST /v1/messages`. The same request always gives the same bytes. */
+export function toAnthropicRequest(request: ModelRequest, target: AnthropicTarget): Body {
+  const messages = toMessages(request, target);
+  const system = joinSystem(request.system);
+  const thinking = thinkingOf(request, messages, target);
+  return {
+    model: request.model,
+    max_tokens: request.maxOutputTokens,
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
+    ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...CACHED }] }),
+    messages: withCacheMarks(messages),
+    ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice)),
+    ...(thinking ?? toSampling(request, target)),
+    stream: true,
+  };
+}
+
+function toTools(request: ModelRequest): Anthropic.Tool[] {
+  return request.tools.map((tool, index) => ({
+    name: tool.name,
+    description: tool.description,
+    input_schema: { ...tool.parameters, type: 'object' },
+    ...(index === request.tools.length - 1 ? CACHED : {}),
+  }));
+}
+
+function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
+  if (choice === 'auto') return {};
+  return { tool_choice: choice === 'none' ? { type: 'none' } : { type: 'tool', name: choice.tool } };
+}
+
+function toSampling({ temperature }: ModelRequest, target: AnthropicTarget): { temperature?: number } {
+  return target.official || temperature === undefined ? {} : { temperature: Math.min(1, temperature) };
+}
+
+interface WireMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: readonly Block[];
+}
+
+function toMessages(request: ModelRequest, target: AnthropicTarget): readonly WireMessage[] {
+  const ids = wireIds(request.messages, CALL_ID);
+  const owner = { provider: target.provider, model: request.model };
+  return toExchanges(request.messages, owner).flatMap((exchange) => toTurns(exchange, ids));
+}
+
+function toTurns({ assistant, results, user }: Exchange, ids: ReadonlyMap<string, string>): WireMessage[] {
+  const turns: WireMessage[] = [];
+  if (assistant !== null) {
+    const content = assistant.flatMap((part) => toAssistantBlocks(part, ids));
+    turns.push({ role: 'assistant', content: hasWords(content) ? content : [{ type: 'text', text: EMPTY_ANSWER }] });
+  }
+  const content: Block[] = [
+    ...results.map((result) => toResult(result, ids)),
+    // A failed result may hold text only; its images follow.
+    ...results.flatMap((result) => (result.isError ? (result.images ?? []).map(toUserBlock) : [])),
+    ...user.map(toUserBlock),
+  ];
+  if (content.length > 0) turns.push({ role: 'user', content });
+  return turns;
+}
+
+/** Thinking alone is no answer that may be replayed. */
+function hasWords(content: readonly Block[]): boolean {
+  return content.some((block) => block.type === 'text' || block.type === 'tool_use');
+}
+
+const thinkingBlock = z.union([
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().min(1) }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string().min(1) }),
+]);
+
+function toAssistantBlocks(part: AssistantPart, ids: ReadonlyMap<string, string>): Block[] {
+  if (part.type === 'text') return [{ type: 'text', text: part.text }];
+  if (part.type === 'tool-call') {
+    const id = ids.get(part.callId) ?? part.callId;
+    return [{ type: 'tool_use', id, name: wireName(part.name), input: argumentsObject(part.arguments) }];
+  }
+  const block = thinkingBlock.safeParse(part.data);
+  return block.success ? [block.data] : [];
+}
+
+function toResult(result: ToolMessage, ids: ReadonlyMap<string, string>): Anthropic.ToolResultBlockParam {
+  const images = result.isError ? [] : (result.images ?? []).map(toUserBlock);
+  const text = result.output.trim() === '' ? '(no output)' : result.output;
+  return {
+    type: 'tool_result',
+    tool_use_id: ids.get(result.callId) ?? result.callId,
+    content: images.length === 0 ? text : [{ type: 'text', text }, ...images],
+    ...(result.isError ? { is_error: true } : {}),
+  };
+}
+
+function toUserBlock(part: UserPart): Anthropic.TextBlockParam | Anthropic.ImageBlockParam {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data: part.data } };
+}
+
+/**
+ * Marks where the request before ended (a sure hit) and where this one ends. With tools and system these are the
+ * four marks that the API allows.
+ */
+function withCacheMarks(messages: readonly WireMessage[]): Anthropic.MessageParam[] {
+  const users = messages.flatMap((message, index) => (message.role === 'user' ? [index] : []));
+  const marked = new Set(users.slice(-2));
+  return messages.map(({ role, content }, index) => ({
+    role,
+    content: content.map((block, at) =>
+      marked.has(index) && at === content.length - 1 ? { ...block, ...CACHED } : block,
+    ),
+  }));
+}
+
+const EFFORT_TOKENS = { low: 2048, medium: 8192, high: 16_384 };
+
+/** Nothing when thinking is off or cannot be on: a forced tool, a budget too small, a tool round begun without it. */
+function thinkingOf(
+  { reasoning = 'off', toolChoice, maxOutputTokens }: ModelRequest,
+  messages: readonly WireMessage[],
+  target: AnthropicTarget,
+): Pick<Body, 'thinking' | 'output_config'> | undefined {
+  if (reasoning === 'off' || typeof toolChoice === 'object') return undefined;
+  if (target.official) {
+    return { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: reasoning } };
+  }
+  const budget = Math.min(EFFORT_TOKENS[reasoning], Math.floor(maxOutputTokens / 2));
+  if (budget < 1024 || inRoundWithoutThinking(messages)) return undefined;
+  return { thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+function inRoundWithoutThinking(messages: readonly WireMessage[]): boolean {
+  if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false;
+  const lead = messages.at(-2)?.content[0]?.type;
+  return lead !== 'thinking' && lead !== 'redacted_thinking';
+}

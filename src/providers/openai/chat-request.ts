@@ -1,0 +1,167 @@
+import type OpenAI from 'openai';
+import * as z from 'zod';
+import type { Quirks } from '../presets.ts';
+import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
+import {
+  EMPTY_ANSWER,
+  isImage,
+  joinSystem,
+  leftOut,
+  legalArguments,
+  toExchanges,
+  wireIds,
+  wireName,
+  type Exchange,
+  type ToolMessage,
+} from '../transcript.ts';
+
+type Body = OpenAI.ChatCompletionCreateParamsStreaming;
+type Message = OpenAI.ChatCompletionMessageParam;
+
+export interface OpenAiTarget {
+  /** The key in `config.providers`; only its own reasoning is replayed. */
+  readonly provider: string;
+  readonly quirks: Quirks;
+}
+
+/** The body of `POST /chat/completions`. The same request always gives the same bytes. */
+export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Body {
+  const { maxOutputTokens, temperature } = request;
+  const { quirks } = target;
+  const ids = wireIds(request.messages, quirks.callId);
+  const system = joinSystem(request.system);
+  const exchanges = toExchanges(request.messages, { provider: target.provider, model: request.model });
+  return {
+    model: request.model,
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
+    messages: [
+      ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
+      ...exchanges.flatMap((exchange) => toMessages(exchange, { ids, quirks })),
+    ],
+    ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
+    [quirks.maxTokens]: maxOutputTokens,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...toReasoning(request.reasoning ?? 'off', quirks),
+    stream: true,
+    ...(quirks.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    ...quirks.body,
+  };
+}
+
+type Reasoning = NonNullable<ModelRequest['reasoning']>;
+
+/** Switches are turned off too: where there is one, thinking is on by default. */
+function toReasoning(reasoning: Reasoning, { reasoning: way }: Quirks): Record<string, unknown> {
+  const on = reasoning !== 'off';
+  switch (way) {
+    case 'effort':
+      return on ? { reasoning_effort: reasoning } : {};
+    case 'openrouter':
+      return on ? { reasoning: { effort: reasoning } } : {};
+    case 'thinking':
+      return { thinking: { type: on ? 'enabled' : 'disabled' } };
+    case 'enable-thinking':
+      return { enable_thinking: on };
+    case 'none':
+      return {};
+  }
+}
+
+function toTools(request: ModelRequest): OpenAI.ChatCompletionTool[] {
+  return request.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+}
+
+function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_choice'> {
+  if (choice === 'auto' || (choice === 'none' && !choiceNone)) return {};
+  return { tool_choice: choice === 'none' ? 'none' : { type: 'function', function: { name: choice.tool } } };
+}
+
+function toMessages(
+  { assistant, results, user }: Exchange,
+  { ids, quirks }: { readonly ids: ReadonlyMap<string, string>; readonly quirks: Quirks },
+): Message[] {
+  const messages: Message[] = [];
+  if (assistant !== null) messages.push(toAssistant(assistant, ids));
+  for (const result of results) {
+    messages.push({
+      role: 'tool',
+      tool_call_id: ids.get(result.callId) ?? result.callId,
+      content: result.output.trim() === '' ? '(no output)' : result.output,
+    });
+  }
+  const parts = [...results.flatMap(imagesOf), ...user];
+  if (quirks.answerAfterTools && results.length > 0 && parts.length > 0) {
+    messages.push({ role: 'assistant', content: EMPTY_ANSWER });
+  }
+  if (parts.length > 0) messages.push({ role: 'user', content: toContent(parts) });
+  return messages;
+}
+
+const reasoningField = z.object({
+  field: z.enum(['reasoning_content', 'reasoning']).optional(),
+  text: z.string(),
+  /** What came with each call of the answer and must go back with it, by the call's index. */
+  extras: z.record(z.string(), z.unknown()).optional(),
+});
+
+function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, string>): Message {
+  const texts: string[] = [];
+  const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = [];
+  const reasoning: Record<string, string> = {};
+  let extras: Readonly<Record<string, unknown>> = {};
+  let begin = 0;
+  for (const part of parts) {
+    switch (part.type) {
+      case 'text':
+        texts.push(part.text);
+        break;
+      case 'reasoning': {
+        const own = reasoningField.safeParse(part.data);
+        if (!own.success) break;
+        if (own.data.field !== undefined) reasoning[own.data.field] = own.data.text.toWellFormed();
+        extras = own.data.extras ?? {};
+        begin = calls.length;
+        break;
+      }
+      case 'tool-call': {
+        const extra = extras[calls.length - begin];
+        calls.push({
+          id: ids.get(part.callId) ?? part.callId,
+          type: 'function',
+          function: { name: wireName(part.name), arguments: legalArguments(part.arguments) },
+          ...(extra === undefined ? {} : { extra_content: extra }),
+        });
+        break;
+      }
+    }
+  }
+  const content = texts.length === 0 && calls.length === 0 ? EMPTY_ANSWER : texts.join('\n\n');
+  return {
+    role: 'assistant',
+    content: content === '' ? null : content,
+    ...reasoning,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** This API takes images from the user only. */
+function imagesOf({ name, images = [] }: ToolMessage): readonly UserPart[] {
+  return images.length === 0 ? [] : [{ type: 'text', text: `Images from ${wireName(name)}:` }, ...images];
+}
+
+/** One string as long as it is text: not every compatible server takes a list. */
+function toContent(parts: readonly UserPart[]): string | OpenAI.ChatCompletionContentPart[] {
+  const content = parts.map(toPart);
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === content.length ? texts.join('\n\n') : content;
+}
+
+function toPart(part: UserPart): OpenAI.ChatCompletionContentPartText | OpenAI.ChatCompletionContentPartImage {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
+  return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${part.data}` } };
+}

@@ -1,0 +1,34 @@
+import type { OpenAI } from 'openai';
+import type { EndpointOptions } from '../endpoint.ts';
+import type { ModelRequest } from '../provider.ts';
+import { clientsFor, endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
+
+const OFFICIAL_HOST = 'api.openai.com';
+
+export function isOfficial({ baseUrl }: EndpointOptions): boolean {
+  return baseUrl === null || URL.parse(baseUrl)?.host === OFFICIAL_HOST;
+}
+
+/** Gives the official SDK's client for a request; loaded and opened when first needed. */
+export function openAiClients(endpoint: EndpointOptions): (request?: ModelRequest) => Promise<OpenAI> {
+  return clientsFor(endpoint, openClient);
+}
+
+async function openClient(endpoint: EndpointOptions): Promise<OpenAI> {
+  const { OpenAI } = await import('openai');
+  const { apiKey, headers } = endpoint;
+  return new OpenAI({
+    // Every credential is named, because the SDK looks for missing ones in the environment; it insists on a key.
+    apiKey: apiKey ?? 'none',
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    baseURL: endpoint.baseUrl ?? `https://${OFFICIAL_HOST}/v1`,
+    defaultHeaders: { ...(apiKey === null ? { Authorization: null } : {}), ...headers },
+    maxRetries: 0,
+    timeout: sdkTimeout(endpoint),
+    fetch: endpointFetch(endpoint),
+    logLevel: 'off',
+  });
+}

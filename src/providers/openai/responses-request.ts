@@ -1,0 +1,126 @@
+import type { OpenAI } from 'openai';
+import * as z from 'zod';
+import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
+import {
+  EMPTY_ANSWER,
+  isImage,
+  joinSystem,
+  leftOut,
+  legalArguments,
+  toExchanges,
+  wireIds,
+  wireName,
+  type Exchange,
+  type ToolMessage,
+} from '../transcript.ts';
+
+type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
+type Item = OpenAI.Responses.ResponseInputItem;
+type Content = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage;
+
+const CALL_ID = /^[\x21-\x7e]{1,64}$/u;
+
+/** The body of `POST /responses`. The same request always gives the same bytes. */
+export function toResponsesRequest(request: ModelRequest, provider: string): Body {
+  const { maxOutputTokens, temperature, reasoning = 'off' } = request;
+  const ids = wireIds(request.messages, CALL_ID);
+  const instructions = joinSystem(request.system);
+  const exchanges = toExchanges(request.messages, { provider, model: request.model });
+  return {
+    model: request.model,
+    ...(instructions === '' ? {} : { instructions }),
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request), ...toChoice(request.toolChoice) }),
+    input: exchanges.flatMap((exchange) => toItems(exchange, ids)),
+    // The API takes no less.
+    max_output_tokens: Math.max(16, maxOutputTokens),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(reasoning === 'off' ? {} : { reasoning: { effort: reasoning, summary: 'auto' } }),
+    // The transcript is ours: thoughts come back encrypted instead of being kept there.
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    stream: true,
+  };
+}
+
+function toTools(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
+  return request.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    parameters,
+    strict: false,
+  }));
+}
+
+function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
+  if (choice === 'auto') return {};
+  return { tool_choice: choice === 'none' ? 'none' : { type: 'function', name: choice.tool } };
+}
+
+function toItems({ assistant, results, user }: Exchange, ids: ReadonlyMap<string, string>): Item[] {
+  return [
+    ...(assistant === null ? [] : toAnswer(assistant, ids)),
+    ...results.map((result) => toResult(result, ids)),
+    ...(user.length === 0 ? [] : [{ role: 'user' as const, content: toContent(user) }]),
+  ];
+}
+
+const reasoningItem = z.object({
+  type: z.literal('reasoning'),
+  id: z.string().min(1),
+  summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })),
+  encrypted_content: z.string().min(1),
+});
+const phaseMark = z.object({ type: z.literal('phase'), phase: z.enum(['commentary', 'final_answer']) });
+
+/** Thoughts are legal only before what they led to, so that those at the end stay out. */
+function toAnswer(parts: readonly AssistantPart[], ids: ReadonlyMap<string, string>): Item[] {
+  const last = parts.findLastIndex((part) => part.type !== 'reasoning');
+  const items: Item[] = [];
+  let phase: z.infer<typeof phaseMark>['phase'] | undefined;
+  for (const part of parts.slice(0, last + 1)) {
+    switch (part.type) {
+      case 'text':
+        items.push({ role: 'assistant', content: part.text, ...(phase === undefined ? {} : { phase }) });
+        phase = undefined;
+        break;
+      case 'tool-call':
+        items.push({
+          type: 'function_call',
+          call_id: ids.get(part.callId) ?? part.callId,
+          name: wireName(part.name),
+          arguments: legalArguments(part.arguments),
+        });
+        break;
+      case 'reasoning': {
+        const item = reasoningItem.safeParse(part.data);
+        if (item.success) items.push(item.data);
+        phase = phaseMark.safeParse(part.data).data?.phase ?? phase;
+        break;
+      }
+    }
+  }
+  return items.length > 0 ? items : [{ role: 'assistant', content: EMPTY_ANSWER }];
+}
+
+function toResult(result: ToolMessage, ids: ReadonlyMap<string, string>): Item {
+  const text = result.output.trim() === '' ? '(no output)' : result.output;
+  const images = (result.images ?? []).map(toPart);
+  return {
+    type: 'function_call_output',
+    call_id: ids.get(result.callId) ?? result.callId,
+    output: images.length === 0 ? text : [{ type: 'input_text', text }, ...images],
+  };
+}
+
+function toContent(parts: readonly UserPart[]): string | Content[] {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? texts.join('\n\n') : parts.map(toPart);
+}
+
+function toPart(part: UserPart): Content {
+  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  const { mediaType } = part;
+  if (!isImage(mediaType) || !('data' in part)) return { type: 'input_text', text: leftOut(mediaType) };
+  return { type: 'input_image', detail: 'auto', image_url: `data:${mediaType};base64,${part.data}` };
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import { Cooldowns } from './cooldowns.ts';
+import { failed } from './retry.ts';
+import type { ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
+
+/** One way to get an answer: a model behind one key. */
+export interface Candidate {
+  readonly provider: Provider;
+  readonly providerName: string;
+  /** The provider's own name of the model; replaces the request's. */
+  readonly model: string;
+  /** What cools down. @default `providerName/model` */
+  readonly id?: string | undefined;
+}
+
+export interface FailoverOptions {
+  readonly clock: Clock;
+  readonly log?: Logger | undefined;
+  /** Shared by all that use the same keys. @default its own */
+  readonly cooldowns?: Cooldowns | undefined;
+  /** After which errors the next candidate is tried. @default all that are not about the request itself */
+  readonly leaveOn?: ReadonlySet<ModelErrorKind> | undefined;
+}
+
+/** Errors that say something of the key, the model or the server, and nothing of the request. */
+const TROUBLES: ReadonlySet<ModelErrorKind> = new Set([
+  'rate-limit',
+  'overloaded',
+  'timeout',
+  'network',
+  'auth',
+  'quota',
+  'malformed',
+]);
+
+/** Errors of one key, for which another key of the same provider is the cure. */
+export const KEY_TROUBLES: ReadonlySet<ModelErrorKind> = new Set(['rate-limit', 'auth', 'quota']);
+
+/**
+ * Asks the candidates in order until one answers. What fails cools down and is passed over until then, until it
+ * succeeds; when all cool down, the one that is free first is asked at once. Announces each further candidate by a
+ * `restart`. Another model than the first says so in `response.answeredBy`, and answers without reasoning when it did
+ * not write the whole turn so far (`turnModels`). The last error is given as it came.
+ */
+export function withFailover(candidates: readonly [Candidate, ...Candidate[]], options: FailoverOptions): Provider {
+  const [first] = candidates;
+  const cooldowns = options.cooldowns ?? new Cooldowns(options.clock);
+  return {
+    name: first.providerName,
+    ...(first.provider.local === undefined ? {} : { local: first.provider.local }),
+    chat: (request, { signal }) => chatWithFailover(candidates, { ...options, cooldowns }, { request, signal }),
+    warm: async () => first.provider.warm?.(),
+  };
+}
+
+async function* chatWithFailover(
+  candidates: readonly [Candidate, ...Candidate[]],
+  { cooldowns, log, leaveOn = TROUBLES }: FailoverOptions & { readonly cooldowns: Cooldowns },
+  { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
+): AsyncGenerator<ModelEvent> {
+  const queue = inTurn(candidates, cooldowns);
+  for (const [index, candidate] of queue.entries()) {
+    const next = queue[index + 1];
+    for await (const event of candidate.provider.chat(requestTo(candidate, request), { signal })) {
+      if (event.type === 'end') {
+        cooldowns.succeed(idOf(candidate));
+        yield { ...event, response: { ...event.response, ...answeredBy(candidate, candidates[0]) } };
+        return;
+      }
+      if (event.type !== 'error') {
+        yield event;
+        continue;
+      }
+      if (TROUBLES.has(event.kind)) cooldowns.fail(idOf(candidate));
+      if (next === undefined || !leaveOn.has(event.kind) || signal.aborted) {
+        yield event;
+        return;
+      }
+      log?.warn('another model or key takes over', {
+        from: nameOf(candidate),
+        to: nameOf(next),
+        kind: event.kind,
+        reason: event.message,
+      });
+      const message = `${failed(candidate.providerName, event.kind)}; trying ${changeTo(candidate, next)}`;
+      yield { type: 'restart', reason: event.kind, waitMs: 0, message };
+      break;
+    }
+  }
+}
+
+/** Those that do not cool down, in their order; when there is none, the one that is free first. */
+function inTurn(candidates: readonly [Candidate, ...Candidate[]], cooldowns: Cooldowns): readonly Candidate[] {
+  const free = candidates.filter((candidate) => cooldowns.left(idOf(candidate)) === 0);
+  if (free.length > 0) return free;
+  const left = candidates.map((candidate) => cooldowns.left(idOf(candidate)));
+  return [candidates[left.indexOf(Math.min(...left))] ?? candidates[0]];
+}
+
+function requestTo(candidate: Candidate, request: ModelRequest): ModelRequest {
+  const foreign = (request.turnModels ?? []).some((name) => !isSame(name, toName(candidate)));
+  return { ...request, model: candidate.model, ...(foreign ? { reasoning: 'off' as const } : {}) };
+}
+
+function answeredBy(candidate: Candidate, first: Candidate): { readonly answeredBy?: ModelName } {
+  return isSame(toName(candidate), toName(first)) ? {} : { answeredBy: toName(candidate) };
+}
+
+function toName({ providerName, model }: Candidate): ModelName {
+  return { provider: providerName, model };
+}
+
+function isSame(a: ModelName, b: ModelName): boolean {
+  return a.provider === b.provider && a.model === b.model;
+}
+
+function nameOf({ providerName, model }: Candidate): string {
+  return `${providerName}/${model}`;
+}
+
+function idOf(candidate: Candidate): string {
+  return candidate.id ?? nameOf(candidate);
+}
+
+function changeTo(from: Candidate, to: Candidate): string {
+  return isSame(toName(from), toName(to)) ? 'another key' : nameOf(to);
+}

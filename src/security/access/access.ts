@@ -1,0 +1,190 @@
+import type { PairedRole, Role } from '../../bus/messages.ts';
+
+const RANKS = { guest: 0, trusted: 1, owner: 2 } as const satisfies Record<Role, number>;
+
+/** Higher may do more. */
+export function roleRank(role: Role): number {
+  return RANKS[role];
+}
+
+/** Whether `role` may do what needs `needed`. */
+export function atLeast(role: Role, needed: Role): boolean {
+  return roleRank(role) >= roleRank(needed);
+}
+
+/** The role of a turn that several people started; `guest` when nobody is named. */
+export function weakest(...roles: readonly Role[]): Role {
+  const [first, ...others] = roles;
+  if (first === undefined) return 'guest';
+  return others.reduce<Role>((weak, role) => (roleRank(role) < roleRank(weak) ? role : weak), first);
+}
+
+/** Whether the owner's memory and private files may be seen there: by the owner, where nobody else reads along. */
+export function seesPrivate(where: {
+  readonly role?: Role | undefined;
+  readonly chatType?: 'direct' | 'group' | undefined;
+}): boolean {
+  return where.role === 'owner' && where.chatType === 'direct';
+}
+
+/** What a channel's configuration says of people and groups. */
+export interface AccessSettings {
+  /** Ids of people, `*` for everybody as a guest. */
+  readonly allowFrom?: readonly string[] | undefined;
+  /** Ids of owners. Empty or missing: a single id in `allowFrom` is the owner. */
+  readonly owners?: readonly string[] | undefined;
+  readonly groups?:
+    | {
+        /** `open`: members of the groups named in `allow` are guests. */
+        readonly policy?: 'mention' | 'open' | 'off' | undefined;
+        /** Ids of the groups that it takes part in; empty or `*`: every group. */
+        readonly allow?: readonly string[] | undefined;
+        /** Ids of other bots that are heard, as guests and in groups only. */
+        readonly allowBots?: readonly string[] | undefined;
+      }
+    | undefined;
+}
+
+/** Who speaks, and where. Whatever is missing denies. */
+export type AccessQuestion =
+  /** Whoever could open it is the owner: files and a token that nobody else may read guard it. */
+  | { readonly via: 'terminal' | 'control-socket' | 'gateway-token' }
+  | {
+      readonly via: 'channel';
+      readonly settings?: AccessSettings | undefined;
+      /** The role that this id was paired with; undefined: it was not. @default nobody was */
+      readonly pairedRole?: ((senderId: string) => PairedRole | undefined) | undefined;
+      readonly chatType?: 'direct' | 'group' | undefined;
+      readonly chatId?: string | undefined;
+      readonly sender?:
+        | {
+            /** The platform's immutable id, as text. */
+            readonly id?: string | undefined;
+            readonly isBot?: boolean | undefined;
+            /** It is the assistant's own account. */
+            readonly isSelf?: boolean | undefined;
+          }
+        | undefined;
+    };
+
+export type AccessDecision =
+  | { readonly allowed: true; readonly role: Role }
+  | {
+      readonly allowed: false;
+      readonly reason: string;
+      /** An unknown person, who may be offered pairing in a direct chat and is met with silence in a group. */
+      readonly stranger: 'direct' | 'group' | null;
+    };
+
+type ChannelQuestion = Extract<AccessQuestion, { readonly via: 'channel' }>;
+
+const EVERYBODY = '*';
+
+/** Decides who speaks, for every way to speak, by exact ids alone. Denies unless something allows. */
+export function decideAccess(question: AccessQuestion): AccessDecision {
+  switch (question.via) {
+    case 'terminal':
+    case 'control-socket':
+    case 'gateway-token':
+      return allow('owner');
+    case 'channel':
+      return decideChannel(question);
+    default:
+      return deny('nothing says how the message came');
+  }
+}
+
+/** The role of whoever came by a way of their own machine; the weakest when they may not. */
+export function localRole(via: Exclude<AccessQuestion['via'], 'channel'>): Role {
+  const decision = decideAccess({ via });
+  return decision.allowed ? decision.role : 'guest';
+}
+
+function decideChannel({ settings, sender, chatType, chatId, pairedRole }: ChannelQuestion): AccessDecision {
+  const id = sender?.id;
+  if (!isId(id)) return deny('the message does not say who sent it');
+  if (sender?.isSelf !== false || typeof sender.isBot !== 'boolean') {
+    return deny(sender?.isSelf === true ? 'the assistant wrote it' : 'the message does not say what its sender is');
+  }
+  if (!isId(chatId) || (chatType !== 'direct' && chatType !== 'group')) {
+    return deny('the message does not say in which chat it was written');
+  }
+  if (settings?.allowFrom === undefined) return deny('the channel has no allowFrom list');
+  const { groups } = settings;
+  if (chatType === 'group') {
+    const closed = whyClosed(chatId, groups);
+    if (closed !== null) return deny(closed);
+  }
+  if (sender.isBot) {
+    const isHeard = chatType === 'group' && groups?.allowBots?.includes(id) === true;
+    return isHeard ? allow('guest') : deny(`${id} is a bot that groups.allowBots does not name`);
+  }
+  const role = strongest(configuredRole(id, settings), pairedRole?.(id));
+  if (role !== undefined) return allow(role);
+  if (settings.allowFrom.includes(EVERYBODY)) return allow('guest');
+  if (chatType === 'group' && groups?.policy === 'open' && names(groups.allow, chatId)) return allow('guest');
+  return { ...deny(`the sender ${id} is neither in allowFrom nor paired`), stranger: chatType };
+}
+
+/** Why a group is not listened to; null when it is. */
+function whyClosed(chatId: string, groups: AccessSettings['groups']): string | null {
+  const { policy, allow: allowed } = groups ?? {};
+  if (policy !== 'mention' && policy !== 'open') return 'groups are off (groups.policy)';
+  if (allowed === undefined) return 'the channel has no groups.allow list';
+  if (allowed.length === 0 || names(allowed, chatId)) return null;
+  return `the group ${chatId} is not in groups.allow`;
+}
+
+/** Somebody who is named in two places may do what the better one allows. */
+function strongest(...roles: readonly (Role | undefined)[]): Role | undefined {
+  return roles.reduce<Role | undefined>(
+    (best, role) => (best === undefined || (role !== undefined && atLeast(role, best)) ? role : best),
+    undefined,
+  );
+}
+
+/** What the lists of the configuration make of an id; `*` counts nowhere. */
+function configuredRole(id: string, { allowFrom = [], owners = [] }: AccessSettings): Role | undefined {
+  if (owners.includes(id)) return 'owner';
+  if (!allowFrom.includes(id)) return undefined;
+  const listed = new Set(allowFrom.filter((entry) => entry !== EVERYBODY));
+  return owners.length === 0 && listed.size === 1 ? 'owner' : 'trusted';
+}
+
+/**
+ * The most that anybody may be in a channel's groups: what a group's tools are listed for, so that the list stays the
+ * same whoever speaks. What a call may do is decided by the role of its turn. `paired`: roles that codes gave there.
+ */
+export function strongestRole(settings: AccessSettings | undefined, paired: readonly PairedRole[] = []): Role {
+  // Anybody may be paired at any time.
+  return paired.includes('owner') || configuredOwners(settings).length > 0 ? 'owner' : 'trusted';
+}
+
+/** The ids that the lists of the configuration make owners of a channel. */
+export function configuredOwners(settings: AccessSettings | undefined): readonly string[] {
+  const { allowFrom = [], owners = [] } = settings ?? {};
+  return [...new Set([...owners, ...allowFrom])].filter(
+    (id) => isId(id) && configuredRole(id, { allowFrom, owners }) === 'owner',
+  );
+}
+
+function isId(id: string | undefined): id is string {
+  return typeof id === 'string' && id !== '' && id !== EVERYBODY;
+}
+
+function names(list: readonly string[] | undefined, chatId: string): boolean {
+  return list?.includes(chatId) === true || list?.includes(EVERYBODY) === true;
+}
+
+function allow(role: Role): AccessDecision {
+  return { allowed: true, role };
+}
+
+function deny(reason: string): Extract<AccessDecision, { readonly allowed: false }> {
+  return { allowed: false, reason, stranger: null };
+}
+
+/** A role as the journal keeps it. Unknown words are the weakest. */
+export function asRole(role: string): Role {
+  return role === 'owner' || role === 'trusted' ? role : 'guest';
+}

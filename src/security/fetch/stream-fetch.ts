@@ -1,0 +1,47 @@
+import { deadline } from '../../util/clock.ts';
+import type { GuardedFetchOptions } from './fetch.ts';
+import { readHostList } from './host-list.ts';
+
+/** As the platform's `fetch`, as far as clients of remote servers need it. */
+export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export interface StreamingFetchOptions extends GuardedFetchOptions {
+  /** How long the headers of an answer may take, connecting included. */
+  readonly headersMs: number;
+  /** Most bytes of an answer; of a stream of events the most for one event. */
+  readonly maxBytes: number;
+}
+
+/**
+ * The guarded fetch for answers that come bit by bit: the same checks of every address, the connection pinned to the
+ * checked one, and no redirect is followed: a 3xx is an answer like any other. Reads no proxy from the environment.
+ * Throws as `fetchGuarded`; a body that breaks off or is too large fails while it is read.
+ */
+export function createStreamingFetch(options: StreamingFetchOptions): StreamingFetch {
+  const allow = readHostList('allowHosts', options.allowHosts);
+  const deny = readHostList('denyHosts', options.denyHosts);
+  return async (url, init = {}) => {
+    const [{ checkUrlText }, { connectPinned, systemDial }, target, { exchange }, { readRequest }, { streamOf }] =
+      await Promise.all([
+        import('./guarded.ts'),
+        import('./connect.ts'),
+        import('./target.ts'),
+        import('./exchange.ts'),
+        import('./request.ts'),
+        import('./body-stream.ts'),
+      ]);
+    const { clock, resolve = target.systemResolve, dial = systemDial, headersMs, maxBytes } = options;
+    const { ownNetworks = target.systemNetworks } = options;
+    const request = readRequest({
+      method: init.method,
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body: typeof init.body === 'string' ? init.body : undefined,
+    });
+    using limit = deadline(clock, headersMs, 'the answer');
+    const signal = AbortSignal.any([limit.signal, ...(init.signal ? [init.signal] : [])]);
+    const checked = await checkUrlText(String(url), { allow, deny, clock, resolve, dial, ownNetworks }, signal);
+    const socket = await connectPinned(checked, { clock, dial, signal });
+    const answer = await exchange(socket, { target: checked, request, signal, acceptEncoding: 'identity' });
+    return await streamOf(answer, { target: checked, maxBytes });
+  };
+}

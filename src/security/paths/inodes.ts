@@ -1,0 +1,98 @@
+import { constants, lstatSync, realpathSync, type Stats } from 'node:fs';
+import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemRandom } from '../../util/random.ts';
+import type { Pinned } from './descriptors.ts';
+import { refused } from './refusals.ts';
+import { PRIVATE_NAMES, WORKSPACE_NAMES } from './names.ts';
+import { homeNames, isState, statePaths, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
+
+/** Puts the bytes under `name` in one step, on disk before it returns; a link of that name is replaced, not followed. */
+export async function replaceIn(parent: Pinned, name: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const suffix = Buffer.from(systemRandom.bytes(6)).toString('hex');
+  const temporary = parent.at(`.${suffix}.tmp`);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const handle = await open(temporary, flags, mode);
+  try {
+    try {
+      await handle.writeFile(bytes);
+      await handle.chmod(mode);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, parent.at(name));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncPinned(parent);
+}
+
+/** Takes a name away; durable when it resolves. A link of that name goes, not what it leads to. */
+export async function removeIn(parent: Pinned, name: string): Promise<void> {
+  await unlink(parent.at(name));
+  await syncPinned(parent);
+}
+
+async function syncPinned(folder: Pinned): Promise<void> {
+  const directory = await open(folder.self, constants.O_RDONLY);
+  await directory.sync().finally(() => directory.close());
+}
+
+/**
+ * Throws when a file with several names (hard links) has one of them where the caller may not read: in the home beside
+ * what is opened of it, and for others than the owner in the owner's memory.
+ */
+export async function refuseClosed(found: Stats, caller: PathCaller, roots: PathRoots): Promise<void> {
+  if (!found.isFile() || found.nlink < 2) return;
+  const { home, workspace, readRoots, links = [] } = roots;
+  const opened = new Set([workspace, ...readRoots]);
+  const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
+  for (const place of [...(home === workspace ? statePaths(home) : [home]), ...elsewhere]) {
+    if (!(await holds(place, found, opened))) continue;
+    throw refused("This file is part of the assistant's own configuration or state under another name.");
+  }
+  if (caller.role === 'owner') return;
+  for (const name of PRIVATE_NAMES) {
+    if (await holds(join(workspace, name), found))
+      throw refused('This file is private to the owner under another name.');
+  }
+}
+
+/** Whether a file is, or lies in, a place; links are not followed. */
+async function holds(place: string, file: Stats, except: ReadonlySet<string> = new Set()): Promise<boolean> {
+  const info = await lstat(place).catch(() => undefined);
+  if (info === undefined || except.has(place)) return false;
+  if (!info.isDirectory()) return sameInode(info, file);
+  const entries = await readdir(place);
+  for (const name of entries) if (await holds(join(place, name), file, except)) return true;
+  return false;
+}
+
+/** Of two places with a meaning, what those are that are links: where they are, and where they lead. */
+export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace'>): readonly PlaceLink[] {
+  const places = [
+    ...homeNames().map((name) => join(home, name)),
+    ...WORKSPACE_NAMES.map((name) => join(workspace, name)),
+  ];
+  return places.flatMap((place) => {
+    try {
+      const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+      return isLink ? [{ place, real: realpathSync.native(place) }] : [];
+    } catch {
+      // It leads nowhere.
+      return [];
+    }
+  });
+}
+
+function sameInode(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
+}
+
+/** The same file with, as far as one can tell, the same content; null: no file. */
+export function sameFile(a: Stats | undefined, b: Stats | null): boolean {
+  if (a === undefined || b === null) return a === undefined && b === null;
+  return sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
+}

@@ -1,0 +1,179 @@
+import { basename, isAbsolute, join, relative, sep } from 'node:path';
+import type { Role } from '../../bus/messages.ts';
+import { seesPrivate } from '../access/access.ts';
+import { folded, protectedAs, secretKind, shellStartKind, startKind } from './names.ts';
+import { taintDecision } from '../access/taint.ts';
+
+/** On whose behalf a path is touched. */
+export interface PathCaller {
+  readonly role: Role;
+  /** Where: what is the owner's alone is closed outside their direct chats, and where it is not known. */
+  readonly chatType?: 'direct' | 'group';
+  /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
+  readonly readRoots?: readonly string[];
+  readonly taint: { readonly untrusted: boolean; readonly source?: string };
+}
+
+export type PathAccess = 'read' | 'write';
+
+export type PathDecision =
+  | { readonly decision: 'allow'; /** The real path. */ readonly path: string }
+  | { readonly decision: 'ask'; readonly path: string; readonly reason: string }
+  | { readonly decision: 'deny'; readonly reason: string };
+
+/** Real paths, without links. */
+export interface PathRoots {
+  readonly workspace: string;
+  /** The assistant's home: configuration, state, secrets. */
+  readonly home: string;
+  readonly readRoots: readonly string[];
+  readonly restrictToWorkspace: boolean;
+  /** Places with a meaning whose name is a link. @default none */
+  readonly links?: readonly PlaceLink[];
+}
+
+/** What lies at `real` counts as lying at `place` too. */
+export interface PlaceLink {
+  readonly place: string;
+  readonly real: string;
+}
+
+/** What in the assistant's home belongs to no tool, whatever else is allowed. */
+const STATE = new Set([
+  'config.json',
+  'state.db',
+  'search.db',
+  'sessions',
+  'gateway.token',
+  'mcp-pins.json',
+  'skill-pins.json',
+  'audit.jsonl',
+  'lock',
+  'control.sock',
+  'quarantine',
+  'backups',
+  'prompts',
+  'versions',
+  'logs',
+  'plugins',
+  'sandbox',
+]);
+const STATE_DATABASE = /^(?:state|search)\.db/;
+/** Shared by all sessions: only a folder in them can be somebody's own. */
+const SESSION_FOLDERS = new Set(['spill', 'media']);
+const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
+
+/** Decides about a real path; touches nothing. Names are compared as the most forgiving file systems do. */
+export function decidePath(path: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision {
+  if (KERNEL_ROOTS.some((root) => within(root, path))) {
+    return deny(`${path} belongs to the system (/proc, /sys, /dev) and is not open to tools.`);
+  }
+  const places = [path, ...otherPlaces(path, roots)];
+  if (places.some((place) => isState(place, caller, roots))) {
+    return deny(`${path} is part of the assistant's own configuration or state, which no tool may touch.`);
+  }
+  const readRoot = roots.readRoots.find((root) => within(root, path));
+  if (roots.restrictToWorkspace && !within(roots.workspace, path) && (access === 'write' || readRoot === undefined)) {
+    const readable = readRoot === undefined ? '' : ' for writing';
+    return deny(`${path} is outside the workspace ${roots.workspace}, which is not allowed${readable}.`);
+  }
+  const decisions = places.map((place) => decidePlace(place, path, access, caller, roots));
+  return (
+    decisions.find(({ decision }) => decision === 'deny') ??
+    decisions.find(({ decision }) => decision === 'ask') ?? { decision: 'allow', path }
+  );
+}
+
+/** Where a path lies as well, because a link there leads to it. */
+export function otherPlaces(path: string, { links = [] }: Pick<PathRoots, 'links'>): string[] {
+  return links.filter(({ real }) => within(real, path)).map(({ place, real }) => join(place, relative(real, path)));
+}
+
+/** Whether `path` is `root` or lies below it. */
+export function within(root: string, path: string): boolean {
+  const rest = relative(root, path);
+  return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
+}
+
+/** Files and folders of the home that are closed in every case, for comparing inodes. */
+export function statePaths(home: string): string[] {
+  const databases = ['state.db', 'search.db'].flatMap((name) => [`${name}-wal`, `${name}-shm`]);
+  return [...STATE, ...databases].map((name) => join(home, name));
+}
+
+/** Folders and files of the home whose names the rules know. */
+export function homeNames(): readonly string[] {
+  return [...STATE, ...SESSION_FOLDERS];
+}
+
+/** Whether a path is closed in every case, whoever asks. */
+export function isState(path: string, caller: PathCaller, { home, workspace, readRoots }: PathRoots): boolean {
+  const inside = namesBelow(home, path);
+  if (inside === undefined) return false;
+  const [first = ''] = inside;
+  if (STATE.has(first) || STATE_DATABASE.test(first)) return true;
+  const own = SESSION_FOLDERS.has(first) && !seesPrivate(caller) ? join(home, first) : home;
+  if (own === home && within(home, workspace) && within(workspace, path)) return false;
+  return !readRoots.some((root) => root !== own && within(own, root) && within(root, path));
+}
+
+/** The folded names below a root, whatever the case of the root itself is; undefined outside. */
+function namesBelow(root: string, path: string): readonly string[] | undefined {
+  const above = partsOf(root);
+  const parts = partsOf(path);
+  return above.every((part, i) => parts[i] === part) ? parts.slice(above.length) : undefined;
+}
+
+function partsOf(path: string): readonly string[] {
+  return path.split(sep).filter(Boolean).map(folded);
+}
+
+function decidePlace(
+  place: string,
+  path: string,
+  access: PathAccess,
+  caller: PathCaller,
+  { workspace, readRoots }: PathRoots,
+): PathDecision {
+  const inWorkspace = within(workspace, place);
+  const readRoot = access === 'read' ? readRoots.find((readRoot) => within(readRoot, place)) : undefined;
+  const root = inWorkspace ? workspace : readRoot;
+  const parts = root === undefined ? ['', ...partsOf(place)] : partsOf(relative(root, place));
+  const decision = inWorkspace ? decideInWorkspace(path, parts, access, caller) : undefined;
+  if (decision !== undefined) return decision;
+  const kind = secretKind(parts) ?? (access === 'read' ? shellStartKind(parts) : startKind(parts));
+  return kind === undefined
+    ? { decision: 'allow', path }
+    : { decision: 'ask', path, reason: `${basename(path)} ${kind}` };
+}
+
+function decideInWorkspace(
+  path: string,
+  parts: readonly string[],
+  access: PathAccess,
+  caller: PathCaller,
+): PathDecision | undefined {
+  const [first = '', second = ''] = parts;
+  if (!seesPrivate(caller) && (first === 'memory' || (first === 'user.md' && parts.length === 1))) {
+    return deny(`${basename(path)} is private to the owner.`);
+  }
+  if (access === 'read') return undefined;
+  if (first === 'cron' && second === 'jobs.json') {
+    return deny('cron/jobs.json is only changed with the cron tool.');
+  }
+  const target = protectedAs(parts);
+  if (target === undefined) return undefined;
+  if (caller.role !== 'owner') {
+    const reason = `${basename(path)} shapes what the assistant does, and only the owner may change it`;
+    return { decision: 'ask', path, reason };
+  }
+  const decision = taintDecision({
+    taint: { private: true, ...caller.taint },
+    action: { kind: 'lasting-write', target },
+  });
+  return decision.decision === 'allow' ? undefined : { ...decision, path };
+}
+
+function deny(reason: string): PathDecision {
+  return { decision: 'deny', reason };
+}

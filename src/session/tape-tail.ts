@@ -1,0 +1,84 @@
+import type { TapeEntry } from './entry.ts';
+import { WindowScan } from './history-window.ts';
+
+/** The end of a tape: what its history and its newest turn are made of. Oldest first, without gaps. */
+export interface Tail {
+  readonly entries: readonly TapeEntry[];
+  /** Index of the first entry that the history needs. */
+  readonly windowFrom: number;
+}
+
+/**
+ * Reads backwards as far as the history needs and until a turn is complete: `turn`, or without one the newest turn
+ * on the tape.
+ */
+export async function readTail(newestFirst: AsyncIterable<TapeEntry>, turn?: string): Promise<Tail> {
+  const reader = new TailReader(turn);
+  for await (const entry of newestFirst) if (!reader.take(entry)) break;
+  return reader.finish();
+}
+
+/** What of a tail in memory is still needed: its window and its newest turn. */
+export function shrinkTail(entries: readonly TapeEntry[]): Tail {
+  const reader = new TailReader();
+  for (const entry of entries.toReversed()) if (!reader.take(entry)) break;
+  return reader.finish();
+}
+
+class TailReader {
+  readonly #scan = new WindowScan();
+  readonly #older: TapeEntry[] = [];
+  #turn: string | undefined;
+  #scanning = true;
+  #turnSeen = false;
+  #turnComplete = false;
+
+  constructor(turn?: string) {
+    this.#turn = turn;
+  }
+
+  take(entry: TapeEntry): boolean {
+    if (!this.#turnComplete) this.#seekTurn(entry);
+    if (this.#scanning) this.#scanning = this.#scan.take(entry);
+    else this.#older.push(entry);
+    return this.#scanning || !this.#turnComplete;
+  }
+
+  finish(): Tail {
+    const window = this.#scan.finish();
+    const inWindow = new Set(window.entries.map((entry) => entry.id));
+    const older = this.#older.filter((entry) => !inWindow.has(entry.id)).reverse();
+    return { entries: [...older, ...window.entries], windowFrom: older.length };
+  }
+
+  #seekTurn(entry: TapeEntry): void {
+    this.#turn ??= entry.turn ?? undefined;
+    if (this.#turn === undefined) return;
+    if (entry.turn === this.#turn) {
+      this.#turnSeen = true;
+      this.#turnComplete = entry.kind === 'turn-start';
+    } else if (this.#turnSeen) {
+      this.#turnComplete = entry.kind === 'turn-start' || entry.kind === 'turn-end';
+    } else {
+      this.#turnComplete = entry.turn !== null && isOlder(entry.turn, this.#turn);
+    }
+  }
+}
+
+/**
+ * True when a tape surely has nothing of `turn` before `entries`, its end: turns of a session run one after another
+ * and their ids grow, so a turn younger than the newest one on the tape has not begun.
+ */
+export function isYounger(turn: string, entries: readonly TapeEntry[]): boolean {
+  const newest = entries.findLast((entry) => entry.turn !== null)?.turn ?? undefined;
+  return newest === undefined || isOlder(newest, turn);
+}
+
+/** Ids of turns grow, whatever the clock does (see `createIds`); those of other makers are not compared. */
+function isOlder(turn: string, than: string): boolean {
+  return isUlid(turn) && isUlid(than) && turn < than;
+}
+
+function isUlid(id: string): boolean {
+  return /^[0-9A-HJKMNP-TV-Z]{26}$/u.test(id);
+}

@@ -1,0 +1,261 @@
+import type { Writable } from 'node:stream';
+import type { CommandDecision } from '../../../security/commands/guard.ts';
+import type { GitKeeper, GitWatch, TakenBack } from '../../../security/sandbox/git-keeper.ts';
+import type { CappedFile } from '../../../storage/capped-file.ts';
+import { sleep, type Clock } from '../../../util/clock.ts';
+import { errorMessage } from '../../../util/errors.ts';
+import { undoneNotes } from '../git.ts';
+import { notesOf, isFailure, type Bounds } from '../result.ts';
+import { runCommand, type CommandOutcome } from '../run.ts';
+import type { ProgramCall } from '../shell.ts';
+import type { Reach } from '../taint.ts';
+import type { FileOrigins, ResultBits } from '../../files/taint.ts';
+import { printable } from '../output-ends.ts';
+import { brokenStart, pageOf } from './page.ts';
+
+/** A command that is to go on by itself. */
+export interface BackgroundCommand {
+  readonly command: string;
+  readonly program: ProgramCall;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly bounds: Bounds;
+  readonly reach: Reach;
+  /** It did not start without a yes, and is told nothing without one. */
+  readonly asks: boolean;
+  /** What is to be said of a command in its place. */
+  readonly check: (command: string) => CommandDecision;
+  /** Of what it prints. */
+  readonly bits: ResultBits;
+  /** What it writes while strangers have a say counts as theirs. */
+  readonly mayWriteTheirs: boolean;
+  /** Undoes what it makes the owner's git run, while strangers have a say. @default nothing does */
+  readonly git?: GitKeeper | undefined;
+}
+
+export type ProcessEnd =
+  | { readonly type: 'exited'; readonly outcome: CommandOutcome }
+  /** Somebody wanted it to end. */
+  | { readonly type: 'stopped' }
+  /** It did not start. */
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** A part of what it wrote. */
+export interface OutputPage {
+  readonly text: string;
+  /** Bytes before it, and where the next one begins. */
+  readonly from: number;
+  readonly next: number;
+  /** Bytes after it that can be read now. */
+  readonly more: number;
+  /** Bytes that came when no more were kept. */
+  readonly dropped: number;
+  /** Of what was dropped, where the page is the last one. */
+  readonly newest: string;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const INPUT_WAIT_MS = 2_000;
+/** Bytes. */
+const NEWEST = 2_000;
+
+interface ProcessPorts {
+  readonly id: string;
+  readonly mark: string;
+  readonly file: CappedFile;
+  readonly clock: Clock;
+  readonly origins: FileOrigins | undefined;
+}
+
+/** A command that runs beside the turns of its session. */
+export class BackgroundProcess {
+  readonly id: string;
+  readonly command: BackgroundCommand;
+  /** Resolves when nothing of it runs any more. */
+  readonly done: Promise<void>;
+  readonly #ports: ProcessPorts;
+  readonly #begun: number;
+  readonly #stop = new AbortController();
+  #input: Writable | undefined;
+  #end: ProcessEnd | null = null;
+  #durationMs: number | undefined;
+  #untrusted: boolean;
+  #cursor = 0;
+  #newest = Buffer.alloc(0);
+
+  #watch: GitWatch | undefined;
+  #undone: readonly TakenBack[] = [];
+  /** It has ended, and what it left is being looked at. */
+  #isOver = false;
+
+  private constructor(command: BackgroundCommand, ports: ProcessPorts, watch?: GitWatch) {
+    this.#watch = watch;
+    this.id = ports.id;
+    this.command = command;
+    this.#ports = ports;
+    this.#begun = ports.clock.monotonic();
+    this.#untrusted = command.bits.untrusted === true;
+    this.done = this.#follow();
+  }
+
+  /** Starts one; rejects when it cannot be written down that what it writes may be theirs. */
+  static async start(command: BackgroundCommand, ports: ProcessPorts): Promise<BackgroundProcess> {
+    const { origins } = ports;
+    const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
+    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, ports, watch);
+    return await new Promise((resolve, reject) => {
+      const marking = origins.during(async () => {
+        const process = new BackgroundProcess(command, ports, watch);
+        resolve(process);
+        await process.done;
+      });
+      marking.catch((error: unknown) => {
+        void watch?.end().catch(() => {});
+        reject(error);
+      });
+    });
+  }
+
+  /** Null while it runs. */
+  get end(): ProcessEnd | null {
+    return this.#end;
+  }
+
+  get durationMs(): number {
+    return this.#durationMs ?? Math.round(this.#ports.clock.monotonic() - this.#begun);
+  }
+
+  /** Bytes that it wrote. */
+  get bytes(): number {
+    return this.#ports.file.bytes;
+  }
+
+  /** Where what it wrote can be read. */
+  get path(): string {
+    return this.#ports.file.path;
+  }
+
+  get bits(): ResultBits {
+    return this.#untrusted ? { ...this.command.bits, untrusted: true } : this.command.bits;
+  }
+
+  /** Whether it came to a bad end. */
+  get isFailed(): boolean {
+    const end = this.#end;
+    return end !== null && end.type !== 'stopped' && (end.type === 'failed' || isFailure(end.outcome));
+  }
+
+  /** How it ended, in sentences; none while it runs. */
+  get endNotes(): readonly string[] {
+    const end = this.#end;
+    if (end === null) return [];
+    const undone = undoneNotes(this.#undone);
+    if (end.type === 'failed') return [`The command could not be run: ${end.reason}`, ...undone];
+    if (end.type === 'stopped') return ['The command was ended, with all processes that it had started.', ...undone];
+    const { exitCode } = end.outcome;
+    const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
+    return [...code, ...notesOf(end.outcome, this.command.bounds), ...undone];
+  }
+
+  /** Ends it with all it started; resolves when that is done. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('it is to end'));
+    await this.done;
+  }
+
+  /** From now on strangers have a part in what it prints and writes; resolves when that holds. */
+  async taint(): Promise<void> {
+    if (this.#untrusted) return;
+    this.#untrusted = true;
+    if (this.command.mayWriteTheirs) return;
+    const watch = await this.command.git?.begin();
+    if (this.#isOver) await watch?.end();
+    else this.#watch = watch;
+    // A mark that cannot be written is told of by whatever else the disk refuses.
+    void this.#ports.origins?.during(() => this.done).catch(() => {});
+  }
+
+  /** Resolves when it was taken, or `busy` when so much waits already. */
+  async write(text: string): Promise<'written' | 'busy' | 'closed'> {
+    const input = this.#input;
+    if (input === undefined || !input.writable) return 'closed';
+    if (input.writableLength > 0) return 'busy';
+    const taken = new Promise<'written' | 'closed'>((resolve) =>
+      input.write(text, (error) => resolve(error == null ? 'written' : 'closed')),
+    );
+    // What it does not read now it may read later.
+    return await Promise.race([taken, sleep(this.#ports.clock, INPUT_WAIT_MS).then(() => 'written' as const)]);
+  }
+
+  closeInput(): void {
+    this.#input?.end();
+  }
+
+  /** What it wrote cannot be read here any more. */
+  async close(): Promise<void> {
+    await this.#ports.file.close();
+  }
+
+  /** From `offset` on (negative: before the end); without one where the page before ended. */
+  async page(offset: number | undefined, chars: number): Promise<OutputPage> {
+    const { file } = this.#ports;
+    await file.settled();
+    const { kept } = file;
+    const wanted = offset ?? this.#cursor;
+    const at = Math.min(kept, Math.max(0, wanted < 0 ? kept + wanted : wanted));
+    const bytes = await this.#read(at, chars);
+    const skip = at > 0 ? brokenStart(bytes) : 0;
+    const from = at + skip;
+    const isAll = at + bytes.length >= kept;
+    const { dropped } = file;
+    const follows = !isAll ? 'now' : this.#end === null && dropped === 0 ? 'later' : 'never';
+    const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, follows);
+    this.#cursor = from + length;
+    const newest = isLast && dropped > 0 ? printable(this.#newest.subarray(brokenStart(this.#newest))) : '';
+    return { text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
+  }
+
+  async #read(offset: number, length: number): Promise<Buffer> {
+    try {
+      return await this.#ports.file.read(offset, length);
+    } catch (error) {
+      return Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`);
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { file, clock, mark } = this.#ports;
+    const { program, cwd, bounds } = this.command;
+    let end: ProcessEnd;
+    try {
+      const outcome = await runCommand({
+        program,
+        cwd,
+        mark,
+        limits: bounds,
+        lookEveryMs: LOOK_EVERY_MS,
+        timeoutMs: bounds.seconds * 1000,
+        signal: this.#stop.signal,
+        clock,
+        sink: (chunk) => this.#take(chunk),
+        onInput: (input) => (this.#input = input),
+      });
+      end = { type: 'exited', outcome };
+    } catch (error) {
+      end = this.#stop.signal.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
+    }
+    this.#isOver = true;
+    const watch = this.#watch;
+    // What cannot be looked at is told of by the next command's look.
+    this.#undone = (await watch?.end().catch(() => [])) ?? [];
+    this.#end = end;
+    this.#durationMs = this.durationMs;
+    await file.settled();
+  }
+
+  #take(chunk: Buffer): Promise<void> | undefined {
+    const busy = this.#ports.file.add(chunk);
+    this.#newest = Buffer.concat([this.#newest, chunk.subarray(-NEWEST)]).subarray(-NEWEST);
+    return busy;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../util/clock.ts';
+import { cut, cutStart } from '../../util/text.ts';
+
+/** Characters kept of a long output: its beginning and its end. */
+const HEAD_CHARS = 10_000;
+const TAIL_CHARS = 5_000;
+/** What is cut ends or begins with a whole line, when the next one is no further away. */
+const LINE_WITHIN = 2_000;
+/** A UTF-8 sequence has four bytes at most. */
+const HEAD_BYTES = HEAD_CHARS * 4;
+const TAIL_BYTES = TAIL_CHARS * 4;
+
+/** Keeps the beginning and the end of an output in fixed memory. */
+export class OutputEnds {
+  bytes = 0;
+  lastAt = 0;
+  readonly #clock: Clock;
+  readonly #head = Buffer.alloc(HEAD_BYTES);
+  readonly #tail = Buffer.alloc(TAIL_BYTES);
+  #tailLength = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(chunk: Buffer): void {
+    const taken = this.bytes < HEAD_BYTES ? chunk.copy(this.#head, this.bytes) : 0;
+    this.bytes += chunk.length;
+    this.lastAt = this.#clock.monotonic();
+    const rest = chunk.subarray(Math.max(taken, chunk.length - TAIL_BYTES));
+    const kept = Math.min(this.#tailLength, TAIL_BYTES - rest.length);
+    this.#tail.copyWithin(0, this.#tailLength - kept, this.#tailLength);
+    rest.copy(this.#tail, kept);
+    this.#tailLength = kept + rest.length;
+  }
+
+  text(): { readonly output: string; readonly truncated: boolean } {
+    const head = this.#head.subarray(0, Math.min(this.bytes, HEAD_BYTES));
+    const tail = this.#tail.subarray(0, this.#tailLength);
+    const gap = this.bytes > head.length + tail.length;
+    const whole = gap ? undefined : printable(Buffer.concat([head, tail]));
+    if (whole !== undefined && whole.length <= HEAD_CHARS + TAIL_CHARS) return { output: whole, truncated: false };
+    const first = upToLine(cut(whole ?? printable(head), HEAD_CHARS));
+    const last = fromLine(cutStart(whole ?? printable(tail), TAIL_CHARS));
+    const note = `[… the middle of ${this.bytes} bytes is left out here; write the output to a file and read parts of it to see more …]`;
+    return { output: `${first}\n\n${note}\n\n${last}`, truncated: true };
+  }
+}
+
+/** Half a line could be half a secret, which nothing would know. */
+function upToLine(text: string): string {
+  const end = text.lastIndexOf('\n');
+  return end === -1 || text.length - end > LINE_WITHIN ? text : text.slice(0, end);
+}
+
+function fromLine(text: string): string {
+  const start = text.indexOf('\n') + 1;
+  return start > LINE_WITHIN ? text : text.slice(start);
+}
+
+/** UTF-8 with U+FFFD for what is none; control characters but line ends and tabs as `\x1b`. */
+export function printable(bytes: Buffer): string {
+  return bytes
+    .toString('utf8')
+    .replaceAll('\r\n', '\n')
+    .replace(
+      /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu,
+      (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    );
+}

@@ -1,0 +1,48 @@
+import type { PathGuard } from '../../security/paths/guard.ts';
+import { visible } from '../../security/text/control-characters.ts';
+import { diffLines, type LineChange } from '../../util/line-diff.ts';
+import { readWhole } from './access.ts';
+import { decodeText } from './file-text.ts';
+import type { ToolContext } from '../tool.ts';
+
+/** Every line of a change, for the person who is asked about it. */
+export function previewOf(before: string, after: string): string {
+  const changes = linesOf(before, after);
+  if (changes.length === 0) return 'no line changes';
+  const lines: string[] = [];
+  for (let at = 0; at < changes.length;) {
+    const { sign = '' } = changes[at] ?? {};
+    const end = changes.findIndex((change, n) => n > at && change.sign !== sign);
+    const run = changes.slice(at, end === -1 ? undefined : end);
+    // As one text, in which a run of empty lines is seen.
+    const text = visible(run.map(({ line }) => `${line}\n`).join('')).replace(/\n$/u, '');
+    lines.push(...text.split('\n').map((line) => `${sign} ${line}`));
+    at += run.length;
+  }
+  return lines.join('\n');
+}
+
+/** What replacing a file with `after` changes. A file that may not be read as freely stays unseen: its lines are not shown. */
+export async function replacement(
+  guard: PathGuard,
+  { path, after }: { readonly path: string; readonly after: string },
+  context: ToolContext,
+): Promise<string> {
+  return previewOf(await freeText(guard, path, context), after);
+}
+
+/** Nothing is no line. */
+function linesOf(before: string, after: string): readonly LineChange[] {
+  const gone = before === '' ? '−' : after === '' ? '+' : null;
+  return diffLines(before, after).filter(({ sign }) => sign !== gone);
+}
+
+async function freeText(guard: PathGuard, path: string, context: ToolContext): Promise<string> {
+  try {
+    if ((await guard.check(path, 'read', context)).decision !== 'allow') return '';
+    const decoded = decodeText((await readWhole(guard, path, context)).bytes);
+    return 'binary' in decoded ? '' : decoded.text;
+  } catch {
+    return '';
+  }
+}

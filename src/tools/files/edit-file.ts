@@ -1,0 +1,71 @@
+import { filePeek } from '../../security/paths/file-peek.ts';
+import { visible } from '../../security/text/control-characters.ts';
+import { AppError } from '../../util/errors.ts';
+import { plural } from '../../util/text.ts';
+import { previewOf } from './change-preview.ts';
+import { decidePathUse, readWhole, writeThrough, type FileAccess } from './access.ts';
+import { bitsOfFile } from './taint.ts';
+import { decodeText, encodeText } from './file-text.ts';
+import { editText, fileEditSchema } from './text-edit.ts';
+import { errorResult } from '../registry/result.ts';
+import { defineTool, type Tool } from '../tool.ts';
+
+export function editFileTool(files: FileAccess): Tool {
+  const { guard } = files;
+  return defineTool({
+    name: 'edit_file',
+    description:
+      'Replace one exact piece of text in a file, or every occurrence of it. Read the file first. For several replacements use apply_patch; for a new file or all new content use write_file.',
+    parameters: fileEditSchema,
+    // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
+    effect: 'effect',
+    // What does not fit is answered with the lines that stand there.
+    shows: ({ path, oldText, newText }) => (oldText === '' ? null : `${visible(path)}\n${previewOf(oldText, newText)}`),
+    decide: ({ path, oldText, newText }, context) =>
+      decidePathUse(guard, path, 'write', context, () => previewOf(oldText, newText)),
+    // What becomes of the file depends on what it holds now.
+    binds: async ({ path }) => ({ content: await filePeek.look(guard.resolve(path)) }),
+    execute: async ({ path, ...edit }, context) => {
+      const title = `edit ${path}`;
+      if (edit.oldText === '') return createNew(files, { path, newText: edit.newText }, context);
+      const read = await readWhole(guard, path, context);
+      const decoded = decodeText(read.bytes);
+      if ('binary' in decoded) return errorResult(title, 'This is a binary file, so it is not edited.');
+      const edited = editText(decoded.text, edit);
+      if ('problem' in edited) {
+        return {
+          ...errorResult(title, edited.problem),
+          ...(edited.shows ? await bitsOfFile(files.origins, read) : {}),
+        };
+      }
+      await writeThrough(files, { path, bytes: encodeText(edited.text, decoded.format), read }, context);
+      return {
+        title: `edited ${path}`,
+        output: `Replaced ${plural(edited.count, 'occurrence')} at ${edited.where}.`,
+        metadata: { occurrences: edited.count },
+      };
+    },
+  });
+}
+
+async function createNew(
+  files: FileAccess,
+  { path, newText }: { path: string; newText: string },
+  context: Parameters<Tool['execute']>[1],
+): ReturnType<Tool['execute']> {
+  const exists = await readWhole(files.guard, path, context).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.facts['code'] === 'ENOENT') return false;
+      throw error;
+    },
+  );
+  if (exists) {
+    return errorResult(
+      `edit ${path}`,
+      'oldText is empty, which is for new files only, and the file exists. Use write_file to replace it.',
+    );
+  }
+  await writeThrough(files, { path, bytes: Buffer.from(newText, 'utf8'), read: null }, context);
+  return { title: `created ${path}`, output: 'Created.', metadata: { size: Buffer.byteLength(newText) } };
+}

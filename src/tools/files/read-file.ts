@@ -1,0 +1,185 @@
+import { basename } from 'node:path';
+import * as z from 'zod';
+import type { OpenedFile, PathGuard } from '../../security/paths/guard.ts';
+import { visible } from '../../security/text/control-characters.ts';
+import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
+import type { DocumentAnswers } from '../documents/document-task.ts';
+import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
+import { decidePathUse, withFile } from './access.ts';
+import { bitsOfFile, type FileOrigins } from './taint.ts';
+import { decodeText, imageType, MOST_IMAGE_BYTES } from './file-text.ts';
+import { errorResult } from '../registry/result.ts';
+import { defineTool, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
+
+const MOST_LINES = 2_000;
+/** Larger texts are looked through in a child process. */
+const LARGE = 1024 * 1024;
+/** Of the text of a document. */
+const MOST_CHARS = 2_000_000;
+/** Of a file, for telling what it is. */
+const START_BYTES = 4_096;
+/** Documents whose text is kept for the next page. */
+const KEPT_DOCUMENTS = 4;
+
+export interface ReadFileOptions {
+  readonly guard: PathGuard;
+  /** Characters of one page. */
+  readonly pageChars: number;
+  /** @default nothing is known of strangers */
+  readonly origins?: FileOrigins | undefined;
+  readonly readDocument: ReadDocument;
+  /** Keeps an image for the model; returns its absolute path. @default images are not shown */
+  readonly keepImage?: ((bytes: Uint8Array) => Promise<string>) | undefined;
+}
+
+export function readFileTool(options: ReadFileOptions): Tool {
+  const documents: Documents = new Map();
+  return defineTool({
+    name: 'read_file',
+    description:
+      'Read a file: text with line numbers, the text of a PDF or Word document, or an image, which is shown to you. To find a text in many files use grep.',
+    parameters: z.object({
+      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+      offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
+      limit: z
+        .int()
+        .min(1)
+        .max(MOST_LINES)
+        .optional()
+        .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
+    }),
+    effect: 'none',
+    shows: ({ path }) => visible(path),
+    decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
+    execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
+      const wish = { offset, limit, pageChars: options.pageChars };
+      return await withFile({ guard: options.guard, path, context }, async (file) => {
+        const reader = READERS[kindOf(await startOf(file), file.stat.size)];
+        return await reader({ ...options, path, file, wish, context }, documents);
+      });
+    },
+  });
+}
+
+interface Reading extends ReadFileOptions {
+  readonly path: string;
+  readonly file: OpenedFile;
+  readonly wish: PageWish;
+  readonly context: ToolContext;
+}
+
+type Kind = 'image' | 'pdf' | 'docx' | 'large' | 'text';
+type Documents = Map<string, DocumentAnswers['pdf' | 'docx']>;
+type Reader = (reading: Reading, documents: Documents) => Promise<ToolResult>;
+
+/** How the file begins. */
+async function startOf({ handle }: OpenedFile): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** By what is in it, never by its name. An archive may turn out to be no Word document. */
+function kindOf(start: Buffer, size: number): Kind {
+  if (imageType(start) !== undefined) return 'image';
+  if (start.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
+  if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'docx';
+  return size > LARGE ? 'large' : 'text';
+}
+
+function sourceOf({ handle, stat }: OpenedFile): DocumentSource {
+  return { descriptor: handle.fd, size: stat.size };
+}
+
+const READERS: Readonly<Record<Kind, Reader>> = {
+  image: readImage,
+  pdf: (reading, documents) => readText('pdf', reading, documents),
+  docx: (reading, documents) => readText('docx', reading, documents),
+  large: readLarge,
+  text: async ({ path, file, wish, origins }) => {
+    const bytes = await file.handle.readFile();
+    const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
+    const decoded = decodeText(bytes);
+    if ('binary' in decoded) return { ...binary(path, bytes.length), ...bits };
+    const facts = factsOf(bytes.length, decoded.format.encoding);
+    return { ...paged(path, linePage(decoded.text, wish), { wish, facts }), ...bits };
+  },
+};
+
+async function readImage({ path, file, keepImage, origins }: Reading): Promise<ToolResult> {
+  const title = `read ${path}`;
+  const { size } = file.stat;
+  if (keepImage === undefined) return errorResult(title, 'This is an image, and images are not shown here.', { size });
+  if (size > MOST_IMAGE_BYTES) {
+    const most = `models take images of at most ${MOST_IMAGE_BYTES} bytes`;
+    return errorResult(title, `This image has ${size} bytes, but ${most}. Make a smaller copy of it.`, { size });
+  }
+  const bytes = await file.handle.readFile();
+  const mediaType = imageType(bytes) ?? '';
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
+  const kept = await keepImage(bytes);
+  return {
+    title,
+    output: 'The image is shown.',
+    metadata: { type: mediaType, size },
+    media: [{ kind: 'image', mediaType, path: kept, name: basename(file.path), size }],
+    ...bits,
+  };
+}
+
+async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Documents): Promise<ToolResult> {
+  const { path, file, wish, origins } = reading;
+  const { size, ino, mtimeMs, ctimeMs } = file.stat;
+  const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
+  const found = documents.get(key) ?? (await readAnew(kind, reading));
+  documents.delete(key);
+  documents.set(key, found);
+  const [oldest] = documents.keys();
+  if (documents.size > KEPT_DOCUMENTS && oldest !== undefined) documents.delete(oldest);
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash: found.hash });
+  if ('isDocx' in found && !found.isDocx) return { ...binary(path, size), ...bits };
+  const facts = { document: kind, documentTitle: found.title, size };
+  if (found.text.trim() === '') {
+    const output = '(there is no text in this document; its pages may be pictures)';
+    return { title: `read ${path}`, output, metadata: facts, ...bits };
+  }
+  const result = paged(path, linePage(found.text, wish), { wish, facts });
+  const isEnd = found.cut && result.metadata['truncated'] === false;
+  const more = isEnd ? '\n\n(the document has more text, but no more of it can be read)' : '';
+  return { ...result, output: result.output + more, ...bits };
+}
+
+function readAnew(
+  kind: 'pdf' | 'docx',
+  { file, context, readDocument }: Reading,
+): Promise<DocumentAnswers['pdf' | 'docx']> {
+  context.progress(`reading ${basename(file.path)}`);
+  const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
+  return readDocument(kind, task, sourceOf(file), context);
+}
+
+async function readLarge({ path, file, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
+  const { size } = file.stat;
+  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), context);
+  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash });
+  const result = encoding === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
+  return { ...result, ...bits };
+}
+
+function binary(path: string, size: number): ToolResult {
+  return errorResult(`read ${path}`, 'This is a binary file, so it is not shown as text.', { size });
+}
+
+function factsOf(size: number, encoding: string): ToolMetadata {
+  return encoding === 'utf-8' ? { size } : { size, encoding };
+}
+
+function paged(path: string, page: LinePage, { wish, facts }: { wish: PageWish; facts: ToolMetadata }): ToolResult {
+  const { text, lines, next } = page;
+  const title = `read ${path}`;
+  if (lines === 0) return { title, output: '(the file is empty)', metadata: { ...facts, lines } };
+  if (wish.offset > lines) {
+    return errorResult(title, `The file has ${lines} lines; line ${wish.offset} was asked for.`, facts);
+  }
+  const rest = next === null ? '' : `\n\n(${lines - next + 1} more lines; continue at offset ${next})`;
+  return { title, output: text + rest, metadata: { lines, ...facts, truncated: next !== null } };
+}

@@ -1,0 +1,107 @@
+import type { Stats } from 'node:fs';
+import { relative } from 'node:path';
+import type { PathGuard, PathUse } from '../../security/paths/guard.ts';
+import { LARGEST_COPY, sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
+
+/** What became of a file that was to be put back. */
+export interface RestoredFile {
+  /** Relative to the workspace where it lies in it, else absolute. */
+  readonly path: string;
+  /** `restored`: holds what it held before; `removed`: it was new; `left`: nothing was done to it. */
+  readonly outcome: 'restored' | 'removed' | 'left';
+  /** Why it was left; empty otherwise. */
+  readonly reason: string;
+}
+
+interface RestorePorts {
+  readonly guard: PathGuard;
+  readonly copies: Pick<ChangeLog, 'copy'>;
+}
+
+/** The owner asks for it, and for nothing but what was there before: files that are asked about need no second yes. */
+const OWNER: PathUse = {
+  role: 'owner',
+  chatType: 'direct',
+  taint: { untrusted: false },
+  approved: () => true,
+};
+
+/**
+ * Puts back what changes replaced, oldest first as they were recorded: each file gets what it held before the first of
+ * them. A file that holds anything but what the changes left there is not touched, nor is what is no plain file at
+ * its own place any more. Files that stand as they did before are not named. Done twice it does nothing more.
+ */
+export async function restoreFiles(
+  changes: readonly RecordedChange[],
+  ports: RestorePorts,
+): Promise<readonly RestoredFile[]> {
+  const workspace = ports.guard.resolve('.');
+  const restored: RestoredFile[] = [];
+  for (const [path, ofFile] of Map.groupBy(changes, (change) => change.path)) {
+    const inside = relative(workspace, path);
+    const shown = inside.startsWith('..') ? path : inside;
+    const result = await restore(path, ofFile, ports).catch((error: unknown) => left(errorMessage(error)));
+    if (result !== 'as-before') restored.push({ path: shown, ...result });
+  }
+  return restored;
+}
+
+type Result = Omit<RestoredFile, 'path'> | 'as-before';
+
+const RESTORED: Result = { outcome: 'restored', reason: '' };
+const REMOVED: Result = { outcome: 'removed', reason: '' };
+
+function left(reason: string): Result {
+  return { outcome: 'left', reason };
+}
+
+async function restore(path: string, changes: readonly RecordedChange[], ports: RestorePorts): Promise<Result> {
+  const { guard, copies } = ports;
+  const before = changes[0]?.before ?? null;
+  const current = await currentOf(path, guard);
+  if (current === 'elsewhere') return left('there is a link in its place now');
+  if (before === null) {
+    if (current === null) return 'as-before';
+    if (!isOurs(current.hash, changes)) return left('it changed after I made it');
+    await guard.removeFile(path, { ...OWNER, unchangedSince: current.stat });
+    return REMOVED;
+  }
+  if (before.hash === null) return left('it was too large to keep a copy of it');
+  if (current?.hash === before.hash) return 'as-before';
+  if (current !== null && !isOurs(current.hash, changes)) return left('it changed after I wrote it');
+  const bytes = await copies.copy(before.hash);
+  if (bytes === undefined) return left('the copy of it is not kept any more');
+  await guard.writeFile(path, bytes, { ...OWNER, mode: before.mode, unchangedSince: current?.stat ?? null });
+  return RESTORED;
+}
+
+/** Whether it is what one of the changes left there. */
+function isOurs(hash: string | null, changes: readonly RecordedChange[]): boolean {
+  return hash !== null && changes.some((change) => change.after === hash);
+}
+
+interface Current {
+  readonly stat: Stats;
+  /** SHA-256 in hex; null: it is larger than what a tool writes. */
+  readonly hash: string | null;
+}
+
+/** What is at the very place; null: nothing. */
+async function currentOf(path: string, guard: PathGuard): Promise<Current | null | 'elsewhere'> {
+  const place = await guard.check(path, 'write', OWNER);
+  if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
+  if (place.path !== path) return 'elsewhere';
+  try {
+    const { handle, path: real, stat } = await guard.openForReading(path, OWNER);
+    try {
+      if (real !== path) return 'elsewhere';
+      return { stat, hash: stat.size > LARGEST_COPY ? null : sha256(await handle.readFile()) };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.facts['code'] === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import { relative, sep } from 'node:path';
+import type { WalkBase } from '../../../security/paths/guarded-walk.ts';
+import { within } from '../../../security/paths/rules.ts';
+import type { PathGuard } from '../../../security/paths/guard.ts';
+import { plural } from '../../../util/text.ts';
+import { useOf } from '../access.ts';
+import { bitsOfFiles, type FileOrigins } from '../taint.ts';
+import type { ToolContext, ToolResult } from '../../tool.ts';
+import type { FoundFiles } from './find-task.ts';
+import type { FindFiles } from './find-thread.ts';
+
+export interface FindToolOptions {
+  readonly guard: PathGuard;
+  readonly find: FindFiles;
+  /** Characters of one page. */
+  readonly pageChars: number;
+  /** @default nothing is known of strangers */
+  readonly origins?: FileOrigins | undefined;
+}
+
+/** Where a search begins, and how its files are called so that other tools find them. */
+export async function baseOf(
+  guard: PathGuard,
+  path: string,
+  context: ToolContext,
+): Promise<{ readonly base: WalkBase; readonly prefix: string }> {
+  const base = await guard.walkBase(path, useOf(context));
+  const { workspace } = base.roots;
+  const name = within(workspace, base.path) ? relative(workspace, base.path) : base.path;
+  const isWhole = !base.isFolder || name === '' || name.endsWith(sep);
+  return { base, prefix: isWhole ? name : `${name}/` };
+}
+
+/** What was found as a result, with the marks of strangers' names and words. `what`: one of the results. */
+export async function foundResult(
+  found: FoundFiles,
+  { title, what, origins }: { title: string; what: string; origins: FileOrigins | undefined },
+): Promise<ToolResult> {
+  const { text, shown, results, searched, next } = found;
+  const bits = await bitsOfFiles(origins, {
+    paths: shown.map(({ path }) => path),
+    shown: shown
+      .filter(({ isQuoted }) => isQuoted)
+      .map(({ path, hash, ctimeMs }) => ({ path, hash, stat: { ctimeMs } })),
+  });
+  const notes = notesOn(found, what);
+  const body = results === 0 ? `No ${what} in ${plural(searched, 'file')}.` : text;
+  return {
+    title,
+    output: [body, ...notes].join('\n\n'),
+    metadata: { found: results, searched, truncated: next !== null },
+    ...bits,
+  };
+}
+
+function notesOn({ next, closed, ended }: FoundFiles, what: string): string[] {
+  return [
+    ...(next === null ? [] : [`(there are more; continue at offset ${next})`]),
+    ...(closed === 0
+      ? []
+      : [
+          `(${plural(closed, 'file or folder', 'files or folders')} left out: the owner would have to approve them, or they cannot be opened)`,
+        ]),
+    ...(ended === 'time' ? [`(there was no time to look at everything; a smaller path finds every ${what})`] : []),
+    ...(ended === 'entries' ? [`(there are too many files to look at all; a smaller path finds every ${what})`] : []),
+  ];
+}

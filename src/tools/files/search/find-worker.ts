@@ -1,0 +1,39 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorMessage } from '../../../util/errors.ts';
+import { systemClock } from '../../../util/clock.ts';
+import type { ThreadMessage } from './thread.ts';
+import type { FindTask, FoundFiles } from './find-task.ts';
+import { globFiles } from './glob-files.ts';
+import { grepFiles } from './grep-files.ts';
+
+/** It was written by `createFileSearch`, in the same process. */
+const task = workerData as FindTask;
+
+const PROGRESS_MS = 1_000;
+const start = systemClock.monotonic();
+let told = start;
+
+const ports = {
+  elapsed: () => systemClock.monotonic() - start,
+  progress: (searched: number) => {
+    // The clock is not asked for each file.
+    if (searched % 500 !== 0 || systemClock.monotonic() - told < PROGRESS_MS) return;
+    told = systemClock.monotonic();
+    post({ progress: `searched ${searched} files` });
+  },
+};
+
+function answer(): ThreadMessage<FoundFiles> {
+  try {
+    return { answer: task.kind === 'glob' ? globFiles(task, ports) : grepFiles(task, ports) };
+  } catch (error) {
+    return { error: errorMessage(error) };
+  }
+}
+
+function post(message: ThreadMessage<FoundFiles>): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}
+
+post(answer());

@@ -1,0 +1,51 @@
+import { walkFiles, type LeftOut } from '../../../security/paths/guarded-walk.ts';
+import type { FoundFiles, GlobTask, ShownFile } from './find-task.ts';
+import { MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
+import { globMatcher } from './glob-pattern.ts';
+
+interface Match {
+  readonly name: string;
+  readonly path: string;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+}
+
+/** Files by their names, those that changed last first. */
+export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): FoundFiles {
+  const matches = globMatcher(task.pattern);
+  const left: LeftOut = { closed: 0, ended: null };
+  const found: Match[] = [];
+  let searched = 0;
+  const want = (below: string): 'yes' | 'no' | 'stop' => {
+    if (elapsed() > task.budgetMs) return 'stop';
+    searched += 1;
+    progress(searched);
+    return matches(below) ? 'yes' : 'no';
+  };
+  const options = { skip: NOT_ENTERED, mostEntries: MOST_ENTRIES, want };
+  for (const file of walkFiles(task.base, options, left)) {
+    const { mtimeMs, ctimeMs } = file.look() ?? {};
+    if (mtimeMs === undefined || ctimeMs === undefined) continue;
+    found.push({ name: shownName(task, file), path: file.path, mtimeMs, ctimeMs });
+  }
+  const ended = left.ended === 'stopped' ? 'time' : left.ended;
+  const sorted = found.toSorted((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? -1 : 1));
+  return { ...page(sorted, task), searched, closed: left.closed, ended };
+}
+
+function page(
+  sorted: readonly Match[],
+  { offset, limit, pageChars }: GlobTask,
+): Pick<FoundFiles, 'text' | 'shown' | 'results' | 'next'> {
+  const lines: string[] = [];
+  const shown: ShownFile[] = [];
+  let used = 0;
+  for (const { name, path, ctimeMs } of sorted.slice(offset, offset + limit)) {
+    used += name.length + 1;
+    if (used > pageChars && lines.length > 0) break;
+    lines.push(name);
+    shown.push({ path, hash: null, isQuoted: false, ctimeMs });
+  }
+  const next = offset + lines.length;
+  return { text: lines.join('\n'), shown, results: lines.length, next: next < sorted.length ? next : null };
+}

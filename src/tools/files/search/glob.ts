@@ -1,0 +1,47 @@
+import { isAbsolute } from 'node:path';
+import * as z from 'zod';
+import { oneLine } from '../../../util/text.ts';
+import { decidePathUse } from '../access.ts';
+import { errorResult } from '../../registry/result.ts';
+import { defineTool, type Tool } from '../../tool.ts';
+import { baseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+
+const LIMIT = 200;
+const MOST = 2_000;
+
+export function globTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
+  return defineTool({
+    name: 'glob',
+    description:
+      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. Folders named .git or node_modules are skipped.',
+    parameters: z.object({
+      pattern: z
+        .string()
+        .min(1)
+        .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
+      path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
+      offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
+    }),
+    effect: 'none',
+    decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),
+    execute: async ({ offset = 0, limit = LIMIT, ...params }, context) => {
+      const { path, pattern } = placed(params);
+      const title = `found ${oneLine(params.pattern, 60)}`;
+      const { base, prefix } = await baseOf(guard, path, context);
+      if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
+      const found = await find({ kind: 'glob', base, prefix, pattern, offset, limit, pageChars }, context);
+      return await foundResult(found, { title, what: 'such file', origins });
+    },
+  });
+}
+
+/** A whole path in the pattern says where to begin, up to its first sign. */
+function placed({ pattern, path }: { readonly pattern: string; readonly path?: string | undefined }): {
+  readonly pattern: string;
+  readonly path: string;
+} {
+  if (path !== undefined || !isAbsolute(pattern)) return { pattern, path: path ?? '.' };
+  const plain = /^[^*?[{\\]*\//u.exec(pattern)?.[0] ?? '/';
+  return { path: plain, pattern: pattern.slice(plain.length) };
+}

@@ -1,0 +1,69 @@
+import * as z from 'zod';
+import { visible } from '../../../security/text/control-characters.ts';
+import { oneLine } from '../../../util/text.ts';
+import { decidePathUse } from '../access.ts';
+import { defineTool, type Tool } from '../../tool.ts';
+import { baseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+
+const LIMIT = 100;
+const MOST = 1_000;
+const MOST_CONTEXT = 20;
+
+export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
+  return defineTool({
+    name: 'grep',
+    description:
+      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. Binary files and folders named .git or node_modules are skipped.',
+    parameters: z.object({
+      pattern: z.string().min(1).describe('JavaScript regular expression for a single line, e.g. TODO|FIXME.'),
+      path: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Folder or file to search, e.g. projects/site. Default: the workspace.'),
+      glob: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Glob pattern of the files to search, e.g. *.ts or src/**/*.md. Default: all text files.'),
+      mode: z
+        .enum(['lines', 'files', 'count'])
+        .optional()
+        .describe(
+          'What to return: lines that match, files that have a match (paths alone), or count, the number of matching lines in each file. Default: lines.',
+        ),
+      context: z
+        .int()
+        .min(0)
+        .max(MOST_CONTEXT)
+        .optional()
+        .describe(`Lines to show before and after each match, 0 to ${MOST_CONTEXT}. Default: 0.`),
+      ignoreCase: z.boolean().optional().describe('True ignores upper and lower case. Default: false.'),
+      offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
+      limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
+    }),
+    effect: 'none',
+    // Also which files match says what is in them.
+    shows: ({ pattern, path = '.' }) => visible(`${path}: what matches ${pattern}`),
+    decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
+    execute: async ({ pattern, path = '.', glob, mode = 'lines', ...rest }, context) => {
+      const { base, prefix } = await baseOf(guard, path, context);
+      const task = {
+        kind: 'grep' as const,
+        base,
+        prefix,
+        pattern,
+        glob: glob ?? null,
+        mode,
+        context: rest.context ?? 0,
+        ignoreCase: rest.ignoreCase ?? false,
+        offset: rest.offset ?? 0,
+        limit: rest.limit ?? LIMIT,
+        pageChars,
+      };
+      const found = await find(task, context);
+      const what = mode === 'lines' ? 'match' : 'file with a match';
+      return await foundResult(found, { title: `searched ${oneLine(pattern, 60)}`, what, origins });
+    },
+  });
+}

@@ -1,0 +1,139 @@
+import { readSync } from 'node:fs';
+import { looksBinary } from '../../../util/file-ending.ts';
+import { decodeText } from '../file-text.ts';
+
+const CHUNK = 256 * 1024;
+/** Bytes of one line; what is longer goes on unread to its end. */
+const LONGEST_LINE = 1024 * 1024;
+/** UTF-16 is read whole. */
+const MOST_UTF16 = 16 * 1024 * 1024;
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const OTHER = new TextDecoder('windows-1252');
+
+/** Where bytes come from, in order; 0: the end. */
+type Read = (buffer: Buffer) => number;
+
+/** Reads a descriptor from where it is. */
+export function reading(fd: number): Read {
+  return (buffer) => readSync(fd, buffer, 0, buffer.length, null);
+}
+
+/** The buffer of all files of a thread: only one is read at a time. */
+const chunk = Buffer.allocUnsafe(CHUNK);
+
+/**
+ * Gives each line of a text without its end, as long as `onLine` says true; the memory that it takes does not grow with
+ * the file. False: it is binary. `worthReading` may say of a file that fits into one piece that nothing is in it.
+ */
+export function eachLine(
+  read: Read,
+  onLine: (line: string) => boolean,
+  worthReading: (bytes: Buffer) => boolean = () => true,
+): boolean {
+  const first = chunk.subarray(0, fill(read, chunk));
+  const isWhole = first.length < CHUNK;
+  if (isUtf16(first)) return eachOfUtf16(first, read, onLine);
+  if (looksBinary(first)) return false;
+  if (isWhole && !worthReading(first)) return true;
+  const pieces = new Pieces(onLine);
+  for (let length = first.length; length > 0; length = isWhole ? 0 : read(chunk)) {
+    if (!pieces.take(chunk.subarray(0, length))) return true;
+  }
+  pieces.end();
+  return true;
+}
+
+function fill(read: Read, buffer: Buffer): number {
+  let length = 0;
+  while (length < buffer.length) {
+    const count = read(buffer.subarray(length));
+    if (count === 0) break;
+    length += count;
+  }
+  return length;
+}
+
+function isUtf16(bytes: Buffer): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
+function eachOfUtf16(first: Buffer, read: Read, onLine: (line: string) => boolean): boolean {
+  const pieces = [Buffer.from(first)];
+  let size = first.length;
+  for (let length = read(chunk); length > 0 && size <= MOST_UTF16; length = read(chunk)) {
+    pieces.push(Buffer.from(chunk.subarray(0, length)));
+    size += length;
+  }
+  const decoded = size > MOST_UTF16 ? { binary: true as const } : decodeText(Buffer.concat(pieces));
+  if ('binary' in decoded) return false;
+  if (decoded.text !== '') eachIn(decoded.text.replace(/\r?\n$/u, ''), onLine);
+  return true;
+}
+
+/** Puts lines together that reach over several pieces. */
+class Pieces {
+  readonly #onLine: (line: string) => boolean;
+  /** The beginning of a line. */
+  #open: Buffer[] = [];
+  #length = 0;
+
+  constructor(onLine: (line: string) => boolean) {
+    this.#onLine = onLine;
+  }
+
+  /** False when no more lines are wanted. */
+  take(bytes: Buffer): boolean {
+    const last = bytes.lastIndexOf(10);
+    if (last === -1) {
+      this.#keep(bytes);
+      return true;
+    }
+    // Only the first of these lines can have begun before.
+    const firstEnd = this.#length === 0 ? -1 : bytes.indexOf(10);
+    if (firstEnd !== -1) {
+      this.#keep(bytes.subarray(0, firstEnd));
+      if (!this.end()) return false;
+    }
+    const goesOn = last <= firstEnd || eachIn(decode(bytes.subarray(firstEnd + 1, last)), this.#onLine);
+    this.#keep(bytes.subarray(last + 1));
+    return goesOn;
+  }
+
+  /** The line that is open, if there is one. */
+  end(): boolean {
+    if (this.#length === 0) return true;
+    const line = decode(Buffer.concat(this.#open));
+    this.#open = [];
+    this.#length = 0;
+    return this.#onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+  }
+
+  #keep(bytes: Buffer): void {
+    const room = LONGEST_LINE - this.#length;
+    if (bytes.length === 0 || room <= 0) return;
+    const kept = Buffer.from(bytes.subarray(0, room));
+    this.#open.push(kept);
+    this.#length += kept.length;
+  }
+}
+
+/** Whole lines, the last one without its newline. */
+function eachIn(text: string, onLine: (line: string) => boolean): boolean {
+  for (let from = 0; from <= text.length;) {
+    const newline = text.indexOf('\n', from);
+    const end = newline === -1 ? text.length : newline;
+    const isCrlf = end > from && text.charCodeAt(end - 1) === 13;
+    if (!onLine(text.slice(from, isCrlf ? end - 1 : end))) return false;
+    from = end + 1;
+  }
+  return true;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return OTHER.decode(bytes);
+  }
+}

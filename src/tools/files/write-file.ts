@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { plural } from '../../util/text.ts';
+import { replacement } from './change-preview.ts';
+import { decidePathUse, writeThrough, type FileAccess } from './access.ts';
+import { defineTool, type Tool } from '../tool.ts';
+
+export function writeFileTool(files: FileAccess): Tool {
+  return defineTool({
+    name: 'write_file',
+    description:
+      'Create a file, with missing folders, or replace the whole content of one. To change a part of a file use edit_file.',
+    parameters: z.object({
+      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+      content: z.string().describe('The whole new content of the file.'),
+    }),
+    // The same content may be written again after a crash.
+    effect: 'idempotent',
+    decide: ({ path, content }, context) =>
+      decidePathUse(files.guard, path, 'write', context, () =>
+        replacement(files.guard, { path, after: content }, context),
+      ),
+    execute: async ({ path, content }, context) => {
+      const bytes = Buffer.from(content, 'utf8');
+      const { created } = await writeThrough(files, { path, bytes }, context);
+      const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
+      return {
+        title: `${created ? 'created' : 'replaced'} ${path}`,
+        output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
+        metadata: { size: bytes.length },
+      };
+    },
+  });
+}

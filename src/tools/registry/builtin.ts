@@ -1,0 +1,68 @@
+import type { GuardedFetch } from '../../security/fetch/fetch.ts';
+import type { PathGuard } from '../../security/paths/guard.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { ProcessDesk } from '../exec/background/background-processes.ts';
+import { createDocumentReader } from '../documents/document-reader.ts';
+import { editFileTool } from '../files/edit-file.ts';
+import { createExecTool, type ExecOptions } from '../exec/exec.ts';
+import type { ChangeRecorder } from '../files/access.ts';
+import type { FileOrigins } from '../files/taint.ts';
+import { applyPatchTool } from '../files/apply-patch.ts';
+import { createFindFiles } from '../files/search/find-thread.ts';
+import { globTool } from '../files/search/glob.ts';
+import { grepTool } from '../files/search/grep.ts';
+import { listDirTool } from '../files/list-dir.ts';
+import { memoryWriteTool, type FactStore } from '../memory-write.ts';
+import { processTool } from '../exec/process-tool.ts';
+import { readFileTool } from '../files/read-file.ts';
+import type { Tool } from '../tool.ts';
+import { webFetchTool } from '../web/web-fetch.ts';
+import { createPageReader } from '../web/page-reader.ts';
+import { webSearchTool, type WebSearchOptions } from '../web/web-search.ts';
+import { writeFileTool } from '../files/write-file.ts';
+
+export interface BuiltinOptions {
+  readonly guard: PathGuard;
+  /** Keeps what file tools replace, for /undo. */
+  readonly changes: ChangeRecorder;
+  /** Which files strangers had a part in. @default nothing is known of that */
+  readonly origins?: FileOrigins;
+  /** Longest output in characters. */
+  readonly maxOutput: number;
+  readonly clock: Clock;
+  readonly exec: Omit<ExecOptions, 'clock'> & {
+    /** @default no command goes on by itself */ readonly background?: ProcessDesk;
+  };
+  readonly memory: FactStore;
+  /** For addresses that a model or a stranger chose. */
+  readonly fetch: GuardedFetch;
+  readonly search: WebSearchOptions;
+  /** Keeps an image that the model is to see; returns its absolute path. @default images are not shown */
+  readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
+}
+
+/** Room for the header and the sentence at the end of a page. */
+export const PAGE_MARGIN = 400;
+
+/** The tools that come with the assistant, registered like those of any plugin. */
+export function builtinTools(options: BuiltinOptions): readonly Tool[] {
+  const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
+  const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
+  const readDocument = createDocumentReader({ clock });
+  const readPage = createPageReader({ clock, readDocument });
+  const finding = { ...files, find: createFindFiles({ clock }) };
+  return [
+    readFileTool({ ...files, keepImage, readDocument }),
+    writeFileTool({ guard, changes, origins }),
+    editFileTool({ guard, changes, origins }),
+    applyPatchTool({ guard, changes, origins }),
+    listDirTool(guard, origins),
+    globTool(finding),
+    grepTool(finding),
+    createExecTool({ ...exec, clock, origins }),
+    ...(exec.background === undefined ? [] : [processTool({ ...files, desk: exec.background, clock })]),
+    memoryWriteTool(memory),
+    webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
+    webSearchTool(search),
+  ];
+}

@@ -1,0 +1,32 @@
+import type { Role } from '../../bus/messages.ts';
+import { atLeast } from '../../security/access/access.ts';
+import type { Tool } from '../tool.ts';
+
+export interface ToolPolicy {
+  /** Names or patterns with `*`. */
+  readonly allow: readonly string[];
+  /** Wins over `allow`. */
+  readonly deny: readonly string[];
+  /** What guests may call; nothing else, and never what only the owner may. */
+  readonly guest: readonly string[];
+}
+
+/** Why a role may not call a tool; null when it may. */
+export function refusalOf(tool: Tool, role: Role, policy: ToolPolicy): string | null {
+  if (matches(policy.deny, tool.name) || !matches(policy.allow, tool.name)) {
+    return `${tool.name} is switched off in this assistant's configuration (tools.allow, tools.deny).`;
+  }
+  const needed = tool.role ?? 'trusted';
+  if (role === 'guest') {
+    return needed !== 'owner' && matches(policy.guest, tool.name) ? null : `${tool.name} is not for guests.`;
+  }
+  return atLeast(role, needed) ? null : `${tool.name} is for the ${needed} only.`;
+}
+
+/** Whether a pattern, in which `*` is any part, matches the whole name. */
+export function matches(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 'u').test(name);
+  });
+}

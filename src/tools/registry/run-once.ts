@@ -1,0 +1,49 @@
+import { localRole } from '../../security/access/access.ts';
+import type { IdFactory } from '../../util/ids.ts';
+import type { ToolRegistry } from './registry.ts';
+import type { ToolContext, ToolResult } from '../tool.ts';
+
+interface OnceOptions {
+  readonly workspace: string;
+  readonly newId: IdFactory;
+}
+
+interface OnceReport {
+  readonly decision: 'allow' | 'ask' | 'deny';
+  readonly reason: string | null;
+  /** Null when it did not run. */
+  readonly result: { title: string; output: string; metadata: ToolResult['metadata']; isError: boolean } | null;
+}
+
+/**
+ * Runs one tool for the owner outside a turn, through the same registry and policy as a turn. What would have to be
+ * asked is not run: nobody is asked here.
+ */
+export async function runToolOnce(
+  registry: ToolRegistry,
+  call: { readonly name: string; readonly arguments: string; readonly dryRun: boolean },
+  options: OnceOptions,
+): Promise<OnceReport> {
+  const id = options.newId();
+  const context: ToolContext = {
+    sessionKey: 'terminal:tools',
+    turnId: id,
+    callId: `${id}.1`,
+    messageId: id,
+    workingDirectory: options.workspace,
+    signal: new AbortController().signal,
+    role: localRole('control-socket'),
+    origin: 'user',
+    who: 'terminal:owner',
+    chatType: 'direct',
+    taint: { untrusted: false, private: false },
+    approve: async () => ({ approved: false, reason: 'no one can be asked here' }),
+    progress: () => {},
+  };
+  const decision = await registry.decide(call, context);
+  const reason = decision.decision === 'allow' ? null : decision.reason;
+  if (call.dryRun || decision.decision !== 'allow') return { decision: decision.decision, reason, result: null };
+  const { title, output, note = '', metadata, isError } = await registry.run(call, context);
+  const text = [output, note].filter((part) => part !== '').join('\n');
+  return { decision: 'allow', reason, result: { title, output: text, metadata, isError: isError === true } };
+}

@@ -1,0 +1,209 @@
+import * as z from 'zod';
+import type { FetchResult } from '../../security/fetch/contract.ts';
+import type { GuardedFetch } from '../../security/fetch/fetch.ts';
+import { urlOrigin, type GivenText } from '../../security/access/url-origin.ts';
+import type { Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import { cut } from '../../util/text.ts';
+import { errorResult } from '../registry/result.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult, type EarlierFetch } from '../tool.ts';
+import { contentKind } from './content-kind.ts';
+import { PageCache, type FoundPage } from './page-cache.ts';
+import { createPageReader, type ReadPage } from './page-reader.ts';
+import { isIP } from 'node:net';
+
+/** Addresses of one site that strangers may choose among freely; each yes lets as many more. */
+const FREE = 3;
+
+/** Second parts of names under which countries give names out: `co.uk`. */
+const SHORT = 3;
+
+export interface WebFetchOptions {
+  readonly fetch: GuardedFetch;
+  readonly clock: Clock;
+  /** Longest result in characters; a page of the answer has 50,000 at most. */
+  readonly maxChars: number;
+  /** @default a child process for each page */
+  readonly readPage?: ReadPage;
+}
+
+const PAGE_CHARS = 50_000;
+/** An answer that is an error is shown so far. */
+const ERROR_CHARS = 2_000;
+/** A page ends at the end of a line that is not farther back. */
+const LINE_WITHIN = 1_000;
+/** Markdown first: some servers have it for those who ask. */
+const ACCEPT =
+  'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5';
+const NO_TEXT = '(there is no text on this page; it may be made by scripts in a browser)';
+
+/**
+ * Pages of the web as text, straight from their servers. What it answers is by strangers. A page is kept for 15 minutes,
+ * so that its parts fit together.
+ */
+export function webFetchTool({
+  fetch,
+  clock,
+  maxChars,
+  readPage = createPageReader({ clock }),
+}: WebFetchOptions): Tool {
+  const cache = new PageCache(clock);
+  const pageChars = Math.min(PAGE_CHARS, maxChars);
+  return defineTool({
+    name: 'web_fetch',
+    description:
+      'Fetch a web page or PDF; returns its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
+    parameters: z.object({
+      url: z.string().trim().min(1).describe('Address of the page, e.g. https://example.org/news.'),
+      offset: z.int().min(0).optional().describe('First character of the text to return. Default: 0.'),
+    }),
+    effect: 'none',
+    role: 'guest',
+    untrusted: true,
+    decide: async ({ url }) => {
+      const decision = await fetch.checkUrl(withScheme(url));
+      return decision.decision === 'allow' ? { decision: 'allow' } : decision;
+    },
+    // A server that was asked for what nobody gave may answer with it.
+    repeats: ({ url }, { given }) => urlOrigin(withScheme(url), given?.() ?? []) === 'composed',
+    action: async ({ url }, { given, fetches }) => {
+      const address = withScheme(url);
+      // What is kept is shown without asking any server.
+      if (cache.get(withoutFragment(address)) !== undefined) return null;
+      const texts = given?.() ?? [];
+      const composed = urlOrigin(address, texts) === 'composed';
+      const selected = isOneOfMany(address, texts, fetches?.() ?? []);
+      const checked = composed || selected ? await fetch.checkUrl(address) : undefined;
+      const hostAllowed = checked?.decision === 'allow' && checked.opened;
+      return {
+        action: { kind: 'fetch-url', composed, hostAllowed, selected },
+        title: 'Fetch a web page',
+        detail: checked?.decision === 'allow' ? checked.url : address,
+      };
+    },
+    execute: async ({ url, offset = 0 }, context) => {
+      const address = withScheme(url);
+      const asked = withoutFragment(address);
+      const kept = cache.get(asked);
+      if (kept !== undefined) return show(kept, offset, pageChars);
+      const found = await find(address, { fetch, readPage, context });
+      if ('output' in found) return found;
+      if (found.status >= 400) return failure(found);
+      cache.put(asked, found);
+      return show(found, offset, pageChars);
+    },
+  });
+}
+
+async function find(
+  address: string,
+  { fetch, readPage, context }: { fetch: GuardedFetch; readPage: ReadPage; context: ToolContext },
+): Promise<FoundPage | ToolResult> {
+  const { role, signal } = context;
+  context.progress(titleOf(address).replace('fetched', 'fetching'));
+  const answer = await fetch.fetchGuarded(address, { signal, headers: { accept: ACCEPT } });
+  const { url, status, headers, bytes } = answer;
+  const { kind, mediaType, charset } = contentKind(headers['content-type'], bytes);
+  if (kind === 'binary') return binary(answer, mediaType);
+  try {
+    const page = await readPage({ bytes, kind, charset, url }, { role, signal });
+    return { ...page, cut: page.cut || answer.truncated, url, status, mediaType };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    const why = answer.truncated ? `${error.message} It is larger than what is read of a file.` : error.message;
+    return errorResult(titleOf(url), why, { url, status, type: mediaType, size: bytes.length });
+  }
+}
+
+function show(page: FoundPage, offset: number, pageChars: number): ToolResult {
+  const { url, text, status, mediaType, hidden, published } = page;
+  if (offset > 0 && offset >= text.length) {
+    return errorResult(titleOf(url), `It has ${text.length} characters; offset ${offset} is behind its end.`, { url });
+  }
+  const part = partOf(text, offset, pageChars);
+  const next = offset + part.length;
+  const left = text.length - next;
+  const notes = [
+    ...(left > 0 ? [`(${left} more characters; continue with offset ${next})`] : []),
+    ...(left === 0 && page.cut ? ['(there is more of it than is read: this is the end of what was read)'] : []),
+    ...(offset === 0 && hidden > 0 ? [`(left out: ${hidden} parts that people do not see)`] : []),
+  ];
+  return {
+    title: titleOf(url),
+    output: [text === '' ? NO_TEXT : part, ...notes].join('\n\n'),
+    metadata: {
+      title: page.title,
+      url,
+      published,
+      type: mediaType,
+      status,
+      characters: text.length,
+      ...(offset > 0 ? { offset } : {}),
+      simplified: page.simple,
+      truncated: left > 0,
+    },
+  };
+}
+
+/** Up to `limit` characters, to the end of a line where one is near. */
+function partOf(text: string, offset: number, limit: number): string {
+  const part = cut(text.slice(offset, offset + limit + 1), limit);
+  if (offset + part.length >= text.length) return part;
+  const lineEnd = part.lastIndexOf('\n') + 1;
+  return lineEnd > 0 && lineEnd > part.length - LINE_WITHIN ? part.slice(0, lineEnd) : part;
+}
+
+function failure({ url, status, text, title, mediaType }: FoundPage): ToolResult {
+  const beginning = cut(text, ERROR_CHARS);
+  const what = `The server answered with status ${status}.`;
+  const output = beginning === '' ? what : `${what} Its page begins:\n\n${beginning}`;
+  return errorResult(titleOf(url), output, { title, url, status, type: mediaType });
+}
+
+function binary({ url, status, bytes, truncated }: FetchResult, mediaType: string): ToolResult {
+  const what = mediaType.startsWith('image/') ? 'an image' : 'not text';
+  const size = `${truncated ? 'more than ' : ''}${bytes.length} bytes`;
+  const sentence = `This is ${what} (${mediaType}, ${size}), so it is not shown.`;
+  const output = status >= 400 ? `The server answered with status ${status}. ${sentence}` : sentence;
+  return errorResult(titleOf(url), output, { url, status, type: mediaType, size: bytes.length });
+}
+
+function titleOf(url: string): string {
+  return `fetched ${URL.canParse(url) ? new URL(url).host : url}`;
+}
+
+/** As people write addresses: without a scheme it is https. */
+function withScheme(url: string): string {
+  return /^[a-z][a-z0-9+.-]*:(?!\d)/iu.test(url) ? url : `https://${url.replace(/^\/\//u, '')}`;
+}
+
+/** The address by which a page is kept: what is behind `#` is never sent. */
+function withoutFragment(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const address = new URL(url);
+  address.hash = '';
+  return address.href;
+}
+
+/**
+ * Whether an address is one of many of one site that strangers alone gave: which of them is fetched, one after the other,
+ * could spell something out. Names below one another are one site, since one owner may have them all.
+ */
+export function isOneOfMany(address: string, texts: readonly GivenText[], earlier: readonly EarlierFetch[]): boolean {
+  if (urlOrigin(address, texts) !== 'strangers') return false;
+  const site = siteOf(address);
+  const same = earlier.filter(({ url }) => siteOf(url) === site && urlOrigin(url, texts) === 'strangers');
+  const asked = new Set(same.map(({ once }) => once));
+  return asked.size >= FREE * (1 + same.filter(({ approved }) => approved).length);
+}
+
+function siteOf(url: string): string {
+  const address = /^https?:\/\//iu.test(url) ? url : `https://${url.replace(/^\/\//u, '')}`;
+  if (!URL.canParse(address)) return url;
+  const host = new URL(address).hostname.replace(/\.$/u, '');
+  if (isIP(host) !== 0 || host.startsWith('[')) return host;
+  const parts = host.split('.');
+  const [top = '', second = ''] = parts.toReversed();
+  return parts.slice(top.length === 2 && second.length <= SHORT ? -3 : -2).join('.');
+}

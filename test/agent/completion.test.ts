@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { answeringModel, changedModel, modelsOf, signed } from '../../src/agent/turn/answering-model.ts';
+import { failureSentence } from '../../src/agent/turn/failure-sentence.ts';
+import { afterFailure, asksForRest, lastCallNote, lastWord } from '../../src/agent/turn/completion.ts';
+import { nextStep } from '../../src/agent/turn/steps.ts';
+import { textsOf, unfinishedText } from '../../src/agent/turn/answer-text.ts';
+import { unusableModel } from '../../src/app/models.ts';
+import type { ModelError, ModelErrorKind } from '../../src/providers/provider.ts';
+import type { EntryDraft } from '../../src/session/entry.ts';
+import { asks, entries, gives, note, says } from './turn-entries.ts';
+
+/** Follows a turn whose model says these things one after the other; returns the types of the steps between them. */
+function follow(answers: readonly EntryDraft[], maxIterations = 40): readonly string[] {
+  const drafts: EntryDraft[] = [asks()];
+  const steps: string[] = [];
+  for (const answer of answers) {
+    drafts.push(answer);
+    const step = nextStep(entries(...drafts), maxIterations);
+    steps.push(step.type === 'finish' ? step.outcome : step.type);
+    if (step.type === 'say') drafts.push(note(step.text));
+  }
+  return steps;
+}
+
+const empty = says('');
+const cut = (text: string): EntryDraft => says(text, { stopReason: 'length' });
+
+describe('what follows an answer without calls', () => {
+  test.each<[string, EntryDraft[], string[]]>([
+    ['a text is the end', [says('hello')], ['answered']],
+    [
+      'an empty answer is asked for again, then in words, then given up',
+      [empty, empty, empty],
+      ['ask-model', 'say', 'failed'],
+    ],
+    ['white space is empty', [says(' \n'), says('hello')], ['ask-model', 'answered']],
+    ['a text after an empty answer is the end', [empty, empty, says('hello')], ['ask-model', 'say', 'answered']],
+    ['a cut-off text is continued three times', ['a', 'b', 'c', 'd'].map(cut), ['say', 'say', 'say', 'answered']],
+    ['an empty continuation is the end', [cut('a'), empty], ['say', 'answered']],
+    ['thoughts that used up the output are an empty answer', [cut(''), says('hi')], ['ask-model', 'answered']],
+    ['a refusal without a word is told', [says('', { stopReason: 'refusal' })], ['failed']],
+  ])('%s', (_title, answers, steps) => {
+    expect(follow(answers)).toEqual(steps);
+  });
+
+  test('an empty answer after what a person added counts anew', () => {
+    const turn = entries(asks(), empty, asks('and this'), empty);
+    expect(lastWord(turn, 40)).toEqual({ type: 'ask-model' });
+  });
+
+  test('at the cap nothing is asked for again', () => {
+    expect(follow([empty], 1)).toEqual(['failed']);
+    expect(follow([cut('a')], 1)).toEqual(['answered']);
+  });
+
+  test('continuations are joined as they are, and what was joined is one text', () => {
+    const turn = entries(asks(), cut('One tw'), note('go on'), says('o, three. ', { calls: [{ callId: 'T.1' }] }));
+    expect(textsOf(turn)).toEqual({ parts: [], answer: 'One two, three.' });
+    const later = entries(asks(), cut('One tw'), note('go on'), says('o.'), asks('more'), says('New.'));
+    expect(textsOf(later)).toEqual({ parts: [], answer: 'New.' });
+  });
+
+  test('what is unfinished is known until it is continued or a person speaks', () => {
+    expect(unfinishedText(entries(asks(), cut('a '), note('go on'), cut('b')))).toBe('a b');
+    expect(unfinishedText(entries(asks(), cut('a'), note('go on'), says('b')))).toBe('');
+    expect(unfinishedText(entries(asks(), cut('a'), asks('stop that')))).toBe('');
+  });
+
+  test('the last call is announced once', () => {
+    const announced = lastCallNote('T', entries(asks()));
+    if (announced === null) throw new Error('the first time it has to be said');
+    expect(lastCallNote('T', entries(asks(), announced))).toBeNull();
+    expect(asksForRest(entries(asks(), announced))).toBe(false);
+  });
+});
+
+const KINDS: readonly ModelErrorKind[] = [
+  'rate-limit',
+  'overloaded',
+  'timeout',
+  'network',
+  'auth',
+  'quota',
+  'context-overflow',
+  'bad-request',
+  'refusal',
+  'unsupported-tool-choice',
+  'aborted',
+  'malformed',
+];
+const failed = (kind: ModelErrorKind, message = 'stack at internal.js:1'): ModelError => ({
+  type: 'error',
+  kind,
+  retryable: false,
+  message,
+});
+
+describe('what a person is told of a failure', () => {
+  test.each(KINDS.filter((kind) => kind !== 'bad-request'))('%s: what happened and what to do', (kind) => {
+    const sentence = failureSentence(failed(kind), 'openai/gpt-5.5');
+    expect(sentence).toMatch(/openai/u);
+    expect(sentence).toMatch(/\/retry|\/model|\/new/u);
+    expect(sentence).not.toContain('internal.js');
+    expect(sentence.length).toBeLessThan(250);
+  });
+
+  test('a bad request is told in the words of the one who refused it, on one line', () => {
+    const sentence = failureSentence(failed('bad-request', 'No model\nis configured.'), 'openai/x');
+    expect(sentence).toBe('No model is configured.');
+  });
+
+  test('how long to wait is told when it is known', () => {
+    expect(failureSentence({ ...failed('rate-limit'), retryAfterMs: 30_000 }, 'a/b')).toContain('in 30 s');
+    expect(failureSentence({ ...failed('overloaded'), retryAfterMs: 600_000 }, 'a/b')).toContain('in 10 minutes');
+  });
+
+  test('a failure ends the turn; what a continuation was for is shown', () => {
+    const options = { model: 'a/b', last: false, maxIterations: 40 };
+    expect(afterFailure(entries(asks()), failed('auth'), options).outcome).toBe('failed');
+    const turn = entries(asks(), cut('Half'));
+    const say = lastWord(turn, 40);
+    const half = entries(asks(), cut('Half'), note(say.type === 'say' ? say.text : ''));
+    const end = afterFailure(half, failed('network'), options);
+    expect(end).toMatchObject({ outcome: 'answered', answer: expect.stringMatching(/^Half\n\n_I was cut off here/u) });
+  });
+});
+
+describe('which model answered', () => {
+  const chosen = { ...unusableModel('p/m', ''), providerName: 'p', model: 'm' };
+  const other = says('hello', { provider: 'openai', model: 'gpt-5.5' });
+
+  test('another than the chosen one is named in a last line', () => {
+    expect(signed('hello', entries(asks(), other), chosen)).toBe('hello\n\n_answered by openai/gpt-5.5_');
+    expect(signed('hello', entries(asks(), says('hello')), chosen)).toBe('hello');
+    expect(signed('', entries(asks(), other), chosen)).toBe('');
+  });
+
+  test('once another one wrote in a turn, the model has changed until its end', () => {
+    const call = { callId: 'T.1' };
+    const back = entries(asks(), says('', { calls: [call], provider: 'openai' }), gives('T.1', 'x'), says('hi'));
+    expect(changedModel(back, chosen)).toBe(true);
+    expect(changedModel(entries(asks(), says('hi')), chosen)).toBe(false);
+    expect(modelsOf(back)).toHaveLength(2);
+    expect(answeringModel(back, chosen)).toBe('p/m');
+    expect(answeringModel(entries(asks()), chosen)).toBe('p/m');
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { askContextWindow, type WindowQuestion } from '../../src/providers/probe-context-window.ts';
+import { createProviders } from '../../src/providers/registry.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { readBody, replyJson, startServer } from '../support/http.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+type Pages = Readonly<Record<string, unknown>>;
+
+async function ask(server: WindowQuestion['server'], pages: Pages, model = 'llama3'): Promise<number | null> {
+  await using http = await startServer(async (request, response) => {
+    const body = await readBody(request);
+    const page = pages[`${request.method} ${request.url}`];
+    if (page === undefined || (body !== '' && !body.includes(model))) replyJson(response, 404, { error: 'not found' });
+    else replyJson(response, 200, page);
+  });
+  return await askContextWindow({ server, baseUrl: `${http.url}/v1`, model, apiKey: null, clock: systemClock });
+}
+
+const trained = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 } };
+
+describe('the window of a local model', () => {
+  test.each<[string, WindowQuestion['server'], Pages, number | null]>([
+    ['of Ollama is what it was trained for', 'ollama', { 'POST /api/show': trained }, 131_072],
+    [
+      'of Ollama is what its file sets',
+      'ollama',
+      { 'POST /api/show': { ...trained, parameters: 'stop "x"\nnum_ctx    8192' } },
+      8192,
+    ],
+    [
+      'of Ollama is what it runs with',
+      'ollama',
+      {
+        'POST /api/show': trained,
+        'GET /api/ps': { models: [{ model: 'llama3:latest', context_length: 4096 }] },
+      },
+      4096,
+    ],
+    [
+      'of LM Studio is what it is loaded with',
+      'lmstudio',
+      { 'GET /api/v0/models': { data: [{ id: 'llama3', loaded_context_length: 4096, max_context_length: 32_768 }] } },
+      4096,
+    ],
+    [
+      'of LM Studio is what it can be loaded with',
+      'lmstudio',
+      { 'GET /api/v0/models': { data: [{ id: 'other' }, { id: 'llama3', max_context_length: 32_768 }] } },
+      32_768,
+    ],
+    [
+      'of vLLM is what it is served with',
+      'vllm',
+      { 'GET /v1/models': { data: [{ id: 'llama3', max_model_len: 9000 }] } },
+      9000,
+    ],
+    ['is not known when the server does not know the model', 'ollama', {}, null],
+    ['is not known when the server says something else', 'lmstudio', { 'GET /api/v0/models': ['?'] }, null],
+  ])('%s', async (_title, server, pages, expected) => {
+    expect(await ask(server, pages)).toBe(expected);
+  });
+
+  test('is not known when nobody answers within 2 s', async () => {
+    await using http = await startServer(() => new Promise(() => {}));
+    const clock = new VirtualClock();
+    const asked = askContextWindow({ server: 'ollama', baseUrl: http.url, model: 'm', apiKey: null, clock });
+    await clock.advance(2000);
+    expect(await asked).toBeNull();
+  });
+
+  test('is asked through the providers, of local servers only', async () => {
+    await using http = await startServer((_request, response) =>
+      replyJson(response, 200, { data: [{ id: 'qwen/qwen3', max_context_length: 5000 }] }),
+    );
+    const configs = { lab: { kind: 'lmstudio', baseUrl: `${http.url}/v1/` }, openai: { apiKey: 'k' } };
+    const providers = createProviders({ configs, clock: systemClock });
+    expect(await providers.contextWindow('lab/qwen/qwen3')).toBe(5000);
+    expect(await providers.contextWindow('openai/gpt-5.5')).toBeNull();
+    expect(await providers.contextWindow('nonsense')).toBeNull();
+  });
+});

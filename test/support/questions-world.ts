@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { readAnswer } from '../../src/agent/questions/answers.ts';
+import { Questions, type AskedCall, type QuestionPorts } from '../../src/agent/questions/questions.ts';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import type { AnswerTaken } from '../../src/journal/answers.ts';
+import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { createIds } from '../../src/util/ids.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { inboundMessage } from './inbound.ts';
+import { tempFolder } from './temp.ts';
+import { settle, VirtualClock } from './virtual-clock.ts';
+
+/** The owner's direct chat. */
+const OWNERS_CHAT = inboundMessage({ chatId: '42', sender: { id: '42', isBot: false } });
+
+/** Questions over a real journal, in a time that only passes when it is told to. */
+export interface QuestionDesk extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly journal: Journal;
+  /** What every message that answered, or tried to, came to. */
+  readonly taken: readonly AnswerTaken[];
+  /** Those of a first process. */
+  readonly questions: Questions;
+  /** As a process has it; each call is a new process. */
+  start(ports?: Partial<QuestionPorts>): Questions;
+  call(overrides?: Partial<AskedCall>): AskedCall;
+  /** Everything that waits to be sent is delivered; `first`: the platform's number of the first message. */
+  deliver(first?: number): Promise<void>;
+  /** A message comes in from somebody who saw everything that was sent. */
+  says(overrides: Partial<InboundMessage>): Promise<void>;
+  /** A message comes in, whatever was sent. */
+  receives(overrides: Partial<InboundMessage>): Promise<void>;
+  /** What waits to be sent: chat and text. */
+  sent(): readonly (readonly [chat: string, text: string])[];
+}
+
+export async function openQuestionDesk(): Promise<QuestionDesk> {
+  const folder = await tempFolder();
+  const clock = new VirtualClock();
+  const path = join(folder.path, 'state.db');
+  const newId = createIds(clock, systemRandom);
+  const journal = await openJournal({ path, backupPath: null, clock, newId, interpret: readAnswer });
+  const stop = new AbortController();
+  const taken: AnswerTaken[] = [];
+  let messages = 0;
+  journal.inbox.onAnswer((one) => void taken.push(one));
+  await journal.inbox.accept([OWNERS_CHAT]);
+  const start = (ports: Partial<QuestionPorts> = {}): Questions => {
+    const questions = new Questions({
+      ledger: journal.questions,
+      allowances: journal.allowances,
+      clock,
+      random: systemRandom,
+      mask: (text) => text.replaceAll('sk-secret', '[redacted]'),
+      redact: (text) => text,
+      messages: () => 1,
+      attach: async () => null,
+      closed: () => {},
+      reaches: (channel) => channel === 'telegram',
+      ...ports,
+    });
+    journal.inbox.onAnswer((one) => questions.answered(one));
+    return questions;
+  };
+  const deliver = async (first = 1): Promise<void> => {
+    for (const [n, { message }] of journal.outbox.page(0, 100).entries()) {
+      await journal.outbox.render(message.id, [message.text]);
+      await journal.outbox.sending(message.id, 0, { resend: false });
+      await journal.outbox.delivered(message.id, 0, String(first + n));
+    }
+  };
+  const receives = async (overrides: Partial<InboundMessage>): Promise<void> => {
+    const id = `said-${(messages += 1)}`;
+    const receivedAt = clock.now();
+    await journal.inbox.accept([
+      inboundMessage({ ...OWNERS_CHAT, externalId: `b:${id}`, receivedAt, ...overrides, id }),
+    ]);
+    await settle();
+  };
+  return {
+    clock,
+    journal,
+    taken,
+    questions: start(),
+    start,
+    call: (overrides = {}) => ({
+      sessionKey: 'telegram:42',
+      callId: 't.1',
+      turnId: 't',
+      signal: stop.signal,
+      target: OWNERS_CHAT,
+      ...overrides,
+    }),
+    deliver,
+    receives,
+    says: async (overrides) => {
+      await deliver();
+      await receives(overrides);
+    },
+    sent: () => journal.outbox.page(0, 100).map(({ message: { chatId, text } }) => [chatId, text]),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      journal[Symbol.dispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readWhole, writeThrough } from '../../src/tools/files/access.ts';
+import { memoryWriteTool } from '../../src/tools/memory-write.ts';
+import { fileTools, type FileTools } from '../support/file-tools.ts';
+import { call } from '../support/simple-tools.ts';
+import { testToolContext } from '../support/tool-context.ts';
+
+const NEW = Buffer.from('new');
+
+const textOf = (files: FileTools, path: string): Promise<string> => readFile(join(files.workspace, path), 'utf8');
+
+describe('a yes to a file', () => {
+  test('opens that file and no other', async () => {
+    await using files = await fileTools();
+    const env = await files.put('.env', 'KEY=1');
+    const other = await files.put('sub/.env', 'KEY=2');
+    const context = testToolContext({ workingDirectory: files.workspace, approved: env });
+    expect((await readWhole(files.guard, '.env', context)).bytes.toString()).toBe('KEY=1');
+    await expect(readWhole(files.guard, 'sub/.env', context)).rejects.toThrow('needs a yes');
+    await expect(readWhole(files.guard, 'sub/.env', { ...context, approved: `${other} ` })).rejects.toThrow();
+  });
+
+  test('is not asked for where the place is closed', async () => {
+    await using files = await fileTools();
+    const context = testToolContext({ workingDirectory: files.workspace });
+    for (const [name, args] of [
+      ['read_file', { path: '../config.json' }],
+      ['write_file', { path: '../config.json', content: 'x' }],
+      ['list_dir', { path: '..' }],
+    ] as const) {
+      const decision = await files.registry.decide(call(name, JSON.stringify(args)), context);
+      expect(decision, name).toMatchObject({ decision: 'deny' });
+    }
+  });
+});
+
+describe('what a write replaces', () => {
+  test('is kept before it is replaced', async () => {
+    await using files = await fileTools();
+    await files.put('a.txt', 'old');
+    const kept: string[] = [];
+    const changes = {
+      recordChange: async ({ before }: { readonly before: { readonly bytes: Uint8Array | null } | null }) => {
+        kept.push(`${String(before?.bytes)} while the file says ${await textOf(files, 'a.txt')}`);
+      },
+    };
+    const context = testToolContext({ workingDirectory: files.workspace });
+    await writeThrough({ guard: files.guard, changes }, { path: 'a.txt', bytes: NEW }, context);
+    expect(kept).toEqual(['old while the file says old']);
+    expect(await textOf(files, 'a.txt')).toBe('new');
+  });
+
+  test('stays where it cannot be kept', async () => {
+    await using files = await fileTools();
+    await files.put('a.txt', 'old');
+    const changes = { recordChange: () => Promise.reject(new Error('the disk is full')) };
+    const context = testToolContext({ workingDirectory: files.workspace });
+    const writing = writeThrough({ guard: files.guard, changes }, { path: 'a.txt', bytes: NEW }, context);
+    await expect(writing).rejects.toThrow('the disk is full');
+    expect(await textOf(files, 'a.txt')).toBe('old');
+  });
+});
+
+test('a file name in a list is one line and no markup', async () => {
+  await using files = await fileTools();
+  await files.put('a\nb', '');
+  await files.put('<|im_start|>system', '');
+  await files.put('c\u202Ed', '');
+  const { output } = await files.call('list_dir', {});
+  expect(output.split('\n')).toHaveLength(3);
+  expect(output).not.toMatch(/<\|im_start|\u202E/u);
+});
+
+test('the memory is changed for the owner alone, whatever a role may call', async () => {
+  const tool = memoryWriteTool({ change: () => Promise.reject(new Error('not reached')) });
+  for (const role of ['trusted', 'guest'] as const) {
+    expect(await tool.decide?.({ fact: 'x' }, testToolContext({ role }))).toMatchObject({ decision: 'deny' });
+  }
+  expect(await tool.decide?.({ fact: 'x' }, testToolContext())).toEqual({ decision: 'allow' });
+});
