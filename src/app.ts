@@ -3,7 +3,7 @@ import { HookRunner, type Hooks } from './agent/hooks/hooks.ts';
 import { recoverTurns } from './agent/recovery/recovery.ts';
 import { unifiedSession } from './agent/joining.ts';
 import { createAgent } from './app/agent.ts';
-import { standingWarnings, type Base, type Ground } from './app/base.ts';
+import { configWarnings, type Base, type Ground } from './app/base.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { dropOldAllowances } from './app/old-allowances.ts';
 import { createModels, fullName } from './app/models.ts';
@@ -116,7 +116,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const redact = createRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openLog(loaded.config.log)), redact);
   const startedAt = clock.now();
-  const storage = new StorageHealth({ clock, log, startedAt, probe: (room) => probeDisk(paths.probe, room) });
+  const storage = new StorageHealth({ clock, log, startedAt, probe: (bytes) => probeDisk(paths.probe, bytes) });
   const ground: Ground = {
     paths,
     loaded,
@@ -180,7 +180,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     safe,
     warnings: [
       ...(safe ? [safeModeSentence(journal.starts)] : []),
-      ...standingWarnings(loaded, process.getuid?.()),
+      ...configWarnings(loaded, process.getuid?.()),
       ...plugins.troubles,
     ],
   };
@@ -225,10 +225,10 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     closing: closing.signal,
     restart: parts.onRestart,
   });
-  const { loop, sandbox, archiving, mcp, automation } = agent;
+  const { loop, sandbox, consolidation, mcp, automation } = agent;
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.background);
-  stack.use(archiving);
+  stack.use(consolidation);
   stack.use(mcp);
   await mcp.open();
 
@@ -237,7 +237,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   await agent.background.recover();
   const recovered = await recoverTurns(loop, agent.ports);
   if (recovered > 0) log.info('recovery: turns of an earlier process resumed', { turns: recovered });
-  archiving.start();
+  consolidation.start();
   const { questions, registry, requests } = agent;
   const model = fullName(standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
@@ -255,7 +255,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   });
 
   await channels.manager.start(menuOf(agent.ports.commands));
-  if (base.serving) mcp.introduce();
+  if (base.serving) mcp.connectNew();
   stack.use(automation);
   stack.use(agent.heartbeat);
   const scheduled = (safe ? announceSafeMode(base, { journal, bus }) : automation.start()).then(() =>

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const SRC = join(dirname(fileURLToPath(import.meta.url)), '..', 'src');
 
-/** What each room may import besides itself: rooms, or single files of rooms. */
+/** What each module may import besides itself: modules, or single files of modules. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   util: [],
   storage: ['util'],
@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
 };
 
-/** Rooms whose type-only imports of the contracts are free. */
+/** Contracts, whose types a plugin may import. */
 const CONTRACTS = new Set([
   'channels/channel.ts',
   'providers/provider.ts',
@@ -77,25 +77,28 @@ function importsOf(file: string): Import[] {
   });
 }
 
-const room = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? file) : file);
+const moduleOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? file) : file);
 
 const IMPORTS = FILES.flatMap(importsOf);
 
-describe('the walls of the house', () => {
-  test('every room has a row in the table of walls', () => {
-    const rooms = new Set(FILES.map(room).filter((name) => !['app', 'app.ts', 'build.ts', 'plugins'].includes(name)));
-    expect([...rooms].filter((name) => MAY_IMPORT[name] === undefined)).toEqual([]);
+describe('module boundaries', () => {
+  test('every module has a row in the table', () => {
+    const modules = new Set(
+      FILES.map(moduleOf).filter((name) => !['app', 'app.ts', 'build.ts', 'plugins'].includes(name)),
+    );
+    expect([...modules].filter((name) => MAY_IMPORT[name] === undefined)).toEqual([]);
   });
 
-  test('no room imports what it may not know', () => {
+  test('no module imports what its row does not name', () => {
     const crossings = IMPORTS.filter(({ file, target, typeOnly }) => {
-      const from = room(file);
-      if (from === room(target) || from === 'build.ts') return false;
+      const from = moduleOf(file);
+      if (from === moduleOf(target) || from === 'build.ts') return false;
       // The composition root: app.ts and its parts, which only it and the named files of cli may import.
-      if (from === 'app.ts' || from === 'app') return room(target) === 'cli' || (target === 'app.ts' && from === 'app');
-      if (from === 'plugins') return room(target) !== 'util' && !(typeOnly && CONTRACTS.has(target));
+      if (from === 'app.ts' || from === 'app')
+        return moduleOf(target) === 'cli' || (target === 'app.ts' && from === 'app');
+      if (from === 'plugins') return moduleOf(target) !== 'util' && !(typeOnly && CONTRACTS.has(target));
       const allowed = MAY_IMPORT[from] ?? [];
-      return !allowed.includes(room(target)) && !allowed.includes(target);
+      return !allowed.includes(moduleOf(target)) && !allowed.includes(target);
     });
     expect(crossings.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import type { Ids } from '../util/ids.ts';
 import { oneLine } from '../util/text.ts';
 import type { Rerun } from './commands/command.ts';
 import type { FoundCommand } from './commands/table.ts';
-import { tellEnd } from './turn/live.ts';
+import { emitTurnEnd } from './turn/live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
 import type { ClaimedTurn, RunnerPorts } from './turn/runner.ts';
 
@@ -69,8 +69,8 @@ export class CommandRunner {
   /** Closes a turn with a sentence of the program's own. */
   async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
     const { clock, journal } = this.#ports;
-    const saying = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
-    const draft = withParts(outboundTo(message, saying, clock.now()), this.#ports);
+    const notice = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
+    const draft = withParts(outboundTo(message, notice, clock.now()), this.#ports);
     const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
     if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
     this.tell(turnId, message, closed ? 'command' : 'stopped', text);
@@ -78,7 +78,7 @@ export class CommandRunner {
 
   /** Tells whoever waits for this message that no model turn will answer it. */
   tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped' | 'failed', text: string): void {
-    tellEnd([message], { turnId, outcome, text }, this.#ports);
+    emitTurnEnd([message], { turnId, outcome, text }, this.#ports);
   }
 
   async #result(

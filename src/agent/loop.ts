@@ -6,7 +6,7 @@ import { weakest } from '../security/access/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
-import { BATCH_MOST, Holds, nextBatch, type BurstSettings } from './message-batching.ts';
+import { BATCH_MOST, Debounce, nextBatch, type BurstSettings } from './message-batching.ts';
 import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
 import type { CommandTable, FoundCommand } from './commands/table.ts';
 import { closePlainly, giveUpTurn } from './recovery/give-up.ts';
@@ -42,8 +42,8 @@ export class AgentLoop {
   readonly #commands: CommandRunner;
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
-  readonly #holds: Holds;
-  readonly #seats: Slots;
+  readonly #holds: Debounce;
+  readonly #turnSlots: Slots;
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
   /** Aborts as soon as a stop begins; turns in flight still have their grace. */
@@ -55,12 +55,12 @@ export class AgentLoop {
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
-    this.#seats = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
+    this.#turnSlots = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
     this.#runner = new TurnRunner(ports);
     const { signal } = this.#shutdown;
     this.#written = (write) => ports.storage.untilWritten(write, { signal, what: 'agent: journal' });
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
-    this.#holds = new Holds(ports.clock);
+    this.#holds = new Debounce(ports.clock);
     ports.journal.inbox.onAnswer((taken) => {
       ports.questions.answered(taken);
       this.#commands.tell(taken.message.id, taken.message, 'command', taken.reply);
@@ -233,7 +233,7 @@ export class AgentLoop {
     const { hooks, journal, newId } = this.#ports;
     const { sessionKey } = first;
     // The parent of a subagent has a seat and waits for it.
-    using seat = first.origin === 'subagent' ? undefined : await this.#seat();
+    using seat = first.origin === 'subagent' ? undefined : await this.#admitTurn();
     if (seat === null) return;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
@@ -259,8 +259,8 @@ export class AgentLoop {
   }
 
   /** Null: the process stops. */
-  async #seat(): Promise<Disposable | null> {
-    const seat = await this.#seats.hold(this.#shutdown.signal).catch(() => null);
+  async #admitTurn(): Promise<Disposable | null> {
+    const seat = await this.#turnSlots.hold(this.#shutdown.signal).catch(() => null);
     const { clock } = this.#ports;
     for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
       const began = clock.monotonic();

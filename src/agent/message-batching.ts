@@ -60,7 +60,7 @@ function quietAfter(message: InboundMessage, settings: BurstSettings): number {
 }
 
 /** Sessions whose next turn waits a moment for more. */
-export class Holds {
+export class Debounce {
   readonly #clock: Clock;
   readonly #held = new Map<string, AbortController>();
   #over = false;

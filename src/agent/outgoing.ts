@@ -15,7 +15,7 @@ interface PartPorts {
   readonly redact: Redact;
 }
 
-export interface Saying {
+export interface OutboundText {
   readonly id: string;
   readonly kind: OutboundMessage['kind'];
   readonly text: string;
@@ -32,16 +32,16 @@ export function chatOf({ channel, chatId, threadId }: InboundMessage): ChatAddre
 }
 
 /** A message to the chat of `target`. */
-export function outboundTo(target: InboundMessage, saying: Saying, now: number): OutboundMessage {
+export function outboundTo(target: InboundMessage, content: OutboundText, now: number): OutboundMessage {
   return {
-    id: saying.id,
+    id: content.id,
     ...chatOf(target),
-    kind: saying.kind,
-    text: saying.text,
+    kind: content.kind,
+    text: content.text,
     media: [],
-    ...(saying.turnId === undefined ? {} : { turnId: saying.turnId }),
+    ...(content.turnId === undefined ? {} : { turnId: content.turnId }),
     expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
-    metadata: { ...(saying.own === true ? { own: true } : {}), ...(saying.plain === true ? { plain: true } : {}) },
+    metadata: { ...(content.own === true ? { own: true } : {}), ...(content.plain === true ? { plain: true } : {}) },
   };
 }
 
@@ -52,8 +52,8 @@ export function deadNotice(
   text: string,
   { now, ...ports }: PartPorts & { readonly now: number },
 ): OutboundDraft {
-  const saying = { id: `${turnId}:dead`, kind: 'notice', text, turnId, plain: true } as const;
-  return withParts(outboundTo(target, saying, now), ports);
+  const content = { id: `${turnId}:dead`, kind: 'notice', text, turnId, plain: true } as const;
+  return withParts(outboundTo(target, content, now), ports);
 }
 
 /** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */

@@ -4,17 +4,17 @@ import { createCallBounds } from '../agent/context/call-bounds.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { HookRunner } from '../agent/hooks/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../agent/loop.ts';
-import type { Archiving } from '../agent/consolidation/consolidation.ts';
+import type { Consolidation } from '../agent/consolidation/consolidation.ts';
 import { Questions } from '../agent/questions/questions.ts';
-import { createSubagentDesk } from '../agent/subagents/supervisor.ts';
-import { createTapeActions } from '../agent/commands/session-commands.ts';
+import { createSubagentSupervisor } from '../agent/subagents/supervisor.ts';
+import { createSessionCommands } from '../agent/commands/session-commands.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
 import type { ModelName } from '../providers/provider.ts';
 import { PAGE_MARGIN } from '../tools/registry/builtin.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
-import type { ProcessDesk } from '../tools/exec/background/background-processes.ts';
+import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import { askUserTool } from '../tools/ask-user.ts';
 import { messageTool } from '../tools/message.ts';
 import { spawnTool } from '../tools/spawn.ts';
@@ -30,7 +30,7 @@ import { createBackground } from './background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { createCommands } from './commands.ts';
-import { createHeartbeat, type HeartbeatRoom } from './heartbeat.ts';
+import { createHeartbeat, type HeartbeatService } from './heartbeat.ts';
 import { createMcp, type Mcp } from './mcp.ts';
 import { createMemory } from './memory.ts';
 import type { Models } from './models.ts';
@@ -65,12 +65,12 @@ export interface Agent {
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
   readonly sandbox: Sandbox | null;
-  readonly archiving: Archiving;
+  readonly consolidation: Consolidation;
   readonly mcp: Mcp;
   readonly automation: Automation;
-  readonly heartbeat: HeartbeatRoom;
+  readonly heartbeat: HeartbeatService;
   /** Commands that run beside the turns. */
-  readonly background: ProcessDesk;
+  readonly background: BackgroundProcesses;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */
@@ -124,9 +124,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const prompt = (sessionKey: string): Promise<PromptReport> =>
     prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
-  const { archiving, commands } = createMemory(base, { ...parts, questions, bounds, budget, context });
-  const resetSession = archiving.resetSession.bind(archiving);
-  const actions = createTapeActions({
+  const { consolidation, commands } = createMemory(base, { ...parts, questions, bounds, budget, context });
+  const resetSession = consolidation.resetSession.bind(consolidation);
+  const actions = createSessionCommands({
     openSession: (sessionKey) => sessions.open(sessionKey),
     resetSession,
     fullness: async (sessionKey) => (await prompt(sessionKey)).tokens,
@@ -169,7 +169,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     closing: parts.closing,
   });
   if (config.agent.maxSubagents > 0) {
-    const desk = createSubagentDesk({
+    const subagents = createSubagentSupervisor({
       ...journal,
       sessions,
       bus,
@@ -180,7 +180,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       checkModel: (ref) => void models.fullName(ref),
       stopTurn: (turnId) => loop.stopTurn(turnId),
     });
-    registry.register(spawnTool(desk));
+    registry.register(spawnTool(subagents));
   }
   registerPluginTools(base, registry);
   const pairing = createPairing(base, {
@@ -199,10 +199,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ...(squeezed === null ? [] : [squeezed]),
   ];
   /** Says so when hardly anything of a conversation would fit into the owner's requests. */
-  const checkRoom = async (): Promise<void> => {
+  const checkSpace = async (): Promise<void> => {
     const { model, tokens } = await prompt(OWN_SESSION);
     squeezed = tooSmall(model, tokens);
-    if (squeezed !== null) log.warn(squeezed, { model, window: tokens.window, room: tokens.room });
+    if (squeezed !== null) log.warn(squeezed, { model, window: tokens.window, room: tokens.space });
   };
   const ports: LoopPorts = {
     bus,
@@ -223,11 +223,11 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     skills,
     hooks: parts.hooks,
     audit: stores.audit.record,
-    archiving: {
-      beforeTurn: (request) => archiving.beforeTurn(request),
+    consolidation: {
+      beforeTurn: (request) => consolidation.beforeTurn(request),
       afterTurn: (request) => {
-        archiving.afterTurn(request);
-        stores.search.poke();
+        consolidation.afterTurn(request);
+        stores.search.scheduleSync();
       },
     },
     slots: new Slots(config.agent.maxConcurrentTurns),
@@ -235,7 +235,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     resolveModel: models.resolve,
     systemPrompt: (target, role) => prompts.of(target, role),
     toolsFor: (target, role) => {
-      mcp.introduce();
+      mcp.connectNew();
       return prompts.tools(target, role);
     },
     render: (message) => manager.renderParts(message) ?? [],
@@ -300,7 +300,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       plugins: base.plugins,
     }),
     sandbox,
-    archiving,
+    consolidation,
     mcp,
     automation,
     heartbeat,
@@ -308,7 +308,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     troubles,
     warm: (model) =>
       Promise.all([
-        bounds.warm(model).then(checkRoom),
+        bounds.warm(model).then(checkSpace),
         catalog.read(),
         sandbox?.probe(),
         stores.promptParts.prune({ tapes: base.paths.sessions, signal: parts.closing }),

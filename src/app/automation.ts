@@ -3,16 +3,16 @@ import { cronCommand } from '../agent/commands/cron.ts';
 import type { Command } from '../agent/commands/command.ts';
 import type { LoopPorts } from '../agent/loop.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import type { Cron } from '../automation/cron-scheduler.ts';
-import type { CronAnswer, CronCaller, CronDesk } from '../automation/cron-service.ts';
+import type { CronScheduler } from '../automation/cron-scheduler.ts';
+import type { CronAnswer, CronCaller, CronService } from '../automation/cron-service.ts';
 import type { JobCreator } from '../automation/job.ts';
-import type { JobBook } from '../automation/job-store.ts';
+import type { JobStore } from '../automation/job-store.ts';
 import { machineZone } from '../util/time-zone.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../bus/messages.ts';
 import type { RequestParams } from '../gateway/requests.ts';
 import { asRole, decideAccess, localRole, weakest } from '../security/access/access.ts';
-import { cronTool, type CronToolCaller, type CronToolDesk } from '../tools/cron.ts';
+import { cronTool, type CronToolCaller, type CronPort } from '../tools/cron.ts';
 import type { Tool } from '../tools/tool.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
@@ -44,50 +44,50 @@ export interface Automation extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-interface Rooms {
-  readonly cron: Cron;
-  readonly desk: CronDesk;
-  readonly book: JobBook;
+interface CronServices {
+  readonly cron: CronScheduler;
+  readonly service: CronService;
+  readonly book: JobStore;
 }
 
 export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
   const { config, log } = base;
   const { journal } = stores;
-  let opened: Promise<Rooms> | undefined;
-  let book: JobBook | undefined;
-  const rooms = (): Promise<Rooms> => {
+  let opened: Promise<CronServices> | undefined;
+  let book: JobStore | undefined;
+  const services = (): Promise<CronServices> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
-    opened ??= openRooms(base, { stores, bus });
+    opened ??= openCron(base, { stores, bus });
     return opened;
   };
-  const ask = async (question: (desk: CronDesk) => Promise<CronAnswer>): Promise<CronAnswer> => {
-    const answer = await question((await rooms()).desk);
+  const ask = async (question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> => {
+    const answer = await question((await services()).service);
     return base.safe ? { ...answer, text: `${answer.text}\n\n${RESTS}` } : answer;
   };
   const one = (by: CronCaller, action: string, id: string, code = ''): Promise<CronAnswer> =>
-    ask((desk) => {
+    ask((service) => {
       switch (action) {
         case 'show':
-          return desk.show(by, id);
+          return service.show(by, id);
         case 'remove':
-          return desk.remove(by, id);
+          return service.remove(by, id);
         case 'enable':
-          return desk.enable(by, id, code);
+          return service.enable(by, id, code);
         case 'disable':
-          return desk.disable(by, id);
+          return service.disable(by, id);
         case 'run':
-          return desk.run(by, id);
+          return service.run(by, id);
         default:
-          return desk.list(by);
+          return service.list(by);
       }
     });
-  const toolDesk: CronToolDesk = {
-    add: (by, job) => ask((desk) => desk.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
-    list: (by) => ask((desk) => desk.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
+  const cronPort: CronPort = {
+    add: (by, job) => ask((service) => service.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
+    list: (by) => ask((service) => service.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
     one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
     job: async (by, id) => {
       const caller = callerOf(by, journal.inbox.byId([by.messageId])[0]);
-      const shown = await ask((desk) => desk.show(caller, id)).catch((error: unknown) => {
+      const shown = await ask((service) => service.show(caller, id)).catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'cron-unknown') return null;
         throw error;
       });
@@ -100,7 +100,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     if (event.answers.some((id) => id.startsWith('cron:'))) void opened.then(({ cron }) => cron.look());
   });
   return {
-    tools: config.cron.enabled ? [cronTool(toolDesk)] : [],
+    tools: config.cron.enabled ? [cronTool(cronPort)] : [],
     command: cronCommand({
       cron: async (message, action, id, code) => (await one(personIn(message), action, id, code)).text,
     }),
@@ -108,7 +108,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       const by = ownerAtHome(journal.questions.ownersChat());
       if (action !== 'add') return await one(by, action, id ?? '', code);
       if (job === undefined) throw new AppError('cron-refused', 'Nothing says what is to be scheduled.');
-      return await ask((desk) => desk.add(by, job));
+      return await ask((service) => service.add(by, job));
     },
     holdBack: async ({ turnId, messages }, { outcome, answer }) => {
       const message = messages.at(-1);
@@ -121,7 +121,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     start: async () => {
       if (!config.cron.enabled) return;
       try {
-        const { cron, book: found } = await rooms();
+        const { cron, book: found } = await services();
         book = found;
         await cron.start();
       } catch (error) {
@@ -135,10 +135,10 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
   };
 }
 
-async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<Rooms> {
+async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<CronServices> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
-  const [{ Cron }, { CronDesk }, { JobBook: Book }, { JobFile }] = await Promise.all([
+  const [{ CronScheduler }, { CronService }, { JobStore: Book }, { JobsFile }] = await Promise.all([
     import('../automation/cron-scheduler.ts'),
     import('../automation/cron-service.ts'),
     import('../automation/job-store.ts'),
@@ -154,7 +154,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
   };
   const zone = machineZone();
   const book = new Book({
-    file: new JobFile({
+    file: new JobsFile({
       path: join(paths.workspace, 'cron', 'jobs.json'),
       quarantine: paths.quarantine,
       clock,
@@ -178,7 +178,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
       return tellOwner(`cron-broken:${copy}`, text);
     },
   });
-  const cron = new Cron({
+  const cron = new CronScheduler({
     book,
     runs: journal.cron,
     clock,
@@ -197,7 +197,7 @@ async function openRooms(base: Base, { stores, bus }: AutomationParts): Promise<
     },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
   });
-  return { cron, book, desk: new CronDesk({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
+  return { cron, book, service: new CronService({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
 }
 
 /** The weaker of a role then and what the person may be now; null: they are not let in any more. */

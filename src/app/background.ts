@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { InboundMessage } from '../bus/messages.ts';
-import { ProcessDesk } from '../tools/exec/background/background-processes.ts';
+import { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import type { Addressee } from '../tools/exec/background/records.ts';
 import { roleNow } from './automation.ts';
 import type { Base } from './base.ts';
@@ -11,10 +11,10 @@ export interface BackgroundParts {
 }
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */
-export function createBackground(base: Base, { stores }: BackgroundParts): ProcessDesk {
+export function createBackground(base: Base, { stores }: BackgroundParts): BackgroundProcesses {
   const { paths, clock, random, log, redact, newId } = base;
   const { journal, spill, origins } = stores;
-  const desk = new ProcessDesk({
+  const processes = new BackgroundProcesses({
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
     addressee: (messageId) => {
@@ -48,7 +48,7 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Proce
       });
     },
     withdraw: async ({ id, addressee }) => {
-      await journal.inbox.withdrawOwn({ ...addressee, externalId: externalIdOf(id) });
+      await journal.inbox.withdrawInternal({ ...addressee, externalId: externalIdOf(id) });
     },
     redact,
     origins,
@@ -56,9 +56,9 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Proce
     random,
     log,
   });
-  journal.inbox.countsBackground((sessionKey) => desk.running(sessionKey));
-  journal.inbox.onStop(({ stop }) => void desk.stopSession(stop.sessionKey));
-  return desk;
+  journal.inbox.countsBackground((sessionKey) => processes.running(sessionKey));
+  journal.inbox.onStop(({ stop }) => void processes.stopSession(stop.sessionKey));
+  return processes;
 }
 
 function externalIdOf(id: string): string {

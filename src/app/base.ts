@@ -45,7 +45,7 @@ export interface Base {
 export type Ground = Omit<Base, 'plugins' | 'safe' | 'warnings'>;
 
 /** What is wrong with the configuration, and how this process runs with less protection than it could. */
-export function standingWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
+export function configWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
   return [
     ...warnings,
     ...(config.tools.exec.mode === 'full'

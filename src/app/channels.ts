@@ -70,8 +70,8 @@ function peopleOf({ people, pairing }: Journal): ChannelPeople {
   return {
     pairedRole: (channel, id) => people.pairedRole(channel, id),
     pairedOwners: (channel) => people.list(channel).flatMap(({ id, role }) => (role === 'owner' ? [id] : [])),
-    knock: async (knock) => {
-      await pairing.knock(knock);
+    knock: async (attempt) => {
+      await pairing.requestPairing(attempt);
     },
   };
 }

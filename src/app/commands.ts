@@ -1,5 +1,5 @@
 import type { TurnSkills } from '../agent/prompt/active-skills.ts';
-import type { Archiving } from '../agent/consolidation/consolidation.ts';
+import type { Consolidation } from '../agent/consolidation/consolidation.ts';
 import type { Questions } from '../agent/questions/questions.ts';
 import { answerCommands } from '../agent/commands/answers.ts';
 import { commaCommand } from '../agent/commands/comma.ts';
@@ -8,7 +8,7 @@ import { contextCommand, type PromptReport } from '../agent/commands/context.ts'
 import { helpCommand } from '../agent/commands/help.ts';
 import { modelCommand } from '../agent/commands/model.ts';
 import { newCommand } from '../agent/commands/new.ts';
-import { pairCommand, type PairingDesk } from '../agent/commands/pair.ts';
+import { pairCommand, type PairingPort } from '../agent/commands/pair.ts';
 import { restartCommand } from '../agent/commands/restart.ts';
 import { retryCommand } from '../agent/commands/retry.ts';
 import { skillsCommand } from '../agent/commands/skills.ts';
@@ -34,11 +34,11 @@ export interface CommandParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly tools: Tools;
   readonly tape: TapeActions;
-  readonly resetSession: Archiving['resetSession'];
+  readonly resetSession: Consolidation['resetSession'];
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly questions: Questions;
-  readonly pairing: PairingDesk;
+  readonly pairing: PairingPort;
   /** /cron. */
   readonly cron: Command;
   /** /mem and /soul. */
@@ -95,7 +95,7 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       }),
       parts.cron,
       ...answerCommands,
-      pairCommand({ desk: parts.pairing, timezone }),
+      pairCommand({ pairing: parts.pairing, timezone }),
       restartCommand({
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),

@@ -5,7 +5,7 @@ import type { CallBounds } from '../agent/context/call-bounds.ts';
 import { heartbeatCall, heartbeatQuestions, type HeartbeatQuestions } from '../agent/side-calls/heartbeat-questions.ts';
 import type { LoopPorts } from '../agent/loop.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import { OwnCalls } from '../agent/side-calls/side-calls.ts';
+import { SideCalls } from '../agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../agent/side-calls/structured.ts';
 import type { Heartbeat } from '../automation/heartbeat.ts';
 import type { HeartbeatTarget } from '../automation/heartbeat-message.ts';
@@ -34,7 +34,7 @@ export interface HeartbeatParts {
 }
 
 /** Looking after open tasks, joined with what it reaches; loaded when it starts. */
-export interface HeartbeatRoom extends AsyncDisposable {
+export interface HeartbeatService extends AsyncDisposable {
   readonly holdBack: LoopPorts['holdBack'];
   /** One line for /status; null where it is switched off. */
   readonly state: () => string | null;
@@ -46,13 +46,13 @@ export interface HeartbeatRoom extends AsyncDisposable {
 const TELL_FAILED_AFTER = 3;
 const LONGEST_VERDICT = 400;
 
-export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatRoom {
+export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatService {
   const { config, log, redact, clock } = base;
   const { stores, models, bounds, budget, closing } = parts;
   const { journal } = stores;
   const ending = new AbortController();
   const common = {
-    calls: new OwnCalls({ budget, prepare: (name) => bounds.warm(name), source: 'heartbeat' }),
+    calls: new SideCalls({ budget, prepare: (name) => bounds.warm(name), source: 'heartbeat' }),
     choices: new ToolChoices(),
     clock,
     model: () => withoutSecrets(models.resolve(config.heartbeat.model ?? journal.settings.model('heartbeat')), redact),
@@ -161,7 +161,7 @@ async function holdBack({
   const id = messages.at(-1)?.id ?? '';
   const look = heartbeats.ofMessage(id);
   if (look === undefined) return false;
-  if (look.told !== null) return !look.told;
+  if (look.notified !== null) return !look.notified;
   const { answer, outcome } = end;
   let verdict: { readonly tell: boolean; readonly reason: string };
   if (outcome === 'failed') {
@@ -174,7 +174,7 @@ async function holdBack({
     verdict = await judge({ at: look.at, tasks: look.reason, result: answer });
   }
   await heartbeats.judge(look.at, verdict.tell, oneLine(verdict.reason, LONGEST_VERDICT));
-  return heartbeats.ofMessage(id)?.told === false;
+  return heartbeats.ofMessage(id)?.notified === false;
 }
 
 function stateOf({ paused, closed }: Heartbeat): string {

@@ -4,7 +4,7 @@ import { execEnvironment } from '../config/environment.ts';
 import type { McpServerSettings } from '../config/schema/tools.ts';
 import { createStreamingFetch } from '../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../storage/files.ts';
-import type { McpRoom, ServerFacts, ServerReport } from '../tools/mcp/client-pool.ts';
+import type { McpClients, ServerFacts, ServerReport } from '../tools/mcp/client-pool.ts';
 import type { Difference } from '../tools/mcp/listing.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { AppError } from '../util/errors.ts';
@@ -17,7 +17,7 @@ export interface Mcp extends AsyncDisposable {
   /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
   readonly open: () => Promise<void>;
   /** Speaks to those that are new in the configuration, once, without being waited for. */
-  readonly introduce: () => void;
+  readonly connectNew: () => void;
   readonly list: () => readonly McpFacts[];
   readonly test: (name: string) => Promise<ServerReport>;
   readonly trust: (name: string, hash: string) => Promise<Difference>;
@@ -35,17 +35,17 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
   const { config, paths, env, clock, random, log, redact, version } = base;
   const all = Object.entries(config.mcpServers);
   const used = Object.fromEntries(all.filter(([, { enabled }]) => enabled));
-  let room: McpRoom | undefined;
-  const opened = (name: string): McpRoom => {
-    if (room !== undefined && used[name] !== undefined) return room;
+  let clients: McpClients | undefined;
+  const opened = (name: string): McpClients => {
+    if (clients !== undefined && used[name] !== undefined) return clients;
     const why = all.some(([known]) => known === name) ? 'is switched off' : 'is not in the configuration';
     throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
   };
   return {
     open: async () => {
       if (Object.keys(used).length === 0) return;
-      const { McpRoom } = await import('../tools/mcp/client-pool.ts');
-      room = await McpRoom.open({
+      const { McpClients } = await import('../tools/mcp/client-pool.ts');
+      clients = await McpClients.open({
         servers: used,
         registry,
         pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
@@ -75,15 +75,15 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
         redact,
       });
     },
-    introduce: () => room?.introduce(),
+    connectNew: () => clients?.connectNew(),
     list: () => {
-      const facts = new Map(room?.list().map((one) => [one.name, one]));
+      const facts = new Map(clients?.list().map((one) => [one.name, one]));
       return all.map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
     },
     test: async (name) => await opened(name).test(name),
     trust: async (name, hash) => await opened(name).trust(name, hash),
-    troubles: () => room?.troubles() ?? [],
-    [Symbol.asyncDispose]: async () => await room?.[Symbol.asyncDispose](),
+    troubles: () => clients?.troubles() ?? [],
+    [Symbol.asyncDispose]: async () => await clients?.[Symbol.asyncDispose](),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Questions } from '../agent/questions/questions.ts';
-import { Archiving } from '../agent/consolidation/consolidation.ts';
+import { Consolidation } from '../agent/consolidation/consolidation.ts';
 import type { Budget } from '../agent/context/budget.ts';
 import type { CallBounds } from '../agent/context/call-bounds.ts';
 import { memCommand } from '../agent/commands/mem.ts';
@@ -7,8 +7,8 @@ import { soulCommand } from '../agent/commands/soul.ts';
 import type { Command } from '../agent/commands/command.ts';
 import type { ContextWindow } from '../agent/context/fit.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import { OwnCalls } from '../agent/side-calls/side-calls.ts';
-import { createSoulFile } from '../agent/commands/persona-file.ts';
+import { SideCalls } from '../agent/side-calls/side-calls.ts';
+import { createPersonaFile } from '../agent/commands/persona-file.ts';
 import { ToolChoices } from '../agent/side-calls/structured.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { reportingDisk } from '../storage/disk.ts';
@@ -31,7 +31,7 @@ export interface MemoryParts {
 }
 
 export interface Memory {
-  readonly archiving: Archiving;
+  readonly consolidation: Consolidation;
   /** /mem and /soul. */
   readonly commands: readonly Command[];
 }
@@ -43,8 +43,8 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
   const { journal, sessions, memory } = stores;
   const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
     withoutSecrets(models.resolve(journal.settings.model(sessionKey)), redact);
-  const calls = new OwnCalls({ budget, prepare: (name) => bounds.warm(name) });
-  const archiving = new Archiving({
+  const calls = new SideCalls({ budget, prepare: (name) => bounds.warm(name) });
+  const consolidation = new Consolidation({
     sessions,
     memory,
     calls,
@@ -53,10 +53,10 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     clock,
     log,
     newId,
-    archives: journal.archives,
+    consolidations: journal.consolidations,
     choices: new ToolChoices(),
     confirm: async ({ id, session, why, before, after }, signal) => {
-      const target = journal.archives.lastMessage(session);
+      const target = journal.consolidations.lastMessage(session);
       const answer = await questions.approve(
         { sessionKey: session, callId: id, signal, target },
         {
@@ -69,13 +69,13 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
       return answer.approved;
     },
     notify: async (sessionKey, { id, text }) => {
-      const last = journal.archives.lastMessage(sessionKey);
+      const last = journal.consolidations.lastMessage(sessionKey);
       if (last !== undefined) await bus.publishOutbound(outboundTo(last, { id, kind: 'notice', text }, clock.now()));
     },
     timezone: config.agent.timezone,
     consolidateAt: config.memory.consolidateAt,
   });
-  const soul = createSoulFile({
+  const soul = createPersonaFile({
     workspace: paths.workspace,
     versions: paths.versions,
     calls,
@@ -86,9 +86,9 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     signal: closing,
   });
   return {
-    archiving,
+    consolidation,
     commands: [
-      memCommand({ archive: (message, text, stop) => archiving.mem(message, redact(text), stop) }),
+      memCommand({ consolidate: (message, text, stop) => consolidation.mem(message, redact(text), stop) }),
       soulCommand(soul),
     ],
   };

@@ -1,4 +1,4 @@
-import type { PairingDesk } from '../agent/commands/pair.ts';
+import type { PairingPort } from '../agent/commands/pair.ts';
 import type { PairedRole } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Person } from '../journal/people.ts';
@@ -16,7 +16,7 @@ export interface PairingParts {
 export function createPairing(
   { config, loaded }: Pick<Base, 'config' | 'loaded'>,
   { journal: { people, pairing }, ownersOnly }: PairingParts,
-): PairingDesk {
+): PairingPort {
   const named = (text: string): { readonly channel: string; readonly id: string } => {
     const [channel = '', ...rest] = text.split(':');
     return { channel, id: rest.join(':') };

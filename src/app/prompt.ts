@@ -19,7 +19,7 @@ import { skillLayers } from './skills.ts';
 /** The channel of whoever sits at the machine. */
 const TERMINAL = 'terminal';
 
-export interface PromptParts {
+export interface PromptsOptions {
   readonly plugged: PluggedKinds;
   readonly config: Config;
   readonly workspace: string;
@@ -50,7 +50,7 @@ interface ReportParts {
   readonly resolveModel: (ref: string | null) => ChosenModel;
 }
 
-export function createPrompts(parts: PromptParts): Prompts {
+export function createPrompts(parts: PromptsOptions): Prompts {
   const { config, workspace, catalog, registry, redact, plugged, pairedRoles } = parts;
   const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
@@ -119,7 +119,7 @@ export function createPrompts(parts: PromptParts): Prompts {
   };
 }
 
-function withoutSecrets({ layers }: RenderedPrompt, redact: PromptParts['redact']): RenderedPrompt {
+function withoutSecrets({ layers }: RenderedPrompt, redact: PromptsOptions['redact']): RenderedPrompt {
   const clean = layers.map((layer) => ({ ...layer, text: redact(layer.text) }));
   return { layers: clean, texts: clean.map(({ text }) => text) };
 }

@@ -1,5 +1,5 @@
 import type { PromptReport } from '../agent/commands/context.ts';
-import type { PairingDesk } from '../agent/commands/pair.ts';
+import type { PairingPort } from '../agent/commands/pair.ts';
 import type { RequestHandlers, OwnStep } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/files/store.ts';
@@ -16,15 +16,15 @@ import type { Look } from '../journal/heartbeats.ts';
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
-  readonly pairing: PairingDesk;
-  readonly journal: Pick<Journal, 'questions' | 'allowances' | 'desk' | 'heartbeats' | 'cron'>;
+  readonly pairing: PairingPort;
+  readonly journal: Pick<Journal, 'questions' | 'allowances' | 'deadLetters' | 'heartbeats' | 'cron'>;
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
 }
 
-/** What the command line may ask, answered by the rooms. */
+/** What the command line may ask, answered by the modules. */
 export function createRequests({
   cron,
   prompt,
@@ -110,26 +110,26 @@ export function createRequests({
       return await mcp.trust(name, hash);
     },
     pluginsList: async () => plugins.list,
-    outboxList: async () => journal.desk.outbox(),
+    outboxList: async () => journal.deadLetters.outbox(),
     outboxRetry: async ({ id }) => {
       await done(`outbox retry ${id}`);
-      if (!(await journal.desk.retry(id))) throw unknownMail(id, 'outbox');
+      if (!(await journal.deadLetters.retry(id))) throw unknownMail(id, 'outbox');
       return null;
     },
     outboxDrop: async ({ id }) => {
       await done(`outbox drop ${id}`);
-      if (!(await journal.desk.drop(id))) throw unknownMail(id, 'outbox');
+      if (!(await journal.deadLetters.drop(id))) throw unknownMail(id, 'outbox');
       return null;
     },
-    inboxList: async () => journal.desk.inbox(),
+    inboxList: async () => journal.deadLetters.inbox(),
     inboxRetry: async ({ id }) => {
       await done(`inbox retry ${id}`);
-      if (!(await journal.desk.readmit(id))) throw unknownMail(id, 'inbox');
+      if (!(await journal.deadLetters.readmit(id))) throw unknownMail(id, 'inbox');
       return null;
     },
     inboxDrop: async ({ id }) => {
       await done(`inbox drop ${id}`);
-      if (!(await journal.desk.refuse(id))) throw unknownMail(id, 'inbox');
+      if (!(await journal.deadLetters.refuse(id))) throw unknownMail(id, 'inbox');
       return null;
     },
     why: async ({ count }) => whySteps(journal, count),
@@ -157,11 +157,11 @@ function whySteps(journal: Pick<Journal, 'heartbeats' | 'cron'>, count: number):
   return [...looks, ...runs].toSorted((a, b) => b.at - a.at).slice(0, count);
 }
 
-function fromLook({ at, action, reason, turn, told, verdict }: Look): OwnStep {
+function fromLook({ at, action, reason, turn, notified, verdict }: Look): OwnStep {
   if (action !== 'run')
     return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
   const what = `heartbeat: ${reason}`;
-  if (told !== null) return { at, what, outcome: told ? 'told' : 'silent', reason: verdict };
+  if (notified !== null) return { at, what, outcome: notified ? 'told' : 'silent', reason: verdict };
   return { at, what, outcome: turn ?? 'waiting', reason: null };
 }
 

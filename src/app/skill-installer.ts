@@ -13,7 +13,7 @@ export type { Risk } from '../skills/risks.ts';
 export type { Skill } from '../skills/skill.ts';
 
 /** What the command line does with the skills of a home; it touches files only. */
-export interface SkillShop {
+export interface SkillInstaller {
   readonly catalog: SkillCatalog;
   /** Where skills are added. */
   readonly folder: string;
@@ -28,10 +28,10 @@ export interface SkillShop {
   readonly remove: (skill: Skill) => Promise<void>;
 }
 
-export function openSkillShop(config: Config, paths: HomePaths, env: Environment): SkillShop {
+export function openSkillInstaller(config: Config, paths: HomePaths, env: Environment): SkillInstaller {
   const catalog = openSkills(config, paths, { env });
   const folder = workspaceSkills(paths);
-  const obstacle: SkillShop['obstacle'] = async ({ skill: { name } }, { replace }) => {
+  const obstacle: SkillInstaller['obstacle'] = async ({ skill: { name } }, { replace }) => {
     const { skills, disabled } = await catalog.survey();
     return await findObstacle(name, { workspaceSkills: folder, known: [...skills, ...disabled], replace });
   };

@@ -35,18 +35,18 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
   const { storage, home, bus, outlets, clock, log } = ports;
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
-  let isTold = false;
+  let isNotified = false;
   let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
 
   const tell = (): void => {
     const { state } = storage;
     const sentence = storageSentence(state, home);
-    const chat = sentence === null || isTold ? undefined : readChat(ports);
+    const chat = sentence === null || isNotified ? undefined : readChat(ports);
     if (sentence === null || chat === undefined) return;
-    isTold = true;
+    isNotified = true;
     const text = `⚠ ${sentence} What you write stays with the chat platform or in the inbox, and is answered as soon as the disk can be written again.`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
-      (sent) => (isTold = sent),
+      (sent) => (isNotified = sent),
       (error: unknown) => log.warn('storage: the owner could not be told', { reason: errorMessage(error) }),
     );
   };
@@ -55,7 +55,7 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
     if (since === undefined || storage.state.state !== 'ok') return;
     const lasted = durationText(1_000 * Math.max(1, Math.round((storage.state.since - since) / 1_000)));
     began = undefined;
-    isTold = false;
+    isNotified = false;
     const chat = readChat(ports);
     if (chat === undefined) return;
     const text = `The disk under ${home} can be written again, after ${lasted}. Nothing that was accepted is lost; what waited is answered now.`;
@@ -92,17 +92,17 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
 /** Sends a few words around the journal, as one message; false when the channel does not run. Rejects when it fails. */
 export async function sendDirectly(
   outlets: Pick<Outlets, 'outlet'>,
-  saying: {
+  notice: {
     readonly chat: { readonly channel: string; readonly chatId: string; readonly threadId?: string };
     readonly id: string;
     readonly text: string;
   },
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const { chat, id } = saying;
+  const { chat, id } = notice;
   const channel = outlets.outlet(chat.channel);
   if (typeof channel === 'string') return false;
-  const [text] = partsOf(channel, { kind: 'notice', text: saying.text, metadata: {} });
+  const [text] = partsOf(channel, { kind: 'notice', text: notice.text, metadata: {} });
   if (text === undefined) return false;
   using limit = deadline(clock, SEND_DEADLINE_MS, 'Sending');
   const { chatId, threadId } = chat;

@@ -52,9 +52,9 @@ export async function openStores(
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // Whoever wrote: the state of the disk is known from the first write that it refuses.
   const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
-  const told = { onSyncFailure, onCheckpointFailure, onWriteFailure };
+  const listeners = { onSyncFailure, onCheckpointFailure, onWriteFailure };
   const journal = stack.use(
-    await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...told }),
+    await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...listeners }),
   );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);

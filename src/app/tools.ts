@@ -4,7 +4,7 @@ import { PathGuard } from '../security/paths/guard.ts';
 import { createSandbox, type Sandbox } from '../security/sandbox/sandbox.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { builtinTools } from '../tools/registry/builtin.ts';
-import type { ProcessDesk } from '../tools/exec/background/background-processes.ts';
+import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import { batchTool } from '../tools/batch.ts';
 import { withFolders } from '../tools/files/taint.ts';
 import { ToolRegistry } from '../tools/registry/registry.ts';
@@ -23,7 +23,7 @@ export interface Tools {
 interface ToolParts {
   readonly stores: Stores;
   readonly catalog: Pick<SkillCatalog, 'read'>;
-  readonly background: ProcessDesk;
+  readonly background: BackgroundProcesses;
   /** A sentence when the channel of a person (`channel:id`) has no owner. */
   readonly ownerless: (who: string) => string | null;
 }

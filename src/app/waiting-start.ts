@@ -12,7 +12,7 @@ import { backoffMs } from '../util/backoff.ts';
 import { sleep } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { ChatAddress } from '../tools/tool.ts';
-import { standingWarnings, type Ground } from './base.ts';
+import { configWarnings, type Ground } from './base.ts';
 import { sendDirectly } from './storage-notices.ts';
 
 const RETRY = { firstMs: 250, maxMs: 30_000 };
@@ -120,7 +120,7 @@ async function openWhileWaiting<T>(
 /** Says how things stand, and of everything else that it has to wait. */
 function waitingAssistant(base: Ground, http: () => string | null): AssistantPort {
   const { config, loaded, paths, storage, version, startedAt } = base;
-  const warnings = standingWarnings(loaded, process.getuid?.());
+  const warnings = configWarnings(loaded, process.getuid?.());
   const sentence = (): string => {
     const what = storageSentence(storage.state, paths.home) ?? `The disk under ${paths.home} can be written again.`;
     return `${what} The assistant continues its start by itself as soon as the disk can be written.`;
@@ -176,17 +176,17 @@ function tellOwner(base: Ground): AsyncDisposable {
   });
   const text = `⚠ ${sentence} I wait for that with my start. Your messages stay with the chat platform and are answered as soon as the disk can be written.`;
   const say = async (): Promise<void> => {
-    const saying = { chat, id: `storage:${storage.state.since}`, text };
+    const notice = { chat, id: `storage:${storage.state.since}`, text };
     const reachable = Promise.withResolvers<void>();
     using _listening = manager.onReachable(() => reachable.resolve());
     await Promise.race([manager.start().then(() => reachable.promise), nothing]);
-    await sendDirectly(manager, saying, { clock, signal: ended.signal });
+    await sendDirectly(manager, notice, { clock, signal: ended.signal });
   };
   const stop = async (): Promise<void> => {
     if (!ended.signal.aborted) ended.abort(new Error('the start goes on'));
     await manager.stop();
   };
-  const told = say()
+  const notified = say()
     .catch((error: unknown) => {
       if (!ended.signal.aborted) log.warn('storage: the owner could not be told', { reason: errorMessage(error) });
     })
@@ -194,7 +194,7 @@ function tellOwner(base: Ground): AsyncDisposable {
   return {
     [Symbol.asyncDispose]: async () => {
       await stop();
-      await told;
+      await notified;
     },
   };
 }

@@ -1,16 +1,16 @@
-import { wallOf } from '../util/time-zone.ts';
+import { zoneTimeOf } from '../util/time-zone.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 
 /**
- * Whether the wall of a zone shows a time within hours such as `08:00-22:00`; the end does not belong to them. Hours
+ * Whether the local time of a zone is within hours such as `08:00-22:00`; the end does not belong to them. Hours
  * that end before they begin go over midnight; two equal times, and null, are the whole day. Pure.
  */
 export function isActive(hours: string | null, at: number, zone: string): boolean {
   const [from, to] = (hours ?? '').split('-').map(minutesOf);
   if (from === undefined || to === undefined || from === to) return true;
-  const now = Math.floor(wallOf(at, zone) / MINUTE_MS) % DAY_MINUTES;
+  const now = Math.floor(zoneTimeOf(at, zone) / MINUTE_MS) % DAY_MINUTES;
   return from < to ? from <= now && now < to : from <= now || now < to;
 }
 

@@ -46,7 +46,7 @@ export function runRequest(
 ): InboundMessage {
   const { job, dueAt, now } = facts;
   const { creator } = by;
-  const target = addressOf(job);
+  const target = jobAddressOf(job);
   const isHome = creator.channel === target.channel && creator.chat === target.chatId;
   return {
     id: by.id,
@@ -70,7 +70,7 @@ export function runRequest(
 }
 
 /** Where its words go. */
-export function addressOf({ chat }: Pick<Job, 'chat'>): {
+export function jobAddressOf({ chat }: Pick<Job, 'chat'>): {
   readonly channel: string;
   readonly chatId: string;
   readonly threadId?: string;
@@ -97,5 +97,13 @@ function toChat(
   job: Job,
   { id, text, now }: { readonly id: string; readonly text: string; readonly now: number },
 ): OutboundMessage {
-  return { id, ...addressOf(job), kind: 'notice', text, media: [], expiresAt: now + TTL_MS, metadata: { job: job.id } };
+  return {
+    id,
+    ...jobAddressOf(job),
+    kind: 'notice',
+    text,
+    media: [],
+    expiresAt: now + TTL_MS,
+    metadata: { job: job.id },
+  };
 }

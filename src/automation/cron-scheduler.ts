@@ -4,7 +4,7 @@ import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import {
-  addressOf,
+  jobAddressOf,
   jobSession,
   missedNotice,
   ON_TIME_MS,
@@ -14,7 +14,7 @@ import {
 } from './cron-message.ts';
 import { dueNow, type MissedTimes } from './due.ts';
 import type { JobCreator } from './job.ts';
-import { standingOf, type BookEntry, type JobBook } from './job-store.ts';
+import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRun } from './schedule.ts';
 
 export interface CronSettings {
@@ -23,7 +23,7 @@ export interface CronSettings {
   readonly maxConcurrent: number;
 }
 
-/** What the runner asks of the house. */
+/** What the scheduler needs from outside. */
 export interface CronGates {
   /** The weaker of a creator's role then and now; null: they are not let in any more. */
   readonly roleOf: (creator: JobCreator, then: string) => Role | null;
@@ -35,8 +35,8 @@ export interface CronGates {
   readonly peopleWait: () => boolean;
 }
 
-export interface CronPorts {
-  readonly book: JobBook;
+export interface CronSchedulerPorts {
+  readonly book: JobStore;
   readonly runs: CronRuns;
   readonly clock: Clock;
   readonly log: Logger;
@@ -64,13 +64,13 @@ const TELL_AFTER = 3;
 const OFF_AFTER = 10;
 
 interface Candidate {
-  readonly entry: BookEntry;
+  readonly entry: StoredJob;
   readonly dueAt: number;
 }
 
 /** Publishes what is due, once for each due time, and writes down what was missed. */
-export class Cron {
-  readonly #ports: CronPorts;
+export class CronScheduler {
+  readonly #ports: CronSchedulerPorts;
   #timer: Disposable | undefined;
   #watching: Disposable | undefined;
   #ticking: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export class Cron {
   /** Due times that wait for others to end. */
   readonly #held = new Map<string, number>();
 
-  constructor(ports: CronPorts) {
+  constructor(ports: CronSchedulerPorts) {
     this.#ports = ports;
   }
 
@@ -131,7 +131,7 @@ export class Cron {
   }
 
   /** Runs a job now, beside its schedule; false when it is running. */
-  async runNow(entry: BookEntry): Promise<boolean> {
+  async runNow(entry: StoredJob): Promise<boolean> {
     const { clock, runs } = this.#ports;
     if (entry.agreed === null || runs.busy().includes(entry.job.id)) return false;
     const settled = entry.agreed.settled;
@@ -169,7 +169,9 @@ export class Cron {
     const looksAt = clock.monotonic();
     this.#sinceLook = looksAt - (this.#lookedAt ?? looksAt);
     this.#lookedAt = looksAt;
-    const active = book.entries.filter(({ state, job }) => state === 'active' && gates.reaches(addressOf(job).channel));
+    const active = book.entries.filter(
+      ({ state, job }) => state === 'active' && gates.reaches(jobAddressOf(job).channel),
+    );
     const candidates: Candidate[] = [];
     let wait = NOTHING_MS;
     for (const entry of active) {
@@ -188,7 +190,7 @@ export class Cron {
   }
 
   /** Settles what a job missed; what it is to run now, and in how many ms the next is due. */
-  async #lookAt(entry: BookEntry): Promise<{ readonly candidate: Candidate | null; readonly waitMs: number }> {
+  async #lookAt(entry: StoredJob): Promise<{ readonly candidate: Candidate | null; readonly waitMs: number }> {
     const { clock, runs, settings } = this.#ports;
     const { schedule, job, agreed } = entry;
     if (agreed === null) return { candidate: null, waitMs: NOTHING_MS };
@@ -221,7 +223,7 @@ export class Cron {
     };
   }
 
-  async #miss({ job, schedule }: BookEntry, missed: readonly MissedTimes[]): Promise<void> {
+  async #miss({ job, schedule }: StoredJob, missed: readonly MissedTimes[]): Promise<void> {
     const { runs, clock, book, settings, log } = this.#ports;
     const once = schedule.type === 'at';
     const tooLate = settings.catchUp === 'skip' ? 'I was not running then' : 'I was not running until it was too late';
@@ -234,7 +236,7 @@ export class Cron {
     }));
     const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: book.zone });
     const at = missed.at(-1)?.last ?? 0;
-    await runs.miss(job.id, rows, { last: once, says: once ? missedNotice(facts(at), tooLate) : undefined });
+    await runs.miss(job.id, rows, { last: once, notice: once ? missedNotice(facts(at), tooLate) : undefined });
     log.info('cron: runs missed', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
     if (!once) return;
     await book.refresh();
@@ -283,7 +285,7 @@ export class Cron {
     const { runs, gates, clock, book, newId } = this.#ports;
     const { job, agreed } = entry;
     if (agreed === null) return false;
-    const { creator, role: then } = standingOf(agreed);
+    const { creator, role: then } = jobOwnerOf(agreed);
     const role = gates.roleOf(creator, then);
     if (role === null || (job.kind === 'command' && role !== 'owner')) {
       await this.#mayNot(entry, dueAt);
@@ -303,7 +305,7 @@ export class Cron {
     return taken;
   }
 
-  async #mayNot({ job, hash }: BookEntry, dueAt: number): Promise<void> {
+  async #mayNot({ job, hash }: StoredJob, dueAt: number): Promise<void> {
     const { runs, book, tellOwner } = this.#ports;
     const reason = 'who made it may not do this any more';
     await runs.miss(job.id, [{ state: 'skipped', first: dueAt, last: dueAt, count: 1, reason }], { last: false });
@@ -312,7 +314,7 @@ export class Cron {
   }
 
   /** Until when a job that failed rests, ms since 1970; it is switched off and the owner told when it goes on failing. */
-  async #blockedUntil({ job, agreed }: BookEntry): Promise<number> {
+  async #blockedUntil({ job, agreed }: StoredJob): Promise<number> {
     const { runs, book, tellOwner } = this.#ports;
     const { count, newest } = runs.failures(job.id, agreed?.since ?? 0);
     if (count === 0) return 0;

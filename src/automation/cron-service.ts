@@ -4,10 +4,10 @@ import type { CronRuns } from '../journal/cron-runs.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
-import type { Cron } from './cron-scheduler.ts';
+import type { CronScheduler } from './cron-scheduler.ts';
 import { durationText } from './durations.ts';
-import { hashOf, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
-import { standingOf, type BookEntry, type JobBook } from './job-store.ts';
+import { hashOfJob, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
+import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRuns, parseWhen, scheduleText, type Schedule } from './schedule.ts';
 import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
@@ -38,7 +38,7 @@ export interface JobFacts {
   readonly schedule: string;
   readonly chat: string;
   readonly session: Job['session'];
-  readonly state: BookEntry['state'];
+  readonly state: StoredJob['state'];
   readonly by: string | null;
   readonly next: readonly string[];
   /** Of its definition; what is agreed to. */
@@ -57,10 +57,10 @@ export interface CronAnswer {
   readonly runs: readonly RunFact[];
 }
 
-export interface CronDeskPorts {
-  readonly book: JobBook;
+export interface CronServicePorts {
+  readonly book: JobStore;
   readonly runs: CronRuns;
-  readonly cron: Cron;
+  readonly cron: CronScheduler;
   readonly clock: Clock;
   readonly machineZone: string;
 }
@@ -70,10 +70,10 @@ const SHOWN_NEXT = 3;
 const UTC = /^(?:UTC|GMT|Etc\/.*)$/u;
 
 /** What people, the model and the command line do with the schedule. Throws one sentence when it cannot be done. */
-export class CronDesk {
-  readonly #ports: CronDeskPorts;
+export class CronService {
+  readonly #ports: CronServicePorts;
 
-  constructor(ports: CronDeskPorts) {
+  constructor(ports: CronServicePorts) {
     this.#ports = ports;
   }
 
@@ -89,7 +89,7 @@ export class CronDesk {
       times.length === 1
         ? `Set \`${job.id}\` for ${times[0] ?? ''}.`
         : `Set \`${job.id}\`: ${scheduleText(schedule, book.zone)}. The next runs: ${times.join(', ')}.`;
-    return this.#answer(text, [this.#facts({ job, hash: hashOf(job), schedule, state: 'active', agreed: null })]);
+    return this.#answer(text, [this.#facts({ job, hash: hashOfJob(job), schedule, state: 'active', agreed: null })]);
   }
 
   async list(by: CronCaller): Promise<CronAnswer> {
@@ -206,7 +206,7 @@ export class CronDesk {
     }
   }
 
-  async #own(by: CronCaller, id: string): Promise<BookEntry> {
+  async #own(by: CronCaller, id: string): Promise<StoredJob> {
     await this.#ports.book.refresh();
     const entry = this.#ports.book.entry(id);
     if (entry === undefined || !mayTouch(by, entry)) throw this.#unknown(by, id);
@@ -224,7 +224,7 @@ export class CronDesk {
     return nextRuns(schedule, clock.now(), SHOWN_NEXT).map((at) => localText(at, book.zone));
   }
 
-  #line(entry: BookEntry): string {
+  #line(entry: StoredJob): string {
     const { job, schedule, state } = entry;
     const [next] = this.#times(schedule);
     const when = state === 'active' && next !== undefined ? `next ${next}` : '';
@@ -249,9 +249,9 @@ export class CronDesk {
     return { due, lastDue: isoIn(run.lastDue, zone), count, execution, delivery, reason, lateMs, turnId };
   }
 
-  #facts({ job, hash, schedule, state, agreed }: BookEntry): JobFacts {
+  #facts({ job, hash, schedule, state, agreed }: StoredJob): JobFacts {
     const { clock, book } = this.#ports;
-    const creator = agreed === null ? null : standingOf(agreed).creator;
+    const creator = agreed === null ? null : jobOwnerOf(agreed).creator;
     return {
       id: job.id,
       kind: job.kind,
@@ -272,10 +272,10 @@ export class CronDesk {
 }
 
 /** The owner may see and change all, others what they made. */
-function mayTouch({ role, creator }: CronCaller, { agreed }: BookEntry): boolean {
+function mayTouch({ role, creator }: CronCaller, { agreed }: StoredJob): boolean {
   if (role === 'owner') return true;
   if (agreed === null) return false;
-  const by = standingOf(agreed).creator;
+  const by = jobOwnerOf(agreed).creator;
   return by.channel === creator.channel && by.id === creator.id;
 }
 

@@ -34,7 +34,7 @@ export type LookAnswer =
   /** `refused`: the key was not taken, or no credit is left. */
   | { readonly action: 'failed' | 'refused'; readonly reason: string };
 
-/** What it asks of the house before a model is asked. */
+/** What it needs from outside before a model is asked. */
 export interface HeartbeatGates {
   /** Null: nobody can be told. */
   readonly target: () => HeartbeatTarget | null;
@@ -81,9 +81,9 @@ export class Heartbeat {
   #timer: Disposable | undefined;
   #looking: Promise<void> | undefined;
   #stopped = false;
-  /** On the monotonic clock, and on the wall: when it last looked, or counts as having looked. */
+  /** On the monotonic clock and on the wall clock: when it last looked, or counts as having looked. */
   #since = 0;
-  #wallSince = 0;
+  #clockSince = 0;
   #closed: Closed | null = null;
   #paused = false;
 
@@ -109,7 +109,7 @@ export class Heartbeat {
     const rest = last === undefined ? 0 : last.at + interval - clock.now();
     const wait = Math.min(interval, Math.max(rest, MINUTE_MS));
     this.#since = clock.monotonic() + wait - interval;
-    this.#wallSince = clock.now() + wait - interval;
+    this.#clockSince = clock.now() + wait - interval;
     await this.look();
   }
 
@@ -144,11 +144,11 @@ export class Heartbeat {
     this.#timer = clock.timer(sleepMs, () => void this.look());
   }
 
-  /** The wall counts too: the monotonic clock stands still while the machine sleeps. */
+  /** The wall clock counts too: the monotonic clock stands still while the machine sleeps. */
   #isDue(): boolean {
     const { clock } = this.#ports;
     const interval = this.#interval();
-    return clock.monotonic() - this.#since >= interval || clock.now() - this.#wallSince >= interval;
+    return clock.monotonic() - this.#since >= interval || clock.now() - this.#clockSince >= interval;
   }
 
   #interval(): number {
@@ -158,7 +158,7 @@ export class Heartbeat {
   #passed(): void {
     const { clock } = this.#ports;
     this.#since = clock.monotonic();
-    this.#wallSince = clock.now();
+    this.#clockSince = clock.now();
   }
 
   async #beat(): Promise<void> {

@@ -3,12 +3,12 @@ import type { CronRuns } from '../journal/cron-runs.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import { hashOf, jobSchema, scheduleOf, type Job, type JobCreator, type Standing } from './job.ts';
-import type { BrokenFile, JobFile, JobList } from './jobs-file.ts';
+import { hashOfJob, jobSchema, scheduleOf, type Job, type JobCreator, type JobOwner } from './job.ts';
+import type { BrokenFile, JobsFile, JobList } from './jobs-file.ts';
 import type { Schedule } from './schedule.ts';
 
 /** A job of the file and how it stands. */
-export interface BookEntry {
+export interface StoredJob {
   readonly job: Job;
   readonly hash: string;
   readonly schedule: Schedule;
@@ -18,8 +18,8 @@ export interface BookEntry {
   readonly agreed: AgreedJob | null;
 }
 
-export interface JobBookOptions {
-  readonly file: JobFile;
+export interface JobStoreOptions {
+  readonly file: JobsFile;
   readonly runs: CronRuns;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,28 +27,28 @@ export interface JobBookOptions {
   readonly timezone: string | null;
   readonly machineZone: string;
   /** Told once of what was found in the file; false: tell it again later. */
-  readonly found: (entry: BookEntry) => Promise<boolean>;
+  readonly found: (entry: StoredJob) => Promise<boolean>;
   readonly broken: (file: BrokenFile) => Promise<boolean>;
 }
 
 /** The jobs of the file together with who agreed to them: nothing runs by the file alone. */
-export class JobBook {
-  readonly #options: JobBookOptions;
-  #entries: readonly BookEntry[] = [];
+export class JobStore {
+  readonly #options: JobStoreOptions;
+  #entries: readonly StoredJob[] = [];
   #opened = false;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Agreed to, and not in the file yet. */
   readonly #adding = new Set<string>();
 
-  constructor(options: JobBookOptions) {
+  constructor(options: JobStoreOptions) {
     this.#options = options;
   }
 
-  get entries(): readonly BookEntry[] {
+  get entries(): readonly StoredJob[] {
     return this.#entries;
   }
 
-  entry(id: string): BookEntry | undefined {
+  entry(id: string): StoredJob | undefined {
     return this.#entries.find(({ job }) => job.id === id);
   }
 
@@ -81,12 +81,12 @@ export class JobBook {
     await this.#join();
   }
 
-  async add(job: Job, standing: Standing, after: number): Promise<void> {
+  async add(job: Job, owner: JobOwner, after: number): Promise<void> {
     const { file, runs } = this.#options;
     // Agreed first: after a crash in between it is no job that was only found in the file.
     this.#adding.add(job.id);
     try {
-      await runs.agree(this.#agreement(job, standing, after));
+      await runs.agree(this.#agreement(job, owner, after));
       await file.update((list) => ({ ...list, jobs: [...list.jobs.filter(({ id }) => id !== job.id), job] }));
     } catch (error) {
       await runs.forget([job.id]);
@@ -105,7 +105,7 @@ export class JobBook {
   }
 
   /** Lets a job run that stands in the file as it is, on behalf of the owner who said so. */
-  async agree(entry: BookEntry, creator: JobCreator): Promise<void> {
+  async agree(entry: StoredJob, creator: JobCreator): Promise<void> {
     const { file, runs, clock } = this.#options;
     const job = { ...entry.job, enabled: true };
     await runs.agree(this.#agreement(job, { creator, role: 'owner' }, clock.now()));
@@ -128,10 +128,10 @@ export class JobBook {
     await this.#join();
   }
 
-  #agreement(job: Job, { creator, role }: Standing, after: number): AgreedJob {
+  #agreement(job: Job, { creator, role }: JobOwner, after: number): AgreedJob {
     return {
       id: job.id,
-      hash: hashOf(job),
+      hash: hashOfJob(job),
       definition: JSON.stringify(job),
       role,
       creator: JSON.stringify(creator),
@@ -152,12 +152,12 @@ export class JobBook {
   async #join(): Promise<void> {
     const { file, runs, log } = this.#options;
     const agreed = new Map(runs.jobs().map((row) => [row.id, row]));
-    const entries: BookEntry[] = [];
+    const entries: StoredJob[] = [];
     const over: string[] = [];
     for (const job of file.list.jobs) {
       const schedule = scheduleOf(job, this.zone);
       if ('problem' in schedule) continue;
-      const hash = hashOf(job);
+      const hash = hashOfJob(job);
       const row = agreed.get(job.id);
       if (row === undefined && runs.isOver(job.id, hash)) over.push(job.id);
       else entries.push(entryOf(job, { hash, schedule, row }));
@@ -176,9 +176,9 @@ export class JobBook {
   async #tell(): Promise<void> {
     const { file, found, broken, log } = this.#options;
     const once = async (key: string, tell: () => Promise<boolean>): Promise<void> => {
-      if (this.#told.has(key)) return;
+      if (this.#reported.has(key)) return;
       try {
-        if (await tell()) this.#told.add(key);
+        if (await tell()) this.#reported.add(key);
       } catch (error) {
         log.warn('cron: the owner could not be told about cron/jobs.json', { reason: errorMessage(error) });
       }
@@ -193,7 +193,7 @@ export class JobBook {
   }
 }
 
-export function standingOf({ creator, role }: AgreedJob): { readonly creator: JobCreator; readonly role: string } {
+export function jobOwnerOf({ creator, role }: AgreedJob): { readonly creator: JobCreator; readonly role: string } {
   return { creator: JSON.parse(creator) as JobCreator, role };
 }
 
@@ -204,7 +204,7 @@ function definitionOf({ definition, enabled }: AgreedJob): Job {
 function entryOf(
   job: Job,
   { hash, schedule, row }: { hash: string; schedule: Schedule; row: AgreedJob | undefined },
-): BookEntry {
+): StoredJob {
   const isAgreed = row !== undefined && row.hash === hash && (row.enabled || !job.enabled);
   const state = isAgreed ? (job.enabled ? 'active' : 'off') : 'waiting';
   return { job, hash, schedule, state, agreed: isAgreed ? row : null };

@@ -53,7 +53,7 @@ export interface JobCreator {
 }
 
 /** What gave a job its right to run. */
-export interface Standing {
+export interface JobOwner {
   readonly creator: JobCreator;
   /** The creator's at that time. */
   readonly role: Role;
@@ -88,7 +88,7 @@ export function problemOf(job: Job, zone: string): string | null {
 }
 
 /** Of all that an agreement covers; whether it is switched on is no part of it. */
-export function hashOf(job: Job): string {
+export function hashOfJob(job: Job): string {
   const { id, kind, text, at, every, from, cron, zone, chat, session } = job;
   const content = JSON.stringify([id, kind, text, at, every, from, cron, zone, chat, session]);
   return createHash('sha256').update(content).digest('hex').slice(0, 16);

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { ensureDirectory, quarantine, readIfExists, replaceDurable } from '../storage/files.ts';
-import { stampOf, watchFile } from '../storage/watched-file.ts';
+import { fileStampOf, watchFile } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
@@ -28,7 +28,7 @@ export interface BrokenFile {
   readonly copy: string;
 }
 
-export interface JobFileOptions {
+export interface JobsFileOptions {
   readonly path: string;
   readonly quarantine: string;
   readonly clock: Clock;
@@ -42,15 +42,15 @@ const NOTHING: JobList = { jobs: [] };
  * The file in which jobs stand, for people to read and edit. A file that cannot be used is copied to the quarantine
  * and left as it is, and what was last read from it goes on; the next change by the program replaces it.
  */
-export class JobFile {
-  readonly #options: JobFileOptions;
+export class JobsFile {
+  readonly #options: JobsFileOptions;
   #stamp: string | undefined;
   #text: string | undefined;
   #list: JobList = NOTHING;
   #broken: BrokenFile | null = null;
   #line: Promise<unknown> = Promise.resolve();
 
-  constructor(options: JobFileOptions) {
+  constructor(options: JobsFileOptions) {
     this.#options = options;
   }
 
@@ -74,7 +74,7 @@ export class JobFile {
 
   async #look(): Promise<boolean> {
     const { path } = this.#options;
-    const stamp = stampOf(path);
+    const stamp = fileStampOf(path);
     if (stamp === this.#stamp) return false;
     const text = await readIfExists(path);
     this.#stamp = stamp;
@@ -121,7 +121,7 @@ export class JobFile {
     await ensureDirectory(dirname(path));
     await replaceDurable(path, text);
     this.#text = text;
-    this.#stamp = stampOf(path);
+    this.#stamp = fileStampOf(path);
     this.#list = next;
     this.#broken = null;
   }

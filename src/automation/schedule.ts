@@ -2,14 +2,14 @@ import { Cron } from 'croner';
 import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { durationText, parseDuration } from './durations.ts';
-import { instantOf, isZone, localText, wallOf } from '../util/time-zone.ts';
+import { instantOf, isZone, localText, zoneTimeOf } from '../util/time-zone.ts';
 
 /** When something is due. Times are milliseconds since 1970. */
 export type Schedule =
   | { readonly type: 'at'; readonly at: number }
   /** At `from` plus or minus whole steps, whenever the clock was right or wrong. */
   | { readonly type: 'every'; readonly stepMs: number; readonly from: number }
-  /** By the clock on the wall of a zone. A time that is left out there runs at the end of the gap, one that is there twice runs once. */
+  /** By the local time of a zone. A time that is left out there runs at the end of the gap, one that is there twice runs once. */
   | { readonly type: 'cron'; readonly expression: string; readonly zone: string };
 
 export type ParsedSchedule =
@@ -40,7 +40,7 @@ export function nextRun(schedule: Schedule, after: number): number | null {
       return from + (Math.floor((after - from) / stepMs) + 1) * stepMs;
     }
     case 'cron':
-      return nextByWall(schedule, after);
+      return nextByZoneTime(schedule, after);
   }
 }
 
@@ -128,13 +128,13 @@ export function parseMoment(text: string, zone: string): { readonly at: number; 
     );
   const { date = '', time = '', seconds = ':00', fraction = '', offset } = match?.groups ?? {};
   if (match === null) return null;
-  const wall = Date.parse(`${date}T${time}${seconds}${fraction}Z`);
+  const local = Date.parse(`${date}T${time}${seconds}${fraction}Z`);
   // Date takes the 30th of February for the 2nd of March.
-  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(`${date}T${time}`)) return null;
-  if (offset === undefined) return { at: instantOf(wall - (wall % 1_000), zone) + (wall % 1_000), local: true };
+  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(`${date}T${time}`)) return null;
+  if (offset === undefined) return { at: instantOf(local - (local % 1_000), zone) + (local % 1_000), local: true };
   const sign = /^(?<sign>[+-])(?<hours>\d{2}):?(?<minutes>\d{2})$/u.exec(offset)?.groups;
   const minutes = sign === undefined ? 0 : Number(sign['hours']) * 60 + Number(sign['minutes']);
-  return { at: wall - (sign?.['sign'] === '-' ? -minutes : minutes) * MINUTE_MS, local: false };
+  return { at: local - (sign?.['sign'] === '-' ? -minutes : minutes) * MINUTE_MS, local: false };
 }
 
 function parseIn(text: string, now: number): ParsedSchedule {
@@ -172,11 +172,11 @@ function clockTime(
   const isHalf = /^[ap]m$/iu.test(half);
   const hour = isHalf ? (Number(hours) % 12) + (half.toLowerCase() === 'pm' ? 12 : 0) : Number(hours);
   if (hour > 23 || Number(minute) > 59 || (isHalf && (Number(hours) > 12 || hours === '0'))) return null;
-  const wall = new Date(wallOf(now, zone));
+  const local = new Date(zoneTimeOf(now, zone));
   const named = (day ?? later)?.toLowerCase();
   const onDay = (more: number): number =>
     instantOf(
-      Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + more, hour, Number(minute)),
+      Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate() + more, hour, Number(minute)),
       zone,
     );
   if (named !== undefined) return { at: onDay(named === 'tomorrow' ? 1 : 0), local: true };
@@ -185,17 +185,17 @@ function clockTime(
 }
 
 /**
- * The fields are matched on the wall alone and each match is looked up as a moment. Later walls are never earlier
+ * The fields are matched on local time alone and each match is looked up as a moment. Later local times are never earlier
  * moments, so the first that lies ahead is the next.
  */
-function nextByWall({ expression, zone }: { expression: string; zone: string }, after: number): number | null {
+function nextByZoneTime({ expression, zone }: { expression: string; zone: string }, after: number): number | null {
   const pattern = patternOf(expression);
-  let wall = Math.floor(wallOf(after, zone) / MINUTE_MS) * MINUTE_MS;
+  let local = Math.floor(zoneTimeOf(after, zone) / MINUTE_MS) * MINUTE_MS;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const next = pattern.nextRun(new Date(wall));
+    const next = pattern.nextRun(new Date(local));
     if (next === null) return null;
-    wall = next.getTime();
-    const at = instantOf(wall, zone);
+    local = next.getTime();
+    const at = instantOf(local, zone);
     if (at > after) return at;
   }
   return null;

@@ -1,6 +1,6 @@
 import type { Usage } from '../util/token-usage.ts';
 
-/** What passes between the rooms. Plain data: each shape can be written to disk as JSON and read back. */
+/** What passes between the modules. Plain data: each shape can be written to disk as JSON and read back. */
 
 /** What a sender may do; compared by `roleRank` in security/access/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';

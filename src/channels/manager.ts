@@ -55,7 +55,7 @@ interface Supervised {
 export interface ChannelPeople {
   pairedRole(channel: string, id: string): PairedRole | undefined;
   pairedOwners(channel: string): readonly string[];
-  knock(knock: Stranger & { readonly channel: string }): Promise<void>;
+  knock(attempt: Stranger & { readonly channel: string }): Promise<void>;
 }
 
 export interface ManagerPorts {
@@ -241,7 +241,7 @@ export class ChannelManager implements Outlets {
       const now = clock.monotonic();
       if (lastInboundAt === undefined) heardAt = now;
       else if (lastInboundAt !== newest) {
-        // By the wall it may be any time ago; it was since the last look.
+        // By the wall clock it may be any time ago; it was since the last look.
         const age = Math.min(Math.max(clock.now() - lastInboundAt, 0), now - lookedAt);
         newest = lastInboundAt;
         heardAt = now - age;

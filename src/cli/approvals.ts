@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, json, visible } from './format.ts';
+import { indented, json, escapeInvisible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -44,6 +44,6 @@ function minute(at: number): string {
 }
 
 function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { DEFAULT_COUNT, textFlag, wholeNumberFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 /** `assistant audit`: who wanted what, and what was decided, oldest first. */
 export async function auditCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -14,7 +14,7 @@ export async function auditCommand(flags: Readonly<Record<string, unknown>>, con
     const head = `${at.slice(0, 19).replace('T', ' ')}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;
     return `${head}  ${what}${why.length === 0 ? '' : `\n    ${why.join('; ')}`}${turn === null ? '' : `\n    turn ${turn}`}`;
   });
-  const text = flags['json'] === true ? json(found.toReversed()) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(found.toReversed()) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${text === '' ? 'Nothing was decided yet.' : text}\n`);
   return 0;
 }

@@ -8,7 +8,7 @@ import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
 import { openAssistant, pathsOf } from './open.ts';
-import { json, printable } from './format.ts';
+import { json, terminalText } from './format.ts';
 import { ReconnectingAssistant } from './reconnect.ts';
 import { talk } from './talk.ts';
 
@@ -59,8 +59,8 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
 export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
   const { model } = await assistant.info();
   const where = attached ? 'the running gateway' : 'this terminal';
-  const which = session === 'main' ? '' : `, conversation "${printable(session)}"`;
-  return `Talking with ${printable(model)} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
+  const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
+  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
 }
 
 const INTERRUPTED = 130;
@@ -95,11 +95,11 @@ async function ask(
   // What waited for somebody to come: it is delivered now, so it must be seen.
   for (const { text, turnId } of arrived) {
     const isOwn = (turnId !== undefined && turns.has(turnId)) || text.trim() === summary.text.trim();
-    if (!isOwn) context.stderr.write(`(earlier) ${printable(text)}\n`);
+    if (!isOwn) context.stderr.write(`(earlier) ${terminalText(text)}\n`);
   }
-  for (const why of refused) context.stderr.write(`✗ ${oneLine(printable(why), LONGEST_REFUSAL)}\n`);
+  for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
   if (options.isJson) context.stdout.write(`${json(report(summary, refused), 0)}\n`);
-  else if (summary.text !== '') context.stdout.write(`${printable(summary.text)}\n`);
+  else if (summary.text !== '') context.stdout.write(`${terminalText(summary.text)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { AppError } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
-import { printable } from './format.ts';
+import { terminalText } from './format.ts';
 
 /**
  * Asks a person at this terminal; only `y` and `yes` are a yes. With `--yes` nobody is asked. Throws where there is no
@@ -23,7 +23,7 @@ export async function confirm(
   try {
     // Ctrl-D and Ctrl-C close it without an answer.
     const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-    const answer = await Promise.race([lines.question(`${printable(question)} [y/N] `), closed]);
+    const answer = await Promise.race([lines.question(`${terminalText(question)} [y/N] `), closed]);
     return /^\s*y(?:es)?\s*$/iu.test(answer);
   } finally {
     lines.close();

@@ -3,7 +3,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type Words = readonly string[];
@@ -59,7 +59,7 @@ export async function cronEnableCommand(flags: Flags, context: CliContext, [id =
     return 0;
   }
   const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and no one agreed to it.\n`;
-  context.stderr.write(visible(shown));
+  context.stderr.write(escapeInvisible(shown));
   if (!(await confirm(context, 'Let exactly this run?', { yes: flags['yes'] === true }))) return 1;
   print(context, flags, await assistant.port.request('cron', { action: 'enable', id, code: job.code }));
   return 0;
@@ -72,5 +72,5 @@ function print(context: CliContext, flags: Flags, info: CronInfo): void {
 
 /** Without the marks that a chat turns into type. */
 function plain(markdown: string): string {
-  return visible(markdown.replaceAll('`', '').replaceAll(/^- /gmu, ''));
+  return escapeInvisible(markdown.replaceAll('`', '').replaceAll(/^- /gmu, ''));
 }

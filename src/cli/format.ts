@@ -8,7 +8,7 @@ const UNSEEN_IN_JSON = new RegExp(String.raw`${UNSEEN}|[\u007F-\u009F]`, 'gu');
  * Text for a terminal: what a model or a stranger wrote must not move the cursor, recolour, write the clipboard or turn
  * the order of a line around. Controls are left out; what nobody would see is spelled out (`\u{202e}`).
  */
-export function printable(text: string): string {
+export function terminalText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
     .replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu, '')
@@ -16,7 +16,7 @@ export function printable(text: string): string {
 }
 
 /** The same with everything that cannot be seen spelled out, so that a person knows what they agree to. */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu,
     (character) => {

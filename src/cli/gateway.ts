@@ -7,7 +7,7 @@ import { greeting } from './chat.ts';
 import type { CliContext } from './context.ts';
 import { textFlag, wholeNumberFlag } from './flags.ts';
 import { pathsOf, QUIET_LOG, startAssistant } from './open.ts';
-import { visible } from './format.ts';
+import { escapeInvisible } from './format.ts';
 import { talk } from './talk.ts';
 
 /** SIGTERM ends the process within 10 seconds. */
@@ -55,7 +55,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   try {
     const { home, model, channels, http, warnings } = await assistant.info();
     const names = Object.keys(channels);
-    if (quiet) context.stderr.write(warnings.map((warning) => `⚠ ${visible(warning)}\n`).join(''));
+    if (quiet) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
     else for (const warning of warnings) log.warn('check the configuration', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
     if (isTerminal && names.every((name) => name === 'terminal')) {

@@ -3,7 +3,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { printable } from './format.ts';
+import { terminalText } from './format.ts';
 
 /** `assistant init`: makes what is missing of a home and says what it did. */
 export async function initCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -16,6 +16,6 @@ export async function initCommand(flags: Readonly<Record<string, unknown>>, cont
     `Settings: ${paths.config}`,
     `Talk to it with: ${assistantCommand('chat')}`,
   ];
-  context.stdout.write(`${printable(lines.join('\n'))}\n`);
+  context.stdout.write(`${terminalText(lines.join('\n'))}\n`);
   return 0;
 }

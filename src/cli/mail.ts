@@ -2,7 +2,7 @@ import type { RequestName, RequestResult } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];
@@ -18,11 +18,11 @@ export function inboxListCommand(flags: Flags, context: CliContext): Promise<num
 }
 
 /** `assistant outbox|inbox retry|drop ID`: what a request of this name does. */
-export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 'inboxDrop', says: string) {
+export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 'inboxDrop', confirmation: string) {
   return async (flags: Flags, context: CliContext, [id = '']: readonly string[]): Promise<number> => {
     await using assistant = await openAssistant(context, textFlag(flags, 'home'));
     await assistant.port.request(name, { id });
-    context.stdout.write(flags['json'] === true ? `${json({ id }, 0)}\n` : `${says}\n`);
+    context.stdout.write(flags['json'] === true ? `${json({ id }, 0)}\n` : `${confirmation}\n`);
     return 0;
   };
 }
@@ -41,7 +41,7 @@ async function list(
     const why = reason === null ? '' : `\n    ${reason}`;
     return `${id}  ${at} UTC  ${state.padEnd(9)}  ${channel}:${chat}${'who' in item ? ` ${item.who}` : ''}  ${text}${why}`;
   });
-  const shown = flags['json'] === true ? json(items) : visible(lines.join('\n'));
+  const shown = flags['json'] === true ? json(items) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${shown === '' ? nothing : shown}\n`);
   return 0;
 }

@@ -5,7 +5,7 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, json, visible } from './format.ts';
+import { indented, json, escapeInvisible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -53,7 +53,7 @@ export async function mcpTrustCommand(
     ]);
     return 0;
   }
-  if (flags['json'] !== true) context.stdout.write(`${visible(changes.join('\n'))}\n`);
+  if (flags['json'] !== true) context.stdout.write(`${escapeInvisible(changes.join('\n'))}\n`);
   if (!(await confirm(context, 'Use them like this?', { yes: flags['yes'] === true }))) {
     context.stdout.write('Nothing was changed.\n');
     return 1;
@@ -112,6 +112,6 @@ function changeLines({ tools, difference }: McpServerReport): readonly string[] 
 }
 
 function print(context: CliContext, flags: Flags, facts: unknown, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -2,7 +2,7 @@ import type { MemoryVersion } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, printable } from './format.ts';
+import { json, terminalText } from './format.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -45,6 +45,6 @@ function row({ id, at, size, kind, reason }: MemoryVersion): string {
 }
 
 function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : printable(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : terminalText(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -6,7 +6,7 @@ import { homePaths, type HomePaths } from '../config/home.ts';
 import type { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
-import { printable } from './format.ts';
+import { terminalText } from './format.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
@@ -58,13 +58,13 @@ export async function openAssistant(
   };
   // What is not confirmed by the disk is found out by the next command; waiting for it would never end.
   const onUnusable = (error: AppError): void => {
-    context.stderr.write(`✗ ${printable(error.message)}\n`);
+    context.stderr.write(`✗ ${terminalText(error.message)}\n`);
     context.exitNow(1);
   };
   const port =
     running ?? (await startAssistant(context, { paths, config: await logSettings(), serve: 'local', onUnusable }));
   if (running === undefined) {
-    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
+    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
   }
   return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };
 }

@@ -3,21 +3,21 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { textFlag, usageError } from './flags.ts';
 import { openAssistant, type OpenedAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
 /** `assistant pair [list]`. */
 export async function pairListCommand(flags: Flags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const desk = await assistant.port.request('pairList', {});
-  const { people, pending, lockedUntil } = desk;
+  const pairing = await assistant.port.request('pairList', {});
+  const { people, pending, lockedUntil } = pairing;
   const lines = [
     ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
     ...pending.map((one) => `${labelOf(one)}  waits with the code ${one.code}, until ${minute(one.expiresAt)}`),
     ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${minute(lockedUntil)}.`]),
   ];
-  print(context, flags, desk, lines.length === 0 ? ['Nobody is paired, and no request is waiting.'] : lines);
+  print(context, flags, pairing, lines.length === 0 ? ['Nobody is paired, and no request is waiting.'] : lines);
   return 0;
 }
 
@@ -76,7 +76,7 @@ async function isYourself(
   // The refusal of a wrong code comes from where codes are known.
   if (person === undefined) return false;
   const question = `Nobody is the owner of this assistant yet. Is ${labelOf(person)} you, and the owner?`;
-  return await confirm(context, visible(question), { yes: false });
+  return await confirm(context, escapeInvisible(question), { yes: false });
 }
 
 function labelOf({ channel, id, name }: { channel: string; id: string; name: string | null }): string {
@@ -88,6 +88,6 @@ function minute(at: number): string {
 }
 
 function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 const HOW: Readonly<Record<string, string>> = {
   'not enabled': 'found, not enabled (list it in "plugins")',
@@ -19,7 +19,7 @@ export async function pluginsListCommand(
     const how = HOW[state] ?? state;
     return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
   });
-  const shown = flags['json'] === true ? json(plugins) : visible(lines.join('\n'));
+  const shown = flags['json'] === true ? json(plugins) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${shown === '' ? 'There are no plugins.' : shown}\n`);
   return 0;
 }

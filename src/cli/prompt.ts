@@ -2,7 +2,7 @@ import type { PromptInfo } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, printable } from './format.ts';
+import { json, terminalText } from './format.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
 export async function promptCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -18,9 +18,9 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
       ...prompt.layers.map(({ text }) => text),
       ['# Tools', ...prompt.tools.specs.map(toolText)].join('\n\n'),
     ];
-    context.stdout.write(`${printable(texts.join('\n\n---\n\n'))}\n\n`);
+    context.stdout.write(`${terminalText(texts.join('\n\n---\n\n'))}\n\n`);
   }
-  context.stdout.write(`${printable(table(prompt).join('\n'))}\n`);
+  context.stdout.write(`${terminalText(table(prompt).join('\n'))}\n`);
   return 0;
 }
 
@@ -33,7 +33,7 @@ function table({ session, model, layers, tools, conversation, used, window }: Pr
   const row = (name: string, tokens: number, what: string): string =>
     `  ${name.padEnd(14)} ${tokens.toLocaleString('en').padStart(8)} tokens  ${what}`;
   return [
-    `${printable(session)} with ${printable(model)}`,
+    `${terminalText(session)} with ${terminalText(model)}`,
     ...layers.map(({ name, text, tokens }) => row(name, tokens, `${text.length.toLocaleString('en')} characters`)),
     row('tools', tools.tokens, String(tools.count)),
     row('conversation', conversation.tokens, `${conversation.messages} messages`),

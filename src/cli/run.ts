@@ -4,7 +4,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { homeFlag, isDebugging } from './flags.ts';
-import { printable } from './format.ts';
+import { terminalText } from './format.ts';
 import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -38,11 +38,11 @@ export async function run(argv: readonly string[], context: CliContext): Promise
         : (await import('../app/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
     const isKnown = disk !== null || error instanceof AppError;
     context.stderr.write(
-      `${isKnown ? '' : 'Something unexpected went wrong: '}${printable(disk ?? errorMessage(error))}\n`,
+      `${isKnown ? '' : 'Something unexpected went wrong: '}${terminalText(disk ?? errorMessage(error))}\n`,
     );
     if (isKnown) return error instanceof AppError ? error.exitCode : 1;
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
-    if (stack !== '') context.stderr.write(`${printable(stack)}\n`);
+    if (stack !== '') context.stderr.write(`${terminalText(stack)}\n`);
     return 1;
   }
 }
@@ -60,8 +60,8 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(printable(text)),
-      writeErr: (text) => context.stderr.write(printable(text)),
+      writeOut: (text) => context.stdout.write(terminalText(text)),
+      writeErr: (text) => context.stderr.write(terminalText(text)),
     })
     .exitOverride();
   const action =

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
 import { oneLine } from '../util/text.ts';
-import { indented, printable } from './format.ts';
+import { indented, terminalText } from './format.ts';
 
 const MOST_SHOWN = 50;
 
@@ -67,7 +67,7 @@ export class Screen {
   /** One dim line. */
   note(text: string): void {
     this.endText();
-    const line = indented(oneLine(printable(text), 200), '  ');
+    const line = indented(oneLine(terminalText(text), 200), '  ');
     this.#out.write(this.#color ? `\u001B[2m${line}\u001B[22m\n` : `${line}\n`);
   }
 
@@ -103,7 +103,7 @@ export class Screen {
   }
 
   #write(text: string): void {
-    const clean = printable(text);
+    const clean = terminalText(text);
     if (clean === '') return;
     this.#out.write(clean);
     this.#midLine = !clean.endsWith('\n');

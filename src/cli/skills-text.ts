@@ -1,7 +1,7 @@
 import type { InstallPlan, Risk, Skill } from '../app/skill-installer.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { printable, visible } from './format.ts';
+import { terminalText, escapeInvisible } from './format.ts';
 
 interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {
   readonly enabled: boolean;
@@ -17,8 +17,8 @@ export function listLines(skills: readonly ListedSkill[]): readonly string[] {
   const rows = skills.map((skill) => ({
     name: oneLine(skill.name, LONGEST_NAME),
     source: skill.source,
-    state: oneLine(visible(stateOf(skill)), LONGEST_STATE),
-    description: oneLine(visible(skill.description), 80),
+    state: oneLine(escapeInvisible(stateOf(skill)), LONGEST_STATE),
+    description: oneLine(escapeInvisible(skill.description), 80),
   }));
   const width = (of: 'name' | 'source' | 'state'): number => Math.max(...rows.map((row) => row[of].length));
   const [name, source, state] = [width('name'), width('source'), width('state')];
@@ -64,18 +64,18 @@ export function aboutSkill(skill: Skill, files: readonly string[]): readonly str
     ...(always ? ['always active'] : []),
   ];
   return [
-    `${name} (${source}): ${visible(description)}`,
+    `${name} (${source}): ${escapeInvisible(description)}`,
     ...rows({
-      folder: visible(folder),
-      files: files.map(visible).join(', '),
+      folder: escapeInvisible(folder),
+      files: files.map(escapeInvisible).join(', '),
       'used by': calls.join(', '),
-      needs: visible(needsOf(skill)),
-      missing: visible(missing.join(', ')),
+      needs: escapeInvisible(needsOf(skill)),
+      missing: escapeInvisible(missing.join(', ')),
       ...aboutText(skill),
     }),
-    ...skill.warnings.map((warning) => `⚠ ${visible(warning)}`),
+    ...skill.warnings.map((warning) => `⚠ ${escapeInvisible(warning)}`),
     '',
-    printable(skill.body.trimEnd()),
+    terminalText(skill.body.trimEnd()),
   ];
 }
 
@@ -83,15 +83,15 @@ export function aboutSkill(skill: Skill, files: readonly string[]): readonly str
 export function aboutPlan({ folder, skill, files, size, risks }: InstallPlan): readonly string[] {
   const width = Math.max(...files.map(({ size }) => String(size).length));
   return [
-    `${skill.name}: ${visible(skill.description)}`,
-    ...rows({ from: visible(folder), needs: visible(needsOf(skill)), ...aboutText(skill) }),
+    `${skill.name}: ${escapeInvisible(skill.description)}`,
+    ...rows({ from: escapeInvisible(folder), needs: escapeInvisible(needsOf(skill)), ...aboutText(skill) }),
     '',
     `${plural(files.length, 'file')}, ${plural(size, 'byte')}:`,
     ...files.map((file) => {
       const mark = file.executable ? ' (may be run)' : '';
-      return `  ${file.sha256}  ${String(file.size).padStart(width)}  ${visible(file.path)}${mark}`;
+      return `  ${file.sha256}  ${String(file.size).padStart(width)}  ${escapeInvisible(file.path)}${mark}`;
     }),
-    ...skill.warnings.map((warning) => `⚠ ${visible(warning)}`),
+    ...skill.warnings.map((warning) => `⚠ ${escapeInvisible(warning)}`),
     '',
     ...(risks.length === 0
       ? ['Nothing risky was found. That proves nothing: read it before you trust it.']
@@ -105,25 +105,25 @@ interface FoundIn extends Pick<Skill, 'name' | 'folder' | 'missing' | 'warnings'
 
 /** What was found in skills; those with nothing are only counted. */
 export function findingLines(skills: readonly FoundIn[], warnings: readonly string[]): readonly string[] {
-  const told = skills.flatMap(({ name, folder, missing, warnings, risks }) => {
+  const problems = skills.flatMap(({ name, folder, missing, warnings, risks }) => {
     const found = [
-      ...(missing.length === 0 ? [] : [`  needs ${visible(missing.join(', '))}`]),
-      ...warnings.map((warning) => `  ⚠ ${visible(warning)}`),
+      ...(missing.length === 0 ? [] : [`  needs ${escapeInvisible(missing.join(', '))}`]),
+      ...warnings.map((warning) => `  ⚠ ${escapeInvisible(warning)}`),
       ...risks.map(riskLine),
     ];
-    return found.length === 0 ? [] : [`${name} in ${visible(folder)}`, ...found];
+    return found.length === 0 ? [] : [`${name} in ${escapeInvisible(folder)}`, ...found];
   });
   const remarked = skills.filter((skill) => skill.warnings.length + skill.risks.length + skill.missing.length > 0);
   const verdict = remarked.length === 0 ? 'nothing to remark' : `${remarked.length} with remarks`;
   return [
-    ...warnings.map((warning) => `⚠ ${visible(warning)}`),
-    ...told,
+    ...warnings.map((warning) => `⚠ ${escapeInvisible(warning)}`),
+    ...problems,
     `${plural(skills.length, 'skill')} checked, ${verdict}.`,
   ];
 }
 
 function riskLine({ file, line, kind, excerpt }: Risk): string {
-  return `  ! ${kind}: ${visible(file)}${line === 0 ? '' : `:${line}`}: ${visible(excerpt)}`;
+  return `  ! ${kind}: ${escapeInvisible(file)}${line === 0 ? '' : `:${line}`}: ${escapeInvisible(excerpt)}`;
 }
 
 function needsOf({ requires, os }: Pick<Skill, 'requires' | 'os'>): string {
@@ -146,10 +146,10 @@ function aboutText({
     commandPrefix === undefined ? tool : `${tool} (${commandPrefix} …)`,
   );
   return {
-    install: install.map(visible).join('; '),
+    install: install.map(escapeInvisible).join('; '),
     tools: tools === undefined ? '' : `only ${tools.join(', ') || 'none'}`,
-    homepage: visible(homepage ?? ''),
-    license: visible(license ?? ''),
+    homepage: escapeInvisible(homepage ?? ''),
+    license: escapeInvisible(license ?? ''),
   };
 }
 

@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openSkillShop, type InstallPlan, type Risk, type Skill, type SkillShop } from '../app/skill-installer.ts';
+import {
+  openSkillInstaller,
+  type InstallPlan,
+  type Risk,
+  type Skill,
+  type SkillInstaller,
+} from '../app/skill-installer.ts';
 import { loadConfig } from '../config/load.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -10,7 +16,7 @@ import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { json, printable } from './format.ts';
+import { json, terminalText } from './format.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -18,15 +24,15 @@ const MOST_FILES = 500;
 
 /** `assistant skills [list]`. */
 export async function skillsListCommand(flags: Flags, context: CliContext): Promise<number> {
-  const shop = await openShop(flags, context);
-  const { skills, disabled, found, warnings } = await shop.catalog.survey();
+  const installer = await openInstaller(flags, context);
+  const { skills, disabled, found, warnings } = await installer.catalog.survey();
   const all = [
     ...skills.map((skill) => facts(skill, { enabled: true })),
     ...disabled.map((skill) => facts(skill, { enabled: false })),
     ...found.map((skill) => ({ ...facts(skill, { enabled: true }), found: true })),
   ];
   all.sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const warning of warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
+  for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
   print(context, flags, all, listLines(all));
   return 0;
 }
@@ -37,9 +43,9 @@ export async function skillsShowCommand(
   context: CliContext,
   [name = '']: readonly string[],
 ): Promise<number> {
-  const shop = await openShop(flags, context);
-  const skill = await find(shop, name);
-  const { paths } = await shop.catalog.files(skill, MOST_FILES);
+  const installer = await openInstaller(flags, context);
+  const skill = await find(installer, name);
+  const { paths } = await installer.catalog.files(skill, MOST_FILES);
   print(context, flags, { ...skill, body: undefined, files: paths, text: skill.body }, aboutSkill(skill, paths));
   return 0;
 }
@@ -59,26 +65,26 @@ export async function skillsCheckCommand(
   context: CliContext,
   [which]: readonly string[],
 ): Promise<number> {
-  const shop = await openShop(flags, context);
-  const { skills, disabled, found, warnings } = await shop.catalog.survey();
+  const installer = await openInstaller(flags, context);
+  const { skills, disabled, found, warnings } = await installer.catalog.survey();
   const known = [...skills, ...disabled, ...found];
   const findings: Finding[] = [];
   const isPath = which !== undefined && !known.some(({ name }) => name === which) && existsSync(resolve(which));
   if (isPath) {
-    const { skill, folder, risks } = await shop.plan(resolve(which));
+    const { skill, folder, risks } = await installer.plan(resolve(which));
     findings.push({ name: skill.name, folder, missing: [], warnings: skill.warnings, risks });
   } else {
-    const wanted = which === undefined ? known : [await find(shop, which)];
-    for (const skill of wanted) findings.push(await examine(shop, skill));
+    const wanted = which === undefined ? known : [await find(installer, which)];
+    for (const skill of wanted) findings.push(await examine(installer, skill));
   }
   const general = which === undefined ? warnings : [];
   print(context, flags, { warnings: general, skills: findings }, findingLines(findings, general));
   return general.length > 0 || findings.some((found) => found.warnings.length + found.risks.length > 0) ? 1 : 0;
 }
 
-async function examine(shop: SkillShop, { name, folder, missing, warnings }: Skill): Promise<Finding> {
+async function examine(installer: SkillInstaller, { name, folder, missing, warnings }: Skill): Promise<Finding> {
   try {
-    const { risks } = await shop.plan(folder);
+    const { risks } = await installer.plan(folder);
     return { name, folder, missing, warnings, risks };
   } catch (error) {
     return { name, folder, missing, warnings: [...warnings, errorMessage(error)], risks: [] };
@@ -91,26 +97,26 @@ export async function skillsAddCommand(
   context: CliContext,
   [path = '']: readonly string[],
 ): Promise<number> {
-  const shop = await openShop(flags, context);
+  const installer = await openInstaller(flags, context);
   const replace = flags['replace'] === true;
-  const plan: InstallPlan = await shop.plan(resolve(path));
-  context.stdout.write(`${printable(aboutPlan(plan).join('\n'))}\n`);
-  const obstacle = await shop.obstacle(plan, { replace });
+  const plan: InstallPlan = await installer.plan(resolve(path));
+  context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}\n`);
+  const obstacle = await installer.obstacle(plan, { replace });
   if (obstacle !== null) throw new AppError('skill-exists', obstacle);
   const { name } = plan.skill;
-  const question = `${replace ? 'Put it in the place of' : 'Add it as'} ${name} in ${shop.folder}?`;
+  const question = `${replace ? 'Put it in the place of' : 'Add it as'} ${name} in ${installer.folder}?`;
   if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
     context.stdout.write('Nothing was added.\n');
     return 1;
   }
-  const target = await shop.add(plan, { replace });
-  context.stdout.write(`Added ${name} in ${printable(target)}. It can be used from the next message on.\n`);
-  const { disabled, skills } = await shop.catalog.survey();
+  const target = await installer.add(plan, { replace });
+  context.stdout.write(`Added ${name} in ${terminalText(target)}. It can be used from the next message on.\n`);
+  const { disabled, skills } = await installer.catalog.survey();
   if (disabled.some((skill) => skill.name === name)) {
     context.stdout.write(`The settings leave it out: see skills.disabled and skills.entries.${name}.\n`);
   }
   const missing = skills.find((skill) => skill.name === name)?.missing ?? [];
-  if (missing.length > 0) context.stdout.write(`It still needs ${printable(missing.join(', '))}.\n`);
+  if (missing.length > 0) context.stdout.write(`It still needs ${terminalText(missing.join(', '))}.\n`);
   return 0;
 }
 
@@ -120,20 +126,20 @@ export async function skillsEnableCommand(
   context: CliContext,
   [name]: readonly string[],
 ): Promise<number> {
-  const shop = await openShop(flags, context);
-  const { found } = await shop.catalog.survey();
+  const installer = await openInstaller(flags, context);
+  const { found } = await installer.catalog.survey();
   const wanted = flags['all'] === true ? found : found.filter((skill) => skill.name === name?.toLowerCase());
   if (wanted.length === 0) {
-    context.stdout.write(`${await nothingToEnable(shop, name)}\n`);
+    context.stdout.write(`${await nothingToEnable(installer, name)}\n`);
     return 0;
   }
   let declined = 0;
   for (const { name: known, folder, changed } of wanted) {
-    const plan = await shop.plan(folder);
+    const plan = await installer.plan(folder);
     const since = changed ? '\nIts text changed since you agreed to it.' : '';
-    context.stdout.write(`${printable(aboutPlan(plan).join('\n'))}${since}\n`);
+    context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}${since}\n`);
     if (await confirm(context, `Use ${known} in ${folder} as it is now?`, { yes: flags['yes'] === true })) {
-      await shop.enable(plan);
+      await installer.enable(plan);
       context.stdout.write(`Enabled ${known}. It can be used from the next message on.\n`);
     } else {
       declined += 1;
@@ -143,10 +149,10 @@ export async function skillsEnableCommand(
   return declined === 0 ? 0 : 1;
 }
 
-async function nothingToEnable(shop: SkillShop, name: string | undefined): Promise<string> {
+async function nothingToEnable(installer: SkillInstaller, name: string | undefined): Promise<string> {
   if (name === undefined) return 'No skill of another program waits for a yes.';
-  const { skills, disabled } = await shop.catalog.survey();
-  const wanted = await find(shop, name);
+  const { skills, disabled } = await installer.catalog.survey();
+  const wanted = await find(installer, name);
   if (skills.some((skill) => skill.name === wanted.name)) return `${wanted.name} is enabled already.`;
   const isOff = disabled.some((skill) => skill.name === wanted.name);
   return `${wanted.name} is ${isOff ? 'left out by the settings: see skills.disabled and skills.entries' : 'not enabled'}.`;
@@ -158,30 +164,30 @@ export async function skillsRemoveCommand(
   context: CliContext,
   [name = '']: readonly string[],
 ): Promise<number> {
-  const shop = await openShop(flags, context);
-  const skill = await find(shop, name);
+  const installer = await openInstaller(flags, context);
+  const skill = await find(installer, name);
   if (skill.source === 'workspace') {
-    const { paths } = await shop.catalog.files(skill, MOST_FILES);
+    const { paths } = await installer.catalog.files(skill, MOST_FILES);
     const question = `Remove ${skill.folder} with its ${plural(paths.length + 1, 'file')}?`;
     if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
       context.stdout.write('Nothing was removed.\n');
       return 1;
     }
   }
-  await shop.remove(skill);
+  await installer.remove(skill);
   context.stdout.write(`Removed ${skill.name}.\n`);
   return 0;
 }
 
-async function openShop(flags: Flags, context: CliContext): Promise<SkillShop> {
+async function openInstaller(flags: Flags, context: CliContext): Promise<SkillInstaller> {
   const paths = pathsOf(context, textFlag(flags, 'home'));
   const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
-  for (const warning of warnings) context.stderr.write(`⚠ ${printable(warning)}\n`);
-  return openSkillShop(config, paths, context.env);
+  for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
+  return openSkillInstaller(config, paths, context.env);
 }
 
-async function find(shop: SkillShop, name: string): Promise<Skill> {
-  const { skills, disabled, found } = await shop.catalog.survey();
+async function find(installer: SkillInstaller, name: string): Promise<Skill> {
+  const { skills, disabled, found } = await installer.catalog.survey();
   const all = [...skills, ...disabled, ...found];
   const skill = all.find((candidate) => candidate.name === name.toLowerCase());
   if (skill !== undefined) return skill;
@@ -203,6 +209,6 @@ function facts(skill: Skill, { enabled }: { readonly enabled: boolean }) {
 }
 
 function print(context: CliContext, flags: Flags, what: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(what) : printable(lines.join('\n'));
+  const text = flags['json'] === true ? json(what) : terminalText(lines.join('\n'));
   context.stdout.write(`${text}\n`);
 }

@@ -5,7 +5,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { json, printable } from './format.ts';
+import { json, terminalText } from './format.ts';
 
 /** `assistant status`: what the running assistant says, else what can be seen without one. */
 export async function statusCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -81,6 +81,6 @@ function minutes(ms: number): string {
 }
 
 function print(context: CliContext, what: readonly string[] | object): void {
-  const text = Array.isArray(what) ? printable(what.join('\n')) : json(what);
+  const text = Array.isArray(what) ? terminalText(what.join('\n')) : json(what);
   context.stdout.write(`${text}\n`);
 }

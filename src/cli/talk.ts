@@ -3,7 +3,7 @@ import { wantsColor } from '../config/environment.ts';
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
-import { indented, printable, visible } from './format.ts';
+import { indented, terminalText, escapeInvisible } from './format.ts';
 import type { ConnectionWatcher } from './reconnect.ts';
 import { Screen } from './screen.ts';
 
@@ -132,7 +132,7 @@ class Conversation {
   }
 
   #failed(error: unknown): void {
-    this.#screen.line(printable(errorMessage(error)));
+    this.#screen.line(terminalText(errorMessage(error)));
     if (error instanceof AppError && error.code === 'connection-lost') this.#giveUp();
   }
 
@@ -164,8 +164,8 @@ class Conversation {
     const open = this.#questions[0];
     if (open === undefined) return;
     const { title, reason, detail } = open.question;
-    this.#screen.line(`${visible(title)}: ${visible(reason)}`);
-    this.#screen.line(indented(visible(detail), '  │ '));
+    this.#screen.line(`${escapeInvisible(title)}: ${escapeInvisible(reason)}`);
+    this.#screen.line(indented(escapeInvisible(detail), '  │ '));
     this.#prompt();
   }
 

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 /** `assistant tools list`. */
 export async function toolsListCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -15,7 +15,7 @@ export async function toolsListCommand(flags: Readonly<Record<string, unknown>>,
   for (const { name, description, role } of tools) {
     const [first = ''] = description.split(/(?<=\.)\s|\n/u);
     context.stdout.write(
-      `${visible(name).padEnd(width)}  ${visible(first)}${role === 'owner' ? ' (owner only)' : ''}\n`,
+      `${escapeInvisible(name).padEnd(width)}  ${escapeInvisible(first)}${role === 'owner' ? ' (owner only)' : ''}\n`,
     );
   }
   return 0;

@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
 import { DEFAULT_COUNT, textFlag, wholeNumberFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, visible } from './format.ts';
+import { json, escapeInvisible } from './format.ts';
 
 /** `assistant why`: what it did by itself, oldest first, and why that was told or kept silent. */
 export async function whyCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -13,7 +13,7 @@ export async function whyCommand(flags: Readonly<Record<string, unknown>>, conte
     const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
     return `${time}  ${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}`;
   });
-  const text = flags['json'] === true ? json(steps) : visible(lines.join('\n'));
+  const text = flags['json'] === true ? json(steps) : escapeInvisible(lines.join('\n'));
   context.stdout.write(`${text === '' ? 'It did nothing by itself yet.' : text}\n`);
   return 0;
 }

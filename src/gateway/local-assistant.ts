@@ -18,7 +18,7 @@ import type {
 } from './assistant-port.ts';
 import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './requests.ts';
 
-/** The rooms behind the port, as narrow as it needs them. */
+/** The modules behind the port, as narrow as it needs them. */
 export interface LocalAssistantPorts {
   readonly bus: MessageBus;
   readonly clock: Clock;

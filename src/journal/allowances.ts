@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** A command that an owner allowed for good: this program with these arguments, and nothing else. */
 export interface Allowance {
@@ -22,9 +22,9 @@ const ID_LENGTH = 8;
 
 /** What runs without a question because an owner said "always". */
 export class Allowances {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
@@ -54,7 +54,7 @@ export class Allowances {
 
 /** Part of a transaction of the caller's. What is allowed already stays as it is. */
 export function rememberNow(
-  { db, clock, newId }: LedgerPorts,
+  { db, clock, newId }: JournalPorts,
   { program, folder, createdBy, hash }: AllowanceDraft,
 ): void {
   db.run(

@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { rememberNow } from './allowances.ts';
-import { questionId, toQuestion, type QuestionPorts, type QuestionRow } from './questions.ts';
+import { questionId, toQuestion, type QuestionStorePorts, type QuestionRow } from './questions.ts';
 
 /** A question that waits in the chat and thread of a message. */
 export interface QuestionHere extends QuestionRow {
@@ -52,7 +52,11 @@ export interface AnswerTaken {
  * Part of the transaction that accepts a message: when it answers a question, or tries to, it is settled here and gets
  * no turn. Null: it is about something else.
  */
-export function takeAnswer(ports: QuestionPorts, interpret: Interpreter, message: InboundMessage): AnswerTaken | null {
+export function takeAnswer(
+  ports: QuestionStorePorts,
+  interpret: Interpreter,
+  message: InboundMessage,
+): AnswerTaken | null {
   const { db, clock, outbox } = ports;
   const ruling = interpret(message, { here: () => openIn(ports, message), byCode: (code) => byCode(ports, code) });
   if (ruling === null) return null;
@@ -91,12 +95,12 @@ export function takeAnswer(ports: QuestionPorts, interpret: Interpreter, message
   return { message, callId: decided?.question.callId ?? null, reply };
 }
 
-function byCode({ db, clock }: QuestionPorts, code: string): QuestionRow | undefined {
+function byCode({ db, clock }: QuestionStorePorts, code: string): QuestionRow | undefined {
   const [row] = db.all('SELECT * FROM questions WHERE code = ?', code.toLowerCase()).map(toQuestion);
   return row?.state === 'waiting' && row.deadline <= clock.now() ? { ...row, state: 'expired' } : row;
 }
 
-function openIn({ db, clock }: QuestionPorts, message: InboundMessage): readonly QuestionHere[] {
+function openIn({ db, clock }: QuestionStorePorts, message: InboundMessage): readonly QuestionHere[] {
   return db
     .all(
       `SELECT * FROM questions

@@ -1,20 +1,20 @@
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseInbound, type LedgerPorts } from './rows.ts';
+import { parseInbound, type JournalPorts } from './rows.ts';
 
 /** Why a part of a conversation goes into memory: it grew too long, it began afresh, or the owner asked. */
-export type ArchiveReason = 'size' | 'new' | 'mem';
+export type ConsolidationReason = 'size' | 'new' | 'mem';
 
 /**
  * `pending`: nothing of its newest part is known yet. `answered`: what is to be written is in `result`. `done`: it is
  * in memory. `dropped`: it is not, because there is nothing to archive any more.
  */
-export type ArchiveState = 'pending' | 'answered' | 'done' | 'dropped';
+export type ConsolidationState = 'pending' | 'answered' | 'done' | 'dropped';
 
-export interface ArchiveDraft {
+export interface ConsolidationDraft {
   readonly id: string;
   readonly session: string;
-  readonly reason: ArchiveReason;
+  readonly reason: ConsolidationReason;
   /** The weakest role of those who spoke, as far as known. */
   readonly role: Role;
   /** A chat between two. */
@@ -25,9 +25,9 @@ export interface ArchiveDraft {
   readonly note: string | null;
 }
 
-export interface ArchiveRow extends Omit<ArchiveDraft, 'role'> {
+export interface ConsolidationRow extends Omit<ConsolidationDraft, 'role'> {
   readonly role: string;
-  readonly state: ArchiveState;
+  readonly state: ConsolidationState;
   /** In a row, for the part in work. */
   readonly failures: number;
   /** JSON of whoever does the work. */
@@ -36,8 +36,8 @@ export interface ArchiveRow extends Omit<ArchiveDraft, 'role'> {
   readonly createdAt: number;
 }
 
-export interface ArchiveChange {
-  readonly state?: ArchiveState;
+export interface ConsolidationChange {
+  readonly state?: ConsolidationState;
   readonly failures?: number;
   readonly result?: string;
   readonly upTo?: string;
@@ -47,15 +47,15 @@ export interface ArchiveChange {
 const MOST_DONE = 32;
 
 /** What is being archived, each with all that is needed to go on after a crash. */
-export class Archives {
-  readonly #ports: LedgerPorts;
+export class Consolidations {
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
   /** Durable when it resolves. */
-  begin(draft: ArchiveDraft): Promise<ArchiveRow> {
+  begin(draft: ConsolidationDraft): Promise<ConsolidationRow> {
     const { db, clock } = this.#ports;
     const now = clock.now();
     return db.write(() => {
@@ -76,28 +76,28 @@ export class Archives {
     });
   }
 
-  get(id: string): ArchiveRow | undefined {
+  get(id: string): ConsolidationRow | undefined {
     const row = this.#ports.db.get('SELECT * FROM archives WHERE id = ?', id);
-    return row === undefined ? undefined : toArchive(row);
+    return row === undefined ? undefined : toConsolidation(row);
   }
 
   /** Those that are not finished, of one session or of all, oldest first. */
-  open(session?: string): readonly ArchiveRow[] {
+  open(session?: string): readonly ConsolidationRow[] {
     const { db } = this.#ports;
     const sql = "SELECT * FROM archives INDEXED BY archives_open WHERE state IN ('pending', 'answered')";
     const rows =
       session === undefined ? db.all(`${sql} ORDER BY id`) : db.all(`${sql} AND session = ? ORDER BY id`, session);
-    return rows.map(toArchive);
+    return rows.map(toConsolidation);
   }
 
   /** The newest that are done, newest first. */
-  done(session: string): readonly ArchiveRow[] {
+  done(session: string): readonly ConsolidationRow[] {
     return this.#ports.db
       .all("SELECT * FROM archives WHERE state = 'done' AND session = ? ORDER BY id DESC LIMIT ?", session, MOST_DONE)
-      .map(toArchive);
+      .map(toConsolidation);
   }
 
-  save(id: string, change: ArchiveChange): Promise<void> {
+  save(id: string, change: ConsolidationChange): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
       db.run(
@@ -124,7 +124,7 @@ export class Archives {
   }
 }
 
-function toArchive(row: Row): ArchiveRow {
+function toConsolidation(row: Row): ConsolidationRow {
   const reason = row.text('reason');
   const state = row.text('state');
   return {

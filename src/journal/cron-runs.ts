@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import { EXECUTIONS, RUNS, toJob, toRun, type AgreedJob, type CronRun } from './cron-rows.ts';
 import type { Inbox } from './inbox.ts';
 import type { Outbox } from './outbox.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** Due times that did not run. */
 export interface Misses {
@@ -24,7 +24,7 @@ export interface Claim {
   readonly last: boolean;
 }
 
-type CronPorts = LedgerPorts & { readonly inbox: Inbox; readonly outbox: Outbox };
+type CronPorts = JournalPorts & { readonly inbox: Inbox; readonly outbox: Outbox };
 
 /** Which jobs may run, and what became of each due time. */
 export class CronRuns {
@@ -118,23 +118,23 @@ export class CronRuns {
       );
       this.#settle(job, dueAt);
       if (taken === 0) return false;
-      if (inbound !== undefined) inbox.insertOwn(inbound);
+      if (inbound !== undefined) inbox.enqueueInternal(inbound);
       if (outbound !== undefined) outbox.insert({ message: outbound, parts: [] });
       if (last) this.#end(job);
       return true;
     });
   }
 
-  /** Writes down what did not run; `says` tells the person, `last`: the job is over. */
+  /** Writes down what did not run; `replies` tells the person, `last`: the job is over. */
   miss(
     job: string,
     misses: readonly Misses[],
-    { last, says }: { readonly last: boolean; readonly says?: OutboundMessage | undefined },
+    { last, notice }: { readonly last: boolean; readonly notice?: OutboundMessage | undefined },
   ): Promise<void> {
     const { db, outbox } = this.#ports;
     return db.write(() => {
       for (const miss of misses) this.#miss(job, miss);
-      if (says !== undefined) outbox.insert({ message: says, parts: [] });
+      if (notice !== undefined) outbox.insert({ message: notice, parts: [] });
       if (last) this.#end(job);
     });
   }

@@ -1,14 +1,14 @@
 import type { Cursor } from '../bus/messages.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** Places of one channel; what was heard longest ago is forgotten. */
-const MOST_PLACES = 5_000;
+const MOST_CURSORS = 5_000;
 
 /** How far each place of a platform without acknowledgements was read. */
-export class CursorLedger {
-  readonly #ports: LedgerPorts;
+export class CursorStore {
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
@@ -23,7 +23,7 @@ export class CursorLedger {
 }
 
 /** Part of a transaction of the caller's. */
-export function moveCursors({ db, clock }: LedgerPorts, cursors: readonly Cursor[]): void {
+export function moveCursors({ db, clock }: JournalPorts, cursors: readonly Cursor[]): void {
   for (const { channel, place, last } of cursors) {
     db.run(
       `INSERT INTO cursors (channel, place, last, updated_at) VALUES (?, ?, ?, ?)
@@ -36,13 +36,13 @@ export function moveCursors({ db, clock }: LedgerPorts, cursors: readonly Cursor
   }
   for (const channel of new Set(cursors.map((cursor) => cursor.channel))) {
     const count = db.get('SELECT count(*) AS n FROM cursors WHERE channel = ?', channel)?.number('n') ?? 0;
-    if (count <= MOST_PLACES) continue;
+    if (count <= MOST_CURSORS) continue;
     db.run(
       `DELETE FROM cursors WHERE channel = ? AND place IN
          (SELECT place FROM cursors WHERE channel = ? ORDER BY updated_at LIMIT ?)`,
       channel,
       channel,
-      count - MOST_PLACES,
+      count - MOST_CURSORS,
     );
   }
 }

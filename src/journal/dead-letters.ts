@@ -1,6 +1,6 @@
 import type { Row } from '../storage/database.ts';
 import { oneLine } from '../util/text.ts';
-import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type LedgerPorts } from './rows.ts';
+import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
 
 /** A message on its way out, or one that did not get there. */
 export interface OutboxItem {
@@ -29,10 +29,10 @@ const MOST = 200;
 const AGAIN_MS = 24 * 3_600_000;
 
 /** Looks at what is on its way, and lets a person decide about what got stuck. */
-export class MailDesk {
-  readonly #ports: LedgerPorts;
+export class DeadLetters {
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 

@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Inbox } from './inbox.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** One look of a model at the open tasks, and what became of it. */
 export interface Look {
@@ -14,7 +14,7 @@ export interface Look {
   /** How the turn that did it stands; null: there was none. */
   readonly turn: 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | null;
   /** Whether the owner is told what came of it; null: not decided. */
-  readonly told: boolean | null;
+  readonly notified: boolean | null;
   /** Why they are, or are not. */
   readonly verdict: string | null;
 }
@@ -24,9 +24,9 @@ const LOOKS = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS o
 
 /** When a model was asked about open tasks, what it wanted, and whether the owner heard of it. */
 export class Heartbeats {
-  readonly #ports: LedgerPorts & { readonly inbox: Inbox };
+  readonly #ports: JournalPorts & { readonly inbox: Inbox };
 
-  constructor(ports: LedgerPorts & { readonly inbox: Inbox }) {
+  constructor(ports: JournalPorts & { readonly inbox: Inbox }) {
     this.#ports = ports;
   }
 
@@ -62,15 +62,15 @@ export class Heartbeats {
         inbound?.id ?? null,
         at,
       );
-      if (inbound !== undefined) inbox.insertOwn(inbound);
+      if (inbound !== undefined) inbox.enqueueInternal(inbound);
     });
   }
 
   /** Decides for good whether the owner is told; an earlier decision stays. */
-  judge(at: number, told: boolean, verdict: string): Promise<void> {
+  judge(at: number, notified: boolean, verdict: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
-      db.run('UPDATE heartbeat SET told = ?, verdict = ? WHERE at = ? AND told IS NULL', told ? 1 : 0, verdict, at);
+      db.run('UPDATE heartbeat SET told = ?, verdict = ? WHERE at = ? AND told IS NULL', notified ? 1 : 0, verdict, at);
     });
   }
 
@@ -93,13 +93,13 @@ export class Heartbeats {
 }
 
 function toLook(row: Row): Look {
-  const told = row.numberOrNull('told');
+  const notified = row.numberOrNull('told');
   return {
     at: row.number('at'),
     action: actionOf(row.text('action')),
     reason: row.text('reason'),
     turn: turnOf(row),
-    told: told === null ? null : told === 1,
+    notified: notified === null ? null : notified === 1,
     verdict: row.textOrNull('verdict'),
   };
 }

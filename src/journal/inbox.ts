@@ -2,7 +2,7 @@ import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
-import { dedupeKey, INBOUND, parseInbound, placeholders, type LedgerPorts } from './rows.ts';
+import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalPorts } from './rows.ts';
 import type { Outbox } from './outbox.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
@@ -15,7 +15,7 @@ const CHANNEL_CAP = 20_000;
 /** A chat is told at most this often that it is too fast. */
 const NOTICE_EVERY_MS = 600_000;
 
-export type InboxPorts = LedgerPorts & { readonly outbox: Outbox; readonly interpret: Interpreter };
+export type InboxPorts = JournalPorts & { readonly outbox: Outbox; readonly interpret: Interpreter };
 
 /** Every message that came in, once each. Accepted means: on disk. */
 export class Inbox implements InboxPort {
@@ -52,17 +52,17 @@ export class Inbox implements InboxPort {
   }
 
   /** Part of a transaction of the caller's: takes what the program says to itself, whatever waits. False: it was taken before. */
-  insertOwn(message: InboundMessage): boolean {
+  enqueueInternal(message: InboundMessage): boolean {
     return this.#insert(message, 'accepted', null);
   }
 
   /** The same in a transaction of its own. */
   acceptOwn(message: InboundMessage): Promise<boolean> {
-    return this.#ports.db.write(() => this.insertOwn(message));
+    return this.#ports.db.write(() => this.enqueueInternal(message));
   }
 
   /** What the program said to itself needs no turn any more; false: a turn has it, or nobody said it. */
-  withdrawOwn(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): Promise<boolean> {
+  withdrawInternal(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): Promise<boolean> {
     const { db, clock } = this.#ports;
     const { channel, account, chatId, externalId } = message;
     return db.write(() => {

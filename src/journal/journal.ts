@@ -4,44 +4,44 @@ import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
-import { Archives } from './consolidations.ts';
+import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
-import { CursorLedger } from './cursors.ts';
+import { CursorStore } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { MailDesk } from './dead-letters.ts';
+import { DeadLetters } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
-import { PreviewLedger } from './previews.ts';
+import { PreviewStore } from './previews.ts';
 import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
-import { QuestionLedger } from './questions.ts';
+import { QuestionStore } from './questions.ts';
 import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
 import { Starts } from './starts.ts';
 import { Subagents } from './subagents.ts';
 import { Turns } from './turns.ts';
-import { UsageLedger } from './usage.ts';
-import type { LedgerPorts } from './rows.ts';
+import { UsageStore } from './usage.ts';
+import type { JournalPorts } from './rows.ts';
 
-/** The ledger of what crosses the borders of a turn: one SQLite file, one owner process. */
+/** The database of what crosses the borders of a turn: one SQLite file, one owner process. */
 export interface Journal extends Disposable {
   readonly inbox: Inbox;
   readonly turns: Turns;
   readonly outbox: Outbox;
-  readonly usage: UsageLedger;
+  readonly usage: UsageStore;
   readonly settings: SessionSettings;
-  readonly desk: MailDesk;
-  readonly previews: PreviewLedger;
-  readonly questions: QuestionLedger;
+  readonly deadLetters: DeadLetters;
+  readonly previews: PreviewStore;
+  readonly questions: QuestionStore;
   /** What an owner allowed for good. */
   readonly allowances: Allowances;
-  readonly archives: Archives;
+  readonly consolidations: Consolidations;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
   /** How far platforms without acknowledgements were read. */
-  readonly cursors: CursorLedger;
+  readonly cursors: CursorStore;
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
@@ -103,16 +103,16 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     outbox,
     inbox,
     turns: new Turns({ ...shared, outbox, inbox }),
-    usage: new UsageLedger(shared),
+    usage: new UsageStore(shared),
     settings: new SessionSettings(shared),
-    desk: new MailDesk(shared),
-    previews: new PreviewLedger(shared),
-    questions: new QuestionLedger({ ...shared, outbox }),
+    deadLetters: new DeadLetters(shared),
+    previews: new PreviewStore(shared),
+    questions: new QuestionStore({ ...shared, outbox }),
     allowances: new Allowances(shared),
-    archives: new Archives(shared),
+    consolidations: new Consolidations(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
-    cursors: new CursorLedger(shared),
+    cursors: new CursorStore(shared),
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
@@ -140,9 +140,9 @@ function newestId(db: Database): string {
 
 /** What people chose for one conversation by command; kept until they take it back. */
 class SessionSettings {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 

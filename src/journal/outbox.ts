@@ -4,7 +4,7 @@ import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { takeRendered } from './previews.ts';
-import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type LedgerPorts } from './rows.ts';
+import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type JournalPorts } from './rows.ts';
 import { SET_OWED, Undelivered, type Ending } from './undelivered.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
@@ -48,10 +48,10 @@ export interface OutboundDraft {
 
 /** Messages on their way out. Every change of a part is on disk before the next byte leaves. */
 export class Outbox implements OutboxPort {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
   readonly #undelivered: Undelivered;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
     this.#undelivered = new Undelivered(ports);
   }
@@ -278,7 +278,7 @@ export class Outbox implements OutboxPort {
 
   /** Tells the owner of what did not arrive, in another chat on one of these channels. Returns how many notices that takes. */
   async tellElsewhere(running: readonly string[]): Promise<number> {
-    if (!this.#undelivered.isUntold) return 0;
+    if (!this.#undelivered.hasUnreported) return 0;
     return this.#ports.db.write(() => {
       const notices = this.#undelivered.elsewhere(running);
       for (const message of notices) this.#insert({ message, parts: [] });

@@ -5,7 +5,7 @@ import type { Random } from '../util/random.ts';
 import { cut, plural } from '../util/text.ts';
 import type { Outbox } from './outbox.ts';
 import type { People, Person } from './people.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** Somebody who was given a code that may still be approved. */
 export interface PairingRequest {
@@ -18,14 +18,14 @@ export interface PairingRequest {
 }
 
 /** An unknown person wrote in a direct chat. What they wrote is not told. */
-export interface Knock {
+export interface PairingAttempt {
   readonly channel: string;
   readonly senderId: string;
   readonly name?: string | undefined;
   readonly chatId: string;
 }
 
-type PairingPorts = LedgerPorts & { readonly outbox: Outbox; readonly people: People; readonly random: Random };
+type PairingPorts = JournalPorts & { readonly outbox: Outbox; readonly people: People; readonly random: Random };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -56,9 +56,9 @@ export class Pairing {
   }
 
   /** Gives an unknown person a code, if the rules allow it; true when it is on disk, waiting to be sent. */
-  async knock(knock: Knock): Promise<boolean> {
-    if (!this.#mayHaveCode(knock)) return false;
-    return await this.#ports.db.write(() => this.#mayHaveCode(knock) && this.#giveCode(knock));
+  async requestPairing(attempt: PairingAttempt): Promise<boolean> {
+    if (!this.#mayHaveCode(attempt)) return false;
+    return await this.#ports.db.write(() => this.#mayHaveCode(attempt) && this.#giveCode(attempt));
   }
 
   /** Codes that may be approved, oldest first. */
@@ -103,7 +103,7 @@ export class Pairing {
     );
   }
 
-  #mayHaveCode({ channel, senderId }: Knock): boolean {
+  #mayHaveCode({ channel, senderId }: PairingAttempt): boolean {
     const { db, clock } = this.#ports;
     const now = clock.now();
     const recent = db.all(
@@ -116,7 +116,7 @@ export class Pairing {
     return recent.filter((row) => row.number('expires_at') > now).length < MOST_PENDING;
   }
 
-  #giveCode({ channel, senderId, name, chatId }: Knock): true {
+  #giveCode({ channel, senderId, name, chatId }: PairingAttempt): true {
     const { db, clock, outbox, newId } = this.#ports;
     const now = clock.now();
     const code = this.#newCode();

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { PairedRole } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** Somebody who was let in by a code. */
 export interface Person {
@@ -19,9 +19,9 @@ export interface Person {
 
 /** Who was let in beside those whom the configuration lists. */
 export class People {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutboundMessage } from '../bus/messages.ts';
-import { parseOutbound, type LedgerPorts } from './rows.ts';
+import { parseOutbound, type JournalPorts } from './rows.ts';
 
 /** Where an answer is shown while it is written. */
 export type PreviewPlace = Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
@@ -20,10 +20,10 @@ export function previewNonce(id: string): string {
 }
 
 /** Messages that grow while a turn writes its answer; the answer takes their place. */
-export class PreviewLedger {
-  readonly #ports: LedgerPorts;
+export class PreviewStore {
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
@@ -119,26 +119,26 @@ export class PreviewLedger {
  * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too. What is not
  * rendered yet takes its place then, see `takeRendered`.
  */
-export function takePreviews(ports: LedgerPorts, turnId: string, says: readonly OutboundMessage[]): void {
-  take(ports, { turnId, says, isLast: true });
+export function takePreviews(ports: JournalPorts, turnId: string, replies: readonly OutboundMessage[]): void {
+  take(ports, { turnId, says: replies, isLast: true });
 }
 
 /** The same in the transaction that writes the parts of a message down after its turn was closed. */
-export function takeRendered(ports: LedgerPorts, message: OutboundMessage): void {
+export function takeRendered(ports: JournalPorts, message: OutboundMessage): void {
   if (message.turnId !== undefined) take(ports, { turnId: message.turnId, says: [message], isLast: false });
 }
 
 /** `isLast`: what nothing takes now is done. */
 function take(
-  { db, clock }: LedgerPorts,
-  { turnId, says, isLast }: { turnId: string; says: readonly OutboundMessage[]; isLast: boolean },
+  { db, clock }: JournalPorts,
+  { turnId, says: replies, isLast }: { turnId: string; says: readonly OutboundMessage[]; isLast: boolean },
 ): void {
   const rows = db.all(
     `SELECT outbound.state, payload, platform_id, nonce FROM outbound JOIN parts ON parts.outbound_id = outbound.id
      WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
     turnId,
   );
-  const free = new Set(says);
+  const free = new Set(replies);
   for (const row of rows) {
     const shown = parseOutbound(row.text('payload'));
     const isSealed = row.text('state') !== 'streaming';

@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { AllowanceDraft } from './allowances.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, placeholders, type LedgerPorts } from './rows.ts';
+import { parseInbound, placeholders, type JournalPorts } from './rows.ts';
 
 /** `approval`: whether a call may run, asked of an owner. `ask`: the model's own question to the person of its turn. */
 export type QuestionKind = 'approval' | 'ask';
@@ -52,7 +52,7 @@ export interface QuestionDraft extends Omit<QuestionRow, 'channel' | 'chat' | 's
   readonly message: OutboundMessage;
 }
 
-export type QuestionPorts = LedgerPorts & { readonly outbox: Outbox };
+export type QuestionStorePorts = JournalPorts & { readonly outbox: Outbox };
 
 /** The id of the message that asks. */
 export function questionId(callId: string): string {
@@ -60,10 +60,10 @@ export function questionId(callId: string): string {
 }
 
 /** Questions to people. Answers are taken where messages are accepted (answers.ts). */
-export class QuestionLedger {
-  readonly #ports: QuestionPorts;
+export class QuestionStore {
+  readonly #ports: QuestionStorePorts;
 
-  constructor(ports: QuestionPorts) {
+  constructor(ports: QuestionStorePorts) {
     this.#ports = ports;
   }
 
@@ -150,7 +150,7 @@ export class QuestionLedger {
 
 /** Part of a transaction of the caller's: nobody needs an answer to these any more. */
 export function cancelQuestions(
-  { db, clock }: LedgerPorts,
+  { db, clock }: JournalPorts,
   of: { readonly session: string } | { readonly turn: string },
 ): void {
   const [column, value] = 'session' in of ? ['session', of.session] : ['turn', of.turn];

@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { LedgerPorts, Swept } from './rows.ts';
+import type { JournalPorts, Swept } from './rows.ts';
 
 const KEPT_MS = 90 * 86_400_000;
 /** Runs of one job; a job that runs each minute has as many in 16 hours. */
@@ -16,7 +16,7 @@ interface Pruning {
  * Part of a transaction: removes runs that are too old or too many, each with its message, its turn and what that said.
  * Their due times stay settled: the watermark of the job moves up to them.
  */
-export function pruneRuns(ports: LedgerPorts, { job, now, limit }: Pruning): Swept {
+export function pruneRuns(ports: JournalPorts, { job, now, limit }: Pruning): Swept {
   const { db } = ports;
   const due = job === null ? old(ports, now, limit) : tooMany(ports, job, limit);
   let rows = 0;
@@ -42,11 +42,11 @@ export function pruneRuns(ports: LedgerPorts, { job, now, limit }: Pruning): Swe
 const COLUMNS = 'job, due_at, last_due, inbound_id, outbound_id';
 const SAID = "state IN ('delivered', 'dead', 'expired')";
 
-function old({ db }: LedgerPorts, now: number, limit: number): readonly Row[] {
+function old({ db }: JournalPorts, now: number, limit: number): readonly Row[] {
   return db.all(`SELECT ${COLUMNS} FROM cron_run WHERE at < ? ORDER BY at LIMIT ?`, now - KEPT_MS, limit);
 }
 
-function tooMany({ db }: LedgerPorts, job: string, limit: number): readonly Row[] {
+function tooMany({ db }: JournalPorts, job: string, limit: number): readonly Row[] {
   const kept = db.get(
     'SELECT due_at FROM cron_run WHERE job = ? ORDER BY due_at DESC LIMIT 1 OFFSET ?',
     job,
@@ -62,7 +62,7 @@ function tooMany({ db }: LedgerPorts, job: string, limit: number): readonly Row[
 }
 
 /** False when the run has not ended: nothing of it goes. */
-function removeTurnOf({ db }: LedgerPorts, inboundId: string): boolean {
+function removeTurnOf({ db }: JournalPorts, inboundId: string): boolean {
   const message = db.get('SELECT state, turn_id FROM inbound WHERE id = ?', inboundId);
   if (message === undefined) return true;
   const state = message.text('state');

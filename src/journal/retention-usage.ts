@@ -1,4 +1,4 @@
-import type { LedgerPorts, Swept } from './rows.ts';
+import type { JournalPorts, Swept } from './rows.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -10,7 +10,7 @@ const FOLDS = [
 ] as const;
 
 /** Part of a transaction: folds the oldest spans that are old enough, until at least `limit` rows are gone. */
-export function foldUsage(ports: LedgerPorts, now: number, limit: number): Swept {
+export function foldUsage(ports: JournalPorts, now: number, limit: number): Swept {
   for (let rows = 0; ;) {
     const folded = foldOldest(ports, now);
     rows += folded;
@@ -20,7 +20,7 @@ export function foldUsage(ports: LedgerPorts, now: number, limit: number): Swept
 }
 
 /** Puts the oldest span into one row for each session, source and model; returns how many rows that were. */
-function foldOldest({ db }: LedgerPorts, now: number): number {
+function foldOldest({ db }: JournalPorts, now: number): number {
   for (const { from, to, spanMs, afterMs } of FOLDS) {
     const at = db.get(`SELECT min(at) AS at FROM usage WHERE span = '${from}'`)?.numberOrNull('at') ?? null;
     if (at === null) continue;

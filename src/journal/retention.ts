@@ -1,4 +1,4 @@
-import { dedupeKey, type LedgerPorts, type Swept } from './rows.ts';
+import { dedupeKey, type JournalPorts, type Swept } from './rows.ts';
 import { foldUsage } from './retention-usage.ts';
 import { pruneRuns } from './retention-runs.ts';
 
@@ -115,9 +115,9 @@ export interface SweepReport {
 
 /** What is kept how long in the journal. Rows of what is not finished never go. */
 export class Retention {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 

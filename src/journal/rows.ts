@@ -9,8 +9,8 @@ export const OUTBOUND = 'outbound';
 /** SQL: an outbound message that is not finished. */
 export const OPEN_OUTBOUND = "state IN ('pending', 'sending', 'uncertain')";
 
-/** What each ledger of the journal is made from. */
-export interface LedgerPorts {
+/** What each store of the journal is made from. */
+export interface JournalPorts {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: () => string;

@@ -3,9 +3,9 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
 import { cancelQuestions } from './questions.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, type LedgerPorts } from './rows.ts';
+import { parseInbound, type JournalPorts } from './rows.ts';
 
-type StopPorts = LedgerPorts & { readonly outbox: Outbox };
+type StopPorts = JournalPorts & { readonly outbox: Outbox };
 
 /** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
 export function isStopRequest(message: InboundMessage): boolean {
@@ -64,7 +64,7 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
  * with `background` also children whose parent has ended.
  */
 export function endTurns(
-  ports: LedgerPorts,
+  ports: JournalPorts,
   message: InboundMessage,
   { background }: { readonly background: boolean },
 ): readonly string[] {
@@ -92,7 +92,7 @@ export function endTurns(
 
 /** Part of a transaction of the caller's: the session's messages that waited before `message` get no turn. */
 export function dropOlder(
-  { db, clock }: LedgerPorts,
+  { db, clock }: JournalPorts,
   message: InboundMessage,
   reason: string,
 ): readonly InboundMessage[] {
@@ -110,7 +110,7 @@ export function dropOlder(
 }
 
 /** Part of a transaction of the caller's: tasks that a session gave to subagents and that wait get no turn. */
-export function dropTasks({ db, clock }: LedgerPorts, session: string, reason: string): readonly InboundMessage[] {
+export function dropTasks({ db, clock }: JournalPorts, session: string, reason: string): readonly InboundMessage[] {
   return db
     .all(
       `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?

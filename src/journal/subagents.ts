@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Inbox } from './inbox.ts';
-import { parseInbound, type LedgerPorts } from './rows.ts';
+import { parseInbound, type JournalPorts } from './rows.ts';
 
 /** A subagent that waits for its turn or works. */
 export interface OpenSubagent {
@@ -9,7 +9,7 @@ export interface OpenSubagent {
 }
 
 /** How far a task is. */
-export interface TaskStanding {
+export interface TaskState {
   readonly message: InboundMessage;
   /** `refused`: it got no turn. */
   readonly state: 'accepted' | 'running' | 'done' | 'refused' | 'dead';
@@ -22,9 +22,9 @@ const OPEN = `SELECT payload, state FROM inbound WHERE origin = 'subagent' AND s
 
 /** Tasks that turns gave to subagents. They are messages like any other; this finds them. */
 export class Subagents {
-  readonly #ports: LedgerPorts & { readonly inbox: Inbox };
+  readonly #ports: JournalPorts & { readonly inbox: Inbox };
 
-  constructor(ports: LedgerPorts & { readonly inbox: Inbox }) {
+  constructor(ports: JournalPorts & { readonly inbox: Inbox }) {
     this.#ports = ports;
   }
 
@@ -33,7 +33,7 @@ export class Subagents {
     return this.#ports.db.write(() => {
       if (this.#row(message) !== undefined) return 'known';
       if (this.open().length >= most) return 'full';
-      return this.#ports.inbox.insertOwn(message) ? 'accepted' : 'known';
+      return this.#ports.inbox.enqueueInternal(message) ? 'accepted' : 'known';
     });
   }
 
@@ -49,7 +49,7 @@ export class Subagents {
   }
 
   /** Undefined: no such task was accepted, or it is long ago. */
-  standing(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): TaskStanding | undefined {
+  taskState(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): TaskState | undefined {
     const row = this.#row(message);
     const payload = row?.textOrNull('payload') ?? null;
     if (row === undefined || payload === null) return undefined;
@@ -101,7 +101,7 @@ export class Subagents {
     account,
     chatId,
     externalId,
-  }: Parameters<Subagents['standing']>[0]): ReturnType<LedgerPorts['db']['get']> {
+  }: Parameters<Subagents['taskState']>[0]): ReturnType<JournalPorts['db']['get']> {
     return this.#ports.db.get(
       'SELECT payload, state, turn_id FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
       channel,

@@ -4,7 +4,7 @@ import { cancelQuestions } from './questions.ts';
 import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
-import { parseInbound, type LedgerPorts } from './rows.ts';
+import { parseInbound, type JournalPorts } from './rows.ts';
 import { dropOlder, dropTasks, endTurns, type Ended } from './stop.ts';
 
 /** A turn that was begun and not closed. */
@@ -41,12 +41,12 @@ interface TurnEnding {
   readonly when: string;
   readonly state: 'done' | 'dead';
   readonly outcome: TurnOutcome;
-  readonly says: readonly OutboundDraft[];
+  readonly replies: readonly OutboundDraft[];
   /** What another session is told. @default nothing */
-  readonly hears?: readonly InboundMessage[];
+  readonly internal?: readonly InboundMessage[];
 }
 
-type TurnPorts = LedgerPorts & { readonly outbox: Outbox; readonly inbox: Inbox };
+type TurnPorts = JournalPorts & { readonly outbox: Outbox; readonly inbox: Inbox };
 
 const RUNNING = "state = 'running'";
 
@@ -102,7 +102,7 @@ export class Turns {
         clock.now(),
         turn.of,
       );
-      this.#endNow({ turnId: turn.command, when: RUNNING, state: 'done', outcome: 'command', says: [] });
+      this.#endNow({ turnId: turn.command, when: RUNNING, state: 'done', outcome: 'command', replies: [] });
     });
   }
 
@@ -255,26 +255,26 @@ export class Turns {
   close(
     turnId: string,
     outcome: TurnOutcome,
-    says: readonly OutboundDraft[],
-    hears: readonly InboundMessage[] = [],
+    replies: readonly OutboundDraft[],
+    internal: readonly InboundMessage[] = [],
   ): Promise<boolean> {
-    return this.#end({ turnId, when: RUNNING, state: 'done', outcome, says, hears });
+    return this.#end({ turnId, when: RUNNING, state: 'done', outcome, replies, internal });
   }
 
   /** Closes a turn that a /stop marked; the reply was queued with the /stop. */
   closeStopped(turnId: string): Promise<boolean> {
-    return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', says: [] });
+    return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', replies: [] });
   }
 
   /** Gives a turn up; the notice tells the person, or a message the session that asked for it. */
-  dead(turnId: string, notice: readonly OutboundDraft[], hears: readonly InboundMessage[] = []): Promise<boolean> {
+  dead(turnId: string, notice: readonly OutboundDraft[], internal: readonly InboundMessage[] = []): Promise<boolean> {
     return this.#end({
       turnId,
       when: "state IN ('running', 'stopping')",
       state: 'dead',
       outcome: 'failed',
-      says: notice,
-      hears,
+      replies: notice,
+      internal,
     });
   }
 
@@ -287,7 +287,7 @@ export class Turns {
     return this.#ports.db.write(() => this.#endNow(end));
   }
 
-  #endNow({ turnId, when, state, outcome, says, hears = [] }: TurnEnding): boolean {
+  #endNow({ turnId, when, state, outcome, replies, internal = [] }: TurnEnding): boolean {
     const { db, clock, outbox, inbox } = this.#ports;
     const now = clock.now();
     const ended = db.run(
@@ -300,12 +300,12 @@ export class Turns {
     if (ended === 0) return false;
     db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
     cancelQuestions(this.#ports, { turn: turnId });
-    for (const draft of says) outbox.insert(draft);
-    for (const message of hears) inbox.insertOwn(message);
+    for (const draft of replies) outbox.insert(draft);
+    for (const message of internal) inbox.enqueueInternal(message);
     takePreviews(
       this.#ports,
       turnId,
-      says.map(({ message }) => message),
+      replies.map(({ message }) => message),
     );
     return true;
   }

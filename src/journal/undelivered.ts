@@ -1,7 +1,7 @@
 import type { OutboundMessage } from '../bus/messages.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { parseOutbound, type LedgerPorts } from './rows.ts';
+import { parseOutbound, type JournalPorts } from './rows.ts';
 
 /** A notice about what did not arrive is itself tried for so long. */
 const NOTICE_TTL_MS = 24 * 3_600_000;
@@ -71,9 +71,9 @@ const ELSEWHERE = {
  * caller's.
  */
 export class Undelivered {
-  readonly #ports: LedgerPorts;
+  readonly #ports: JournalPorts;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
@@ -108,7 +108,7 @@ export class Undelivered {
   }
 
   /** Whether there is something that `elsewhere` may tell. */
-  get isUntold(): boolean {
+  get hasUnreported(): boolean {
     return this.#ports.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
   }
 

@@ -1,6 +1,6 @@
 import type { Row } from '../storage/database.ts';
 import { addUsage, noUsage, type Usage } from '../util/token-usage.ts';
-import type { LedgerPorts } from './rows.ts';
+import type { JournalPorts } from './rows.ts';
 
 /** One model call as it is counted. */
 export interface UsageRow {
@@ -43,11 +43,11 @@ const EVERYWHERE = '';
  * What model calls cost: one row for each call, which retention folds into sums of an hour and of a day, and running
  * totals, so that no question has to add up years.
  */
-export class UsageLedger {
-  readonly #ports: LedgerPorts;
+export class UsageStore {
+  readonly #ports: JournalPorts;
   #day: RunningDay | undefined;
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 

@@ -105,7 +105,7 @@ function toEndpoint(
   return {
     name,
     apiKey,
-    baseUrl: addressOf(name, config, preset),
+    baseUrl: providerAddressOf(name, config, preset),
     keyVariable,
     ...(keyNumber === undefined ? {} : { keyNumber }),
     clock,
@@ -118,7 +118,7 @@ function toEndpoint(
 }
 
 /** Where the server is; null: the API's own address. Throws an `AppError` for what is no address. */
-export function addressOf(name: string, config: ProviderConfig, preset: Preset): string | null {
+export function providerAddressOf(name: string, config: ProviderConfig, preset: Preset): string | null {
   const baseUrl = hasBaseUrl(config) ? (config.baseUrl ?? null) : preset.baseUrl;
   if (baseUrl !== null && !/^https?:$/u.test(URL.parse(baseUrl)?.protocol ?? '')) {
     throw invalid(

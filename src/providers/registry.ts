@@ -8,7 +8,7 @@ import { Cooldowns } from './wrappers/cooldowns.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
 import { withImageFallback } from './wrappers/image-fallback.ts';
 import {
-  addressOf,
+  providerAddressOf,
   didYouMean,
   hasBaseUrl,
   invalid,
@@ -132,7 +132,7 @@ export function createProviders({
         const { providerName, model } = parseRef(modelRef, { configs, known });
         const config = configOf(configs, providerName);
         const preset = presetOf(providerName, config);
-        const baseUrl = addressOf(providerName, config, preset);
+        const baseUrl = providerAddressOf(providerName, config, preset);
         if (preset.asksWindow === undefined || baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
         return await askContextWindow({ server: preset.asksWindow, baseUrl, model, apiKey, clock });

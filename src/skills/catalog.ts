@@ -4,7 +4,7 @@ import type { Logger } from '../util/log.ts';
 import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import type { Skill, SkillText } from './skill.ts';
-import { isCurrent, stampOf, type Stamps, walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
+import { isCurrent, folderStampOf, type Stamps, walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
 import { LARGEST_SKILL, pinOf, readPins, type SkillPins } from './pins.ts';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -147,7 +147,7 @@ export class SkillCatalog {
     const candidates: Candidate[] = [];
     const { pins } = this.#options;
     const agreed = typeof pins === 'string' ? readPins(pins) : { pins: new Map<string, string>(), warnings: [] };
-    if (typeof pins === 'string') stamps.set(pins, stampOf(pins));
+    if (typeof pins === 'string') stamps.set(pins, folderStampOf(pins));
     warnings.push(...agreed.warnings);
     let bytes = 0;
     let left = 0;
@@ -183,7 +183,7 @@ export class SkillCatalog {
   }
 
   async #readFile({ file, folderName }: FoundSkill): Promise<ReadFile> {
-    const stamp = stampOf(file);
+    const stamp = folderStampOf(file);
     const known = this.#files.get(file);
     if (known?.stamp === stamp) return known;
     const { bytes, size } = await readPlainFile(file, LARGEST_SKILL);

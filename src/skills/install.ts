@@ -52,14 +52,14 @@ const NOT_COPIED = new Set(['.git', '.DS_Store']);
 export async function planInstall(path: string): Promise<InstallPlan> {
   const folder = await folderOf(path);
   const files: PlannedFile[] = [];
-  const room = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
+  const space = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
   for (const { name, real } of await filesIn(folder)) {
     // What calls itself media and is none counts as text, as much of it as there is.
-    const most = MEDIA_NAME.test(name) ? Math.max(room.text, room.media) : room.text;
+    const most = MEDIA_NAME.test(name) ? Math.max(space.text, space.media) : space.text;
     const { bytes, executable } = await readPlainFile(real, most + 1);
     const kind = isMedia({ path: name, bytes }) ? 'media' : 'text';
-    room[kind] -= bytes.length;
-    if (room[kind] < 0) throw refusal(tooLarge(folder, kind));
+    space[kind] -= bytes.length;
+    if (space[kind] < 0) throw refusal(tooLarge(folder, kind));
     files.push({ path: name, size: bytes.length, sha256: hashOf(bytes), executable, bytes });
   }
   const size = files.reduce((sum, file) => sum + file.size, 0);

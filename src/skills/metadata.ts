@@ -42,7 +42,7 @@ export type SkillMetadata = Pick<
  */
 export function readMetadata(fields: Fields): { metadata: SkillMetadata; warnings: string[] } {
   const warnings: string[] = [];
-  const places = [fields, ...metadataPlaces(fields, warnings)];
+  const places = [fields, ...metadataPaths(fields, warnings)];
   const find = (key: string): unknown => places.map((place) => place.get(key)).find(isGiven);
   const flag = (key: string, name: string, otherwise: boolean): boolean => {
     const value = find(key);
@@ -73,7 +73,7 @@ function isGiven(value: unknown): boolean {
 }
 
 /** The assistant's map and `metadata` itself, as far as they are there. */
-function metadataPlaces(fields: Fields, warnings: string[]): Fields[] {
+function metadataPaths(fields: Fields, warnings: string[]): Fields[] {
   const metadata = asMap(fields.get('metadata'));
   if (metadata === undefined) warnings.push('Its metadata is neither YAML nor JSON and was ignored.');
   // Some write `openclaw:` at the top level.

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isRecord } from './fields.ts';
 import type { SkillText } from './skill.ts';
-import { stampOf, type Stamps } from './walk.ts';
+import { folderStampOf, type Stamps } from './walk.ts';
 
 /** What skills find where the assistant runs. */
 export interface SkillHost {
@@ -23,7 +23,7 @@ export interface Needs {
 /** Looks requirements up, each program once; nothing is run. */
 export function lookUpNeeds({ env, config, platform }: SkillHost): Needs {
   const folders = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
-  const stamps: Stamps = new Map(folders.map((folder) => [folder, stampOf(folder)]));
+  const stamps: Stamps = new Map(folders.map((folder) => [folder, folderStampOf(folder)]));
   const known = new Map<string, boolean>();
   const isThere = (program: string, skillFolder: string): boolean => {
     if (program.includes('/')) return isProgram(isAbsolute(program) ? program : join(skillFolder, program));

@@ -58,8 +58,8 @@ function scan({ path, bytes }: ScannedFile): readonly Risk[] {
   // One thing that many honest skills hold says nothing; two of them in a file do. Data stands in long lines everywhere.
   const kinds = [...found].filter(([kind]) => kind !== 'long line');
   if (kinds.length < 2 && kinds.every(([, { weak }]) => weak)) return [];
-  const told = [...found.values()];
-  return told.flatMap(({ risks, count }) => {
+  const reported = [...found.values()];
+  return reported.flatMap(({ risks, count }) => {
     const more = count - risks.length;
     const last = risks.at(-1);
     if (more === 0 || last === undefined) return risks;

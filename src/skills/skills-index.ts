@@ -99,10 +99,10 @@ function withoutSome(shown: readonly Indexed[]): string {
   ];
   const byWeight = shown.toSorted((a, b) => weight(b) - weight(a));
   const kept = new Set<Indexed>();
-  let room = MOST_INDEX - render([], 0, notes(shown.length)).length;
+  let space = MOST_INDEX - render([], 0, notes(shown.length)).length;
   for (const skill of byWeight) {
-    room -= row(skill, SHORTEST_DESCRIPTION).length + 1;
-    if (room < 0) break;
+    space -= row(skill, SHORTEST_DESCRIPTION).length + 1;
+    if (space < 0) break;
     kept.add(skill);
   }
   const rows = shown.filter((skill) => kept.has(skill));

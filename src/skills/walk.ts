@@ -41,7 +41,7 @@ const MOST_WARNINGS = 50;
  */
 export async function walkRoot(root: SkillRoot): Promise<Walk> {
   const found: FoundSkill[] = [];
-  const stamps: Stamps = new Map([[root.path, stampOf(root.path)]]);
+  const stamps: Stamps = new Map([[root.path, folderStampOf(root.path)]]);
   const warnings: string[] = [];
   let folders = 0;
   const warn = (text: string): void => {
@@ -54,13 +54,13 @@ export async function walkRoot(root: SkillRoot): Promise<Walk> {
       if (folders === MOST_FOLDERS + 1) warn(`${root.path} has over ${MOST_FOLDERS} folders; the rest is not read.`);
       return;
     }
-    stamps.set(folder, stampOf(folder));
+    stamps.set(folder, folderStampOf(folder));
     const entries = await readdir(folder, { withFileTypes: true });
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const file = depth === 0 ? undefined : skillFile(entries);
     if (file !== undefined) {
       const path = join(folder, file.name);
-      stamps.set(path, stampOf(path));
+      stamps.set(path, folderStampOf(path));
       if (file.isFile()) found.push({ folder, folderName: basename(folder), file: path });
       else warn(`${path} is ${file.isSymbolicLink() ? 'a link' : 'no regular file'}, so this skill is not used.`);
       return;
@@ -100,7 +100,7 @@ async function leadsToFile(link: string): Promise<boolean> {
 }
 
 /** Changes when a file is written or replaced, or when an entry of a folder comes or goes; `-`: there is nothing. */
-export function stampOf(path: string): string {
+export function folderStampOf(path: string): string {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = lstatSync(path);
     return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
@@ -110,6 +110,6 @@ export function stampOf(path: string): string {
 }
 
 export function isCurrent(stamps: Stamps): boolean {
-  for (const [path, stamp] of stamps) if (stampOf(path) !== stamp) return false;
+  for (const [path, stamp] of stamps) if (folderStampOf(path) !== stamp) return false;
   return true;
 }

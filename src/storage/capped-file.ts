@@ -46,8 +46,8 @@ export class CappedFile {
   /** Never rejects. Undefined: more may come at once; otherwise when this is settled. */
   add(bytes: Uint8Array): Promise<void> | undefined {
     this.#came += bytes.length;
-    const room = this.#isFull ? 0 : this.#most - this.#kept - this.#waiting;
-    const taken = bytes.subarray(0, room);
+    const space = this.#isFull ? 0 : this.#most - this.#kept - this.#waiting;
+    const taken = bytes.subarray(0, space);
     if (taken.length === 0) return undefined;
     this.#waiting += taken.length;
     this.#writing = this.#writing.then(() => this.#write(taken));

@@ -18,7 +18,7 @@ export interface CommitSyncOptions {
 
 interface Waiting {
   readonly commit: number;
-  readonly told: PromiseWithResolvers<void>;
+  readonly settled: PromiseWithResolvers<void>;
   /** It does not wait for the timer. */
   readonly hurries: boolean;
 }
@@ -62,19 +62,19 @@ export class CommitSync {
   durable(commit: number): Promise<void> {
     if (commit <= this.#durable) return Promise.resolve();
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const told = Promise.withResolvers<void>();
-    this.#waiting.push({ commit, told, hurries: true });
+    const settled = Promise.withResolvers<void>();
+    this.#waiting.push({ commit, settled, hurries: true });
     void this.#sync();
-    return told.promise;
+    return settled.promise;
   }
 
   /** Resolves when all commits so far survive a power loss, without hurrying that; rejects with `sync-failed`. */
   settled(): Promise<void> {
     if (this.#durable >= this.#committed) return Promise.resolve();
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const told = Promise.withResolvers<void>();
-    this.#waiting.push({ commit: this.#committed, told, hurries: false });
-    return told.promise;
+    const settled = Promise.withResolvers<void>();
+    this.#waiting.push({ commit: this.#committed, settled, hurries: false });
+    return settled.promise;
   }
 
   /** Syncs on the calling thread what is not durable yet. No commit may follow. */
@@ -133,10 +133,10 @@ export class CommitSync {
   #reached(commit: number): void {
     if (commit <= this.#durable) return;
     this.#durable = commit;
-    const told = this.#waiting.filter((waiting) => waiting.commit <= commit);
+    const settled = this.#waiting.filter((waiting) => waiting.commit <= commit);
     this.#waiting = this.#waiting.filter((waiting) => waiting.commit > commit);
     this.#options.onDurable(commit);
-    for (const waiting of told) waiting.told.resolve();
+    for (const waiting of settled) waiting.settled.resolve();
   }
 
   #fail(error: unknown): void {
@@ -147,7 +147,7 @@ export class CommitSync {
     );
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { told } of waiting) told.reject(this.#failure);
+    for (const { settled } of waiting) settled.reject(this.#failure);
     this.#options.onFailure(this.#failure);
   }
 }

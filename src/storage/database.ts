@@ -24,7 +24,7 @@ const MOST_MS = 3;
 /** Closing waits this long, milliseconds, for whoever holds the journal. */
 const CLOSING_BUSY_MS = 3_000;
 /** How many waiting callers are told in one round of the event loop. */
-const MOST_TOLD = 16;
+const MOST_SETTLED_AT_ONCE = 16;
 
 export interface DatabaseOptions {
   readonly clock: Clock;
@@ -209,8 +209,8 @@ export class Database {
 
   /** Tells a few at a time: what they go on with would otherwise hold up everything else together. */
   #settle(settled: readonly (() => void)[]): void {
-    for (const settle of settled.slice(0, MOST_TOLD)) settle();
-    if (settled.length > MOST_TOLD) setImmediate(() => this.#settle(settled.slice(MOST_TOLD)));
+    for (const settle of settled.slice(0, MOST_SETTLED_AT_ONCE)) settle();
+    if (settled.length > MOST_SETTLED_AT_ONCE) setImmediate(() => this.#settle(settled.slice(MOST_SETTLED_AT_ONCE)));
   }
 
   /** What fails is undone alone: back to its savepoint, or with the whole transaction when nothing else is in it yet. */

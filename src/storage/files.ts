@@ -79,8 +79,8 @@ export async function copyDurable(existing: string, path: string): Promise<void>
 }
 
 /** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that, or has less room. */
-export async function probeDisk(path: string, roomBytes = 0): Promise<void> {
-  await requireRoom(dirname(path), roomBytes);
+export async function probeDisk(path: string, neededBytes = 0): Promise<void> {
+  await requireSpace(dirname(path), neededBytes);
   try {
     await replaceDurable(path, new Uint8Array(64 * 1024));
   } finally {
@@ -89,7 +89,7 @@ export async function probeDisk(path: string, roomBytes = 0): Promise<void> {
 }
 
 /** Rejects with `no-room` when the disk of a folder has less room than this for who is not root. */
-export async function requireRoom(folder: string, bytes: number): Promise<void> {
+export async function requireSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   if (free >= bytes) return;

@@ -4,19 +4,19 @@ import { relative, resolve } from 'node:path';
  * Whether a command that runs in `cwd` runs in one of these places, or has a word for one, for what lies in it, or for
  * a folder below `cwd` that holds it. All paths are absolute.
  */
-export function namesPath(command: string, cwd: string, places: readonly string[]): boolean {
-  if (places.some((place) => isWithin(place, cwd))) return true;
+export function namesPath(command: string, cwd: string, paths: readonly string[]): boolean {
+  if (paths.some((place) => isWithin(place, cwd))) return true;
   return wordsOf(command).some((word) => {
     const path = pathOf(word, cwd);
     if (path === undefined) return false;
     const isBelow = path !== cwd && isWithin(cwd, path);
-    return places.some((place) => isWithin(place, path) || (isBelow && isWithin(path, place)));
+    return paths.some((place) => isWithin(place, path) || (isBelow && isWithin(path, place)));
   });
 }
 
 /** Whether a command that walks through folders starts in one that holds one of these places, without naming it. */
-export function comesBy(command: string, cwd: string, places: readonly string[]): boolean {
-  const holds = (path: string): boolean => places.some((place) => isWithin(path, place));
+export function comesBy(command: string, cwd: string, paths: readonly string[]): boolean {
+  const holds = (path: string): boolean => paths.some((place) => isWithin(path, place));
   if (WALKS.test(command)) {
     return holds(cwd) || wordsOf(command).some((word) => holds(pathOf(word, cwd) ?? cwd));
   }

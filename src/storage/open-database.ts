@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { ensureDirectory, requireRoom, syncDirectory } from './files.ts';
+import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
 
 /** One step of a schema: its position in the list is the version it leads to. */
 export interface Migration {
@@ -80,7 +80,7 @@ async function backUp(db: DatabaseSync, path: string): Promise<void> {
   await ensureDirectory(dirname(path));
   const { size } = await stat(db.location() ?? path);
   // With as much again for the migration itself. Said before, so that a full disk is not made fuller by the try.
-  await requireRoom(dirname(path), 2 * size);
+  await requireSpace(dirname(path), 2 * size);
   try {
     await backup(db, partial);
     const file = await open(partial, 'r+');
@@ -104,8 +104,8 @@ function userVersion(db: DatabaseSync): number {
 
 /** The oldest schema whose programs may read a file; one that does not say so is for programs of its own schema. */
 function oldestReader(db: DatabaseSync, version: number): number {
-  const told = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_reader'").get() !== undefined;
-  return told ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;
+  const hasReader = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_reader'").get() !== undefined;
+  return hasReader ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;
 }
 
 function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {

@@ -45,7 +45,7 @@ export class PromptParts {
   hashes(by: object, texts: () => readonly string[]): readonly string[] {
     const known = this.#known.get(by);
     if (known !== undefined) return known;
-    const hashes = texts().map(hashOf);
+    const hashes = texts().map(hashOfText);
     this.#known.set(by, hashes);
     return hashes;
   }
@@ -67,7 +67,7 @@ export class PromptParts {
     if (!NAME.test(hash)) return undefined;
     try {
       const text = await readFile(join(this.#folder, hash), 'utf8');
-      return hashOf(text) === hash ? text : undefined;
+      return hashOfText(text) === hash ? text : undefined;
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
@@ -131,7 +131,7 @@ export class PromptParts {
   }
 }
 
-export function hashOf(text: string): string {
+export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

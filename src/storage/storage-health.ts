@@ -19,7 +19,7 @@ export interface StorageHealthOptions {
   /** When the process began, milliseconds since 1970. */
   readonly startedAt: number;
   /** Writes and syncs something small in the home; rejects while the disk does not take it or has less room than this. */
-  readonly probe: (roomBytes: number) => Promise<void>;
+  readonly probe: (neededBytes: number) => Promise<void>;
 }
 
 export interface UntilWrittenOptions {
@@ -43,7 +43,7 @@ const RETRY = { firstMs: 500, maxMs: 8_000 };
 /** Trouble this soon after the disk took writes again is the same trouble: the probe saw too little of it. */
 const RELAPSE_MS = 60_000;
 /** Room that the probe asks for. A disk that is full again at once is asked for more, up to this. */
-const ROOM = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
+const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
 
 /**
  * The one place that knows whether the home can be written. Whoever fails to write reports it here; trouble of the disk
@@ -57,7 +57,7 @@ export class StorageHealth implements Disposable {
   #healed = Promise.withResolvers<void>();
   /** The newest time of trouble: when it began, when it was over (monotonic), and how often it was looked at. */
   #episode = { since: 0, over: -Infinity, probes: 0 };
-  #roomBytes = ROOM.firstBytes;
+  #neededBytes = NEEDED_BYTES.firstBytes;
   /** Nobody is told yet, see `#probe`. */
   #isLooking = false;
 
@@ -86,14 +86,14 @@ export class StorageHealth implements Disposable {
     if (isNew) {
       const isRelapse = this.#isRelapse();
       if (!isRelapse) this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
-      if (isRelapse && kind === 'full') this.#roomBytes = Math.min(2 * this.#roomBytes, ROOM.mostBytes);
-      if (!isRelapse) this.#roomBytes = ROOM.firstBytes;
+      if (isRelapse && kind === 'full') this.#neededBytes = Math.min(2 * this.#neededBytes, NEEDED_BYTES.mostBytes);
+      if (!isRelapse) this.#neededBytes = NEEDED_BYTES.firstBytes;
       this.#healed = Promise.withResolvers<void>();
       this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(thrown) });
       // A sync that failed proves nothing when it is repeated: only a new process can tell what is on the disk.
       if (errorCode(thrown) !== 'sync-failed') void this.#probe({ looksFirst: kind === 'failing' });
     }
-    this.#roomBytes = Math.max(this.#roomBytes, needed);
+    this.#neededBytes = Math.max(this.#neededBytes, needed);
     // SQLite calls every refused write a failing disk, so that says nothing about a trouble whose kind is known.
     if (isNew || (kind !== 'failing' && kind !== this.#state.state)) this.#become(kind, errorMessage(thrown));
     return true;
@@ -106,7 +106,7 @@ export class StorageHealth implements Disposable {
   async look(): Promise<void> {
     if (this.#state.state !== 'ok' || this.#isLooking) return;
     this.#isLooking = true;
-    const found = await this.#options.probe(ROOM.firstBytes).then(
+    const found = await this.#options.probe(NEEDED_BYTES.firstBytes).then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
@@ -171,7 +171,7 @@ export class StorageHealth implements Disposable {
     const episode = this.#episode;
     if (looksFirst) {
       this.#isLooking = true;
-      const look = probe(this.#roomBytes).catch((error: unknown) => this.#isStill(error));
+      const look = probe(this.#neededBytes).catch((error: unknown) => this.#isStill(error));
       await Promise.race([look, sleep(clock, LOOK_MS, signal).catch(() => {})]);
       this.#isLooking = false;
       this.#tell();
@@ -181,7 +181,7 @@ export class StorageHealth implements Disposable {
       await sleep(clock, backoffMs(episode.probes, PROBE), signal).catch(() => {});
       if (signal.aborted) return;
       try {
-        await probe(this.#roomBytes);
+        await probe(this.#neededBytes);
         break;
       } catch (error) {
         this.#isStill(error);

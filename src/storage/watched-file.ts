@@ -7,7 +7,7 @@ const SETTLE_MS = 150;
 
 /**
  * Calls back soon after a file appeared, changed or went. Where the system cannot watch the folder nothing is called:
- * then `stampOf` tells.
+ * then `folderStampOf` tells.
  */
 export function watchFile(path: string, clock: Clock, changed: () => void): Disposable {
   let waiting: Disposable | undefined;
@@ -30,7 +30,7 @@ export function watchFile(path: string, clock: Clock, changed: () => void): Disp
 }
 
 /** Differs after every change of a file. */
-export function stampOf(path: string): string {
+export function fileStampOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
 }

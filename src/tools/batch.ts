@@ -73,20 +73,20 @@ export function batchTool(options: BatchOptions): Tool {
     return results;
   };
 
-  /** The result as the model reads it, in at most `room` characters. */
+  /** The result as the model reads it, in at most `space` characters. */
   const fitted = async (
     rendered: string,
     n: number,
-    room: number,
+    space: number,
     result: ToolResult,
     context: ToolContext,
   ): Promise<string> => {
-    if (rendered.length <= room) return rendered;
+    if (rendered.length <= space) return rendered;
     // A page of something longer is not kept: the whole can be read as before.
     const isPage = result.metadata['truncated'] === true;
     const inner = { sessionKey: context.sessionKey, callId: `${context.callId}.${n}.part` };
     const kept = isPage ? undefined : await spill(inner, rendered).catch(() => undefined);
-    return capOutput(rendered, room, kept);
+    return capOutput(rendered, space, kept);
   };
 
   return defineTool({
@@ -98,12 +98,12 @@ export function batchTool(options: BatchOptions): Tool {
     async execute({ calls }, context) {
       const results = await runAll(calls, context);
       const rendered = results.map(renderResult);
-      const rooms = shares(
+      const spaces = shares(
         rendered.map(({ length }) => length),
         maxOutput - results.length * HEADING,
       );
       const parts = await Promise.all(
-        results.map((result, i) => fitted(rendered[i] ?? '', i + 1, rooms[i] ?? LEAST, result, context)),
+        results.map((result, i) => fitted(rendered[i] ?? '', i + 1, spaces[i] ?? LEAST, result, context)),
       );
       const failed = results.filter(({ isError }) => isError === true).length;
       const media = results.flatMap((result) => result.media ?? []);
@@ -122,13 +122,13 @@ export function batchTool(options: BatchOptions): Tool {
 
 /** What each may have of `all`: the short what they need, the long the same of what is left. */
 function shares(lengths: readonly number[], all: number): readonly number[] {
-  const rooms = lengths.map(() => 0);
+  const spaces = lengths.map(() => 0);
   const order = [...lengths.keys()].toSorted((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
   let left = all;
   for (const [done, i] of order.entries()) {
     const fair = Math.max(LEAST, Math.floor(left / (order.length - done)));
-    rooms[i] = Math.min(lengths[i] ?? 0, fair);
-    left -= rooms[i];
+    spaces[i] = Math.min(lengths[i] ?? 0, fair);
+    left -= spaces[i];
   }
-  return rooms;
+  return spaces;
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { visible } from '../security/text/control-characters.ts';
+import { escapeControlChars } from '../security/text/control-characters.ts';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './registry/result.ts';
 import { defineTool, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
@@ -12,7 +12,7 @@ interface Answer {
 }
 
 /** What the schedule does for the model. Throws one sentence when it cannot be done. */
-export interface CronToolDesk {
+export interface CronPort {
   readonly add: (by: CronToolCaller, job: CronToolJob) => Promise<Answer>;
   readonly list: (by: CronToolCaller) => Promise<Answer>;
   readonly one: (by: CronToolCaller, action: CronJobAction, id: string) => Promise<Answer>;
@@ -88,7 +88,7 @@ const STARTS: ReadonlySet<Params['action']> = new Set(['enable', 'run']);
 const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable', 'disable', 'run']);
 
 /** Reminders and repeated tasks. */
-export function cronTool(desk: CronToolDesk): Tool {
+export function cronTool(cron: CronPort): Tool {
   return defineTool({
     name: 'cron',
     description:
@@ -96,7 +96,9 @@ export function cronTool(desk: CronToolDesk): Tool {
     parameters,
     effect: 'effect',
     shows: ({ action, job }) =>
-      action === 'list' || action === 'show' ? visible(`scheduled jobs${job === undefined ? '' : `: ${job}`}`) : null,
+      action === 'list' || action === 'show'
+        ? escapeControlChars(`scheduled jobs${job === undefined ? '' : `: ${job}`}`)
+        : null,
     decide: ({ action, job, kind, chat }, { origin, role }) => {
       if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
         return {
@@ -119,12 +121,12 @@ export function cronTool(desk: CronToolDesk): Tool {
     },
     // A yes to start a job is for the job as it was shown.
     binds: async ({ action, job }, context) =>
-      STARTS.has(action) && job !== undefined ? { job: (await desk.job(context, job))?.code } : {},
-    action: async (params, context) => await declared(desk, params, context),
+      STARTS.has(action) && job !== undefined ? { job: (await cron.job(context, job))?.code } : {},
+    action: async (params, context) => await declared(cron, params, context),
     execute: async (params, context) => {
       const { action, text } = params;
-      if (action === 'silent') return await silent(desk, text ?? 'nothing to tell', context);
-      const answer = await answerTo(desk, params, context);
+      if (action === 'silent') return await silent(cron, text ?? 'nothing to tell', context);
+      const answer = await answerTo(cron, params, context);
       if (answer === null) {
         const missing =
           action === 'add'
@@ -140,7 +142,7 @@ export function cronTool(desk: CronToolDesk): Tool {
 
 /** What will run, whole; null: nothing will. */
 async function declared(
-  desk: CronToolDesk,
+  cron: CronPort,
   { action, job: id, when = '', text = '', kind = 'message', chat }: Params,
   by: CronToolCaller,
 ): Promise<DeclaredAction | null> {
@@ -151,7 +153,7 @@ async function declared(
   }
   if (!STARTS.has(action) || id === undefined) return null;
   const title = action === 'run' ? 'Run a scheduled job now' : 'Let a paused job run again';
-  const job = await desk.job(by, id);
+  const job = await cron.job(by, id);
   if (job === null) return { action: writes, title, detail: `${id}: there is no such job` };
   const where = job.session === 'main' ? ', in the conversation of that chat' : '';
   return {
@@ -162,25 +164,25 @@ async function declared(
 }
 
 async function answerTo(
-  desk: CronToolDesk,
+  cron: CronPort,
   { action, job, when, text, kind, zone, chat }: Params,
   by: CronToolCaller,
 ): Promise<Answer | null> {
   switch (action) {
     case 'add':
       if (when === undefined || text === undefined) return null;
-      return await desk.add(by, { when, text, kind: kind ?? 'message', zone, chat });
+      return await cron.add(by, { when, text, kind: kind ?? 'message', zone, chat });
     case 'list':
-      return await desk.list(by);
+      return await cron.list(by);
     case 'silent':
       return null;
     default:
-      return job === undefined ? null : await desk.one(by, action, job);
+      return job === undefined ? null : await cron.one(by, action, job);
   }
 }
 
-async function silent(desk: CronToolDesk, reason: string, { turnId }: ToolContext): ReturnType<Tool['execute']> {
-  if (!(await desk.silence(turnId, oneLine(reason, 400)))) {
+async function silent(cron: CronPort, reason: string, { turnId }: ToolContext): ReturnType<Tool['execute']> {
+  if (!(await cron.silence(turnId, oneLine(reason, 400)))) {
     return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }
   return { title: 'silent', output: 'Nothing will be sent. End your turn now without writing anything.', metadata: {} };

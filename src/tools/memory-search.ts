@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { seesPrivate } from '../security/access/access.ts';
-import { visible } from '../security/text/control-characters.ts';
+import { escapeControlChars } from '../security/text/control-characters.ts';
 import { localMinute } from '../util/time-zone.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -56,7 +56,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',
-    shows: ({ query }) => visible(`what was said or noted about ${query}`),
+    shows: ({ query }) => escapeControlChars(`what was said or noted about ${query}`),
     execute: async ({ query, limit = results, since, until }, context) => {
       const found = await memory.search({
         text: query,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { wordsButton } from '../bus/buttons.ts';
 import { parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
-import { visible } from '../security/text/control-characters.ts';
+import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
 import { decidePathUse, readWhole } from './files/access.ts';
 import { errorResult } from './registry/result.ts';
@@ -10,7 +10,7 @@ import { defineTool, type ChatAddress, type DeclaredAction, type Tool, type Tool
 import { basename, extname } from 'node:path';
 import type { PathGuard } from '../security/paths/guard.ts';
 
-interface MediaDesk {
+interface MediaSource {
   readonly guard: PathGuard;
   /** Keeps a copy, so that what is sent later is what was meant now; returns its absolute path. */
   readonly keep: (bytes: Uint8Array) => Promise<string>;
@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, Pick<Media, 'kind' | 'mediaType'>>> = {
 
 const OTHER = { kind: 'document', mediaType: 'application/octet-stream' } as const;
 
-export interface MessageOptions extends MediaDesk {
+export interface MessageOptions extends MediaSource {
   /** Why nothing can be sent to a channel; null when it can. */
   readonly obstacle: (channel: string) => string | null;
   /** Queues it durably; one with an id that is known is the same message. */
@@ -95,7 +95,7 @@ export function messageTool(options: MessageOptions): Tool {
       }
       return { decision: 'allow' };
     },
-    shows: ({ media = [] }) => (media.length === 0 ? null : visible(media.join('\n'))),
+    shows: ({ media = [] }) => (media.length === 0 ? null : escapeControlChars(media.join('\n'))),
     action: ({ chat, text, media = [], buttons = [] }, context) =>
       isElsewhere(chat, context)
         ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
@@ -139,7 +139,7 @@ function elsewhere(chat: string, text: string): DeclaredAction {
   return {
     action: { kind: 'message-other-chat' },
     title: 'Send a message to another chat',
-    detail: `to ${visible(chat)}:\n${visible(text)}`,
+    detail: `to ${escapeControlChars(chat)}:\n${escapeControlChars(text)}`,
   };
 }
 
@@ -164,7 +164,7 @@ function nowhere(chat: string | undefined): string {
 }
 
 /** A file that a tool may read, as one to be sent. */
-async function mediaFrom(path: string, { guard, keep }: MediaDesk, context: ToolContext): Promise<Media> {
+async function mediaFrom(path: string, { guard, keep }: MediaSource, context: ToolContext): Promise<Media> {
   const { bytes, path: real } = await readWhole(guard, path, context);
   const type = TYPES[extname(real).toLowerCase()] ?? OTHER;
   return { ...type, path: await keep(bytes), name: basename(real), size: bytes.byteLength };

@@ -20,7 +20,7 @@ interface ShelvedSkill {
 }
 
 /** What this tool needs of the skills. */
-export interface SkillShelf {
+export interface SkillSource {
   read(): Promise<readonly ShelvedSkill[]>;
   /** `line`: the line of the skill's file with which its text begins, from 1. */
   load(name: string): Promise<{ skill: ShelvedSkill; text: string; line: number } | undefined>;
@@ -29,7 +29,7 @@ export interface SkillShelf {
 }
 
 export interface SkillToolOptions {
-  readonly skills: SkillShelf;
+  readonly skills: SkillSource;
   /** Characters of a text before it is cut. */
   readonly pageChars: number;
 }
@@ -76,12 +76,12 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
 function page({ skill, text, line }: { skill: ShelvedSkill; text: string; line: number }, most: number): string {
   const whole = text.trimEnd();
   if (whole.length <= most) return whole === '' ? '(This skill has no text.)' : whole;
-  const room = most - skill.file.length - 100;
-  const begun = cut(whole, Math.max(0, room));
+  const space = most - skill.file.length - 100;
+  const begun = cut(whole, Math.max(0, space));
   const end = begun.lastIndexOf('\n');
   // A line that is longer than the page is shown as far as it goes.
-  const shown = end > room / 2 ? begun.slice(0, end) : begun;
-  const next = line + begun.slice(0, end > room / 2 ? end + 1 : begun.length).split('\n').length - 1;
+  const shown = end > space / 2 ? begun.slice(0, end) : begun;
+  const next = line + begun.slice(0, end > space / 2 ? end + 1 : begun.length).split('\n').length - 1;
   return `${shown}\n\n(cut here; continue with read_file ${skill.file} offset ${next})`;
 }
 

@@ -13,7 +13,7 @@ export interface SpawnRequest {
 }
 
 /** Who carries tasks out. */
-export interface SpawnDesk {
+export interface Spawner {
   /** Begins a task, or finds the one that this call began before; with `wait` resolves at its end. */
   readonly spawn: (request: SpawnRequest, context: ToolContext) => Promise<ToolResult>;
 }
@@ -49,7 +49,7 @@ const parameters = z.object({
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
-export function spawnTool(desk: SpawnDesk): Tool {
+export function spawnTool(spawner: Spawner): Tool {
   return defineTool({
     name: 'spawn',
     description:
@@ -68,7 +68,7 @@ export function spawnTool(desk: SpawnDesk): Tool {
         tools: tools ?? null,
         model: model ?? null,
       };
-      return await desk.spawn(request, context);
+      return await spawner.spawn(request, context);
     },
   });
 }

@@ -80,8 +80,8 @@ const SIGNATURES: readonly (readonly [string, string])[] = [
 export function fileEnding(mediaType: string, bytes: Uint8Array): string {
   const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase();
   const { media, text, suffix } = BY_SUBTYPE.exec(type)?.groups ?? {};
-  const told = Object.hasOwn(ENDINGS, type) ? ENDINGS[type] : (media ?? text ?? suffix);
-  if (told !== undefined) return told;
+  const ending = Object.hasOwn(ENDINGS, type) ? ENDINGS[type] : (media ?? text ?? suffix);
+  if (ending !== undefined) return ending;
   if (type.startsWith('text/')) return 'txt';
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 16)).toString('latin1');
   const signed = SIGNATURES.find(([signature]) => start.startsWith(signature))?.[1];

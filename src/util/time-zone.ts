@@ -1,7 +1,7 @@
 import { RecentMap } from './recent-map.ts';
 
 /** Local time in a zone, as the milliseconds since 1970 at which UTC shows the same date and time. */
-export type Wall = number;
+export type ZoneTime = number;
 
 /** A moment in local time. */
 export interface LocalTime {
@@ -39,12 +39,12 @@ export function machineZone(): string {
 }
 
 /** Local time in a zone, to the second. */
-export function wallOf(at: number, zone: string): Wall {
+export function zoneTimeOf(at: number, zone: string): ZoneTime {
   return toSecond(at) + offsetAt(at, zone);
 }
 
 /** Slow: asks the machine's list of zones. */
-function readWall(at: number, zone: string): Wall {
+function readZoneTime(at: number, zone: string): ZoneTime {
   const field: Record<string, number> = {};
   for (const { type, value } of formatOf(zone).formatToParts(at)) field[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = field;
@@ -55,15 +55,15 @@ function readWall(at: number, zone: string): Wall {
  * The moment of a local time. Of a time that a change of the clock repeats it is the first; for one that a change
  * leaves out it is the moment of the change.
  */
-export function instantOf(wall: Wall, zone: string): number {
-  const known = stretches.get(zone)?.find(({ from, to }) => from + DAY_MS <= wall && wall <= to - DAY_MS);
-  if (known !== undefined) return wall - known.offset;
-  const before = offsetAt(wall - DAY_MS, zone);
-  const after = offsetAt(wall + DAY_MS, zone);
-  const first = wall - Math.max(before, after);
-  const second = wall - Math.min(before, after);
-  if (wallOf(first, zone) === wall) return first;
-  if (wallOf(second, zone) === wall) return second;
+export function instantOf(local: ZoneTime, zone: string): number {
+  const known = offsetPeriods.get(zone)?.find(({ from, to }) => from + DAY_MS <= local && local <= to - DAY_MS);
+  if (known !== undefined) return local - known.offset;
+  const before = offsetAt(local - DAY_MS, zone);
+  const after = offsetAt(local + DAY_MS, zone);
+  const first = local - Math.max(before, after);
+  const second = local - Math.min(before, after);
+  if (zoneTimeOf(first, zone) === local) return first;
+  if (zoneTimeOf(second, zone) === local) return second;
   return firstWith(after, { after: first, upTo: second, zone });
 }
 
@@ -76,15 +76,15 @@ function offsetText(at: number, zone: string): string {
 
 /** `2027-03-01T09:00:00+01:00` */
 export function isoIn(at: number, zone: string): string {
-  return `${new Date(wallOf(at, zone)).toISOString().slice(0, 19)}${offsetText(at, zone)}`;
+  return `${new Date(zoneTimeOf(at, zone)).toISOString().slice(0, 19)}${offsetText(at, zone)}`;
 }
 
 /** `timezone`: IANA name, or null for the machine's. */
 export function localTime(at: number, timezone: string | null): LocalTime {
   const zone = timezone ?? machineZone();
-  const wall = new Date(wallOf(at, zone));
-  const text = wall.toISOString();
-  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][wall.getUTCDay()] ?? '';
+  const local = new Date(zoneTimeOf(at, zone));
+  const text = local.toISOString();
+  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][local.getUTCDay()] ?? '';
   return { date: text.slice(0, 10), time: text.slice(11, 16), weekday, zone };
 }
 
@@ -97,41 +97,41 @@ export function localMinute(at: number, timezone: string | null): string {
 /** `Mon 2027-03-01 09:00 (Europe/Vienna)`, with seconds where there are some. */
 export function localText(at: number, zone: string): string {
   const { date, time, weekday } = localTime(at, zone);
-  const seconds = new Date(wallOf(at, zone)).getUTCSeconds();
+  const seconds = new Date(zoneTimeOf(at, zone)).getUTCSeconds();
   return `${weekday} ${date} ${time}${seconds === 0 ? '' : `:${String(seconds).padStart(2, '0')}`} (${zone})`;
 }
 
 /** When the day of `now` began, milliseconds since 1970; `timezone` as in `localTime`. */
 export function startOfDay(now: number, timezone: string | null): number {
   const zone = timezone ?? machineZone();
-  return instantOf(Math.floor(wallOf(now, zone) / DAY_MS) * DAY_MS, zone);
+  return instantOf(Math.floor(zoneTimeOf(now, zone) / DAY_MS) * DAY_MS, zone);
 }
 
 /** Time in which the clock of a zone is not changed, both ends included. */
-interface Stretch {
+interface OffsetPeriod {
   readonly from: number;
   readonly to: number;
   readonly offset: number;
 }
 
 /** What was looked at last in each zone, newest first. */
-const stretches = new RecentMap<string, readonly Stretch[]>(32);
+const offsetPeriods = new RecentMap<string, readonly OffsetPeriod[]>(32);
 /** Around a change there are two, and a year has a few. */
-const STRETCHES = 4;
+const MOST_PERIODS = 4;
 /** No zone puts its clock forward and back again within so few days. */
 const REACH_MS = 3 * DAY_MS;
 
-/** Milliseconds that the wall is ahead of UTC. */
+/** Milliseconds that the local time is ahead of UTC. */
 function offsetAt(at: number, zone: string): number {
-  const known = stretches.get(zone) ?? [];
+  const known = offsetPeriods.get(zone) ?? [];
   const found = known.find(({ from, to }) => from <= at && at <= to);
   if (found !== undefined) return found.offset;
-  const stretch = stretchAround(at, zone);
-  stretches.set(zone, [stretch, ...known.slice(0, STRETCHES - 1)]);
-  return stretch.offset;
+  const period = offsetPeriodAround(at, zone);
+  offsetPeriods.set(zone, [period, ...known.slice(0, MOST_PERIODS - 1)]);
+  return period.offset;
 }
 
-function stretchAround(at: number, zone: string): Stretch {
+function offsetPeriodAround(at: number, zone: string): OffsetPeriod {
   const offset = readOffset(at, zone);
   const [from, to] = [at - REACH_MS, at + REACH_MS];
   return {
@@ -142,7 +142,7 @@ function stretchAround(at: number, zone: string): Stretch {
 }
 
 function readOffset(at: number, zone: string): number {
-  return readWall(at, zone) - toSecond(at);
+  return readZoneTime(at, zone) - toSecond(at);
 }
 
 function toSecond(at: number): number {

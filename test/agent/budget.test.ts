@@ -223,7 +223,7 @@ test('a call of unknown price makes the cost of its turn unknown and counts for 
   expect(costOf(scene.budget.spent(turn('t1')))).toBeNull();
 });
 
-test('asking costs no query: 1,000 times over a ledger of 50,000 calls in under a second', async () => {
+test('asking costs no query: 1,000 times over 50,000 calls in the journal in under a second', async () => {
   await using folder = await tempFolder();
   using scene = await open(folder.path, { dayTokens: 10 ** 12, dayUsd: 1000, chatDayUsd: 1000, turnUsd: 1000 });
   const row = { turnId: 'x', source: 'user', ...MODEL, usage: { ...noUsage, input: 1 }, costUsd: 0 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { answeringModel, changedModel, modelsOf, signed } from '../../src/agent/turn/answering-model.ts';
 import { failureSentence } from '../../src/agent/turn/failure-sentence.ts';
-import { afterFailure, asksForRest, lastCallNote, lastWord } from '../../src/agent/turn/completion.ts';
+import { afterFailure, asksForRest, lastCallNote, completionOf } from '../../src/agent/turn/completion.ts';
 import { nextStep } from '../../src/agent/turn/steps.ts';
 import { textsOf, unfinishedText } from '../../src/agent/turn/answer-text.ts';
 import { unusableModel } from '../../src/app/models.ts';
@@ -45,7 +45,7 @@ describe('what follows an answer without calls', () => {
 
   test('an empty answer after what a person added counts anew', () => {
     const turn = entries(asks(), empty, asks('and this'), empty);
-    expect(lastWord(turn, 40)).toEqual({ type: 'ask-model' });
+    expect(completionOf(turn, 40)).toEqual({ type: 'ask-model' });
   });
 
   test('at the cap nothing is asked for again', () => {
@@ -118,7 +118,7 @@ describe('what a person is told of a failure', () => {
     const options = { model: 'a/b', last: false, maxIterations: 40 };
     expect(afterFailure(entries(asks()), failed('auth'), options).outcome).toBe('failed');
     const turn = entries(asks(), cut('Half'));
-    const say = lastWord(turn, 40);
+    const say = completionOf(turn, 40);
     const half = entries(asks(), cut('Half'), note(say.type === 'say' ? say.text : ''));
     const end = afterFailure(half, failed('network'), options);
     expect(end).toMatchObject({ outcome: 'answered', answer: expect.stringMatching(/^Half\n\n_I was cut off here/u) });

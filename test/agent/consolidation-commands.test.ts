@@ -3,15 +3,15 @@ import { inboundMessage } from '../support/inbound.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { block, summarising, textOf } from './consolidation-model.ts';
-import { ArchiveWorld, GROUP, OWNER } from './consolidation-world.ts';
+import { ConsolidationWorld, GROUP, OWNER } from './consolidation-world.ts';
 
 const KEY = OWNER.sessionKey;
 
-async function talk(world: ArchiveWorld, turns: number, message = {}): Promise<void> {
+async function talk(world: ConsolidationWorld, turns: number, message = {}): Promise<void> {
   for (let n = 0; n < turns; n += 1) await world.say(`FACT number ${n}.`, `Noted ${n}.`, { message });
 }
 
-const visible = async (world: ArchiveWorld): Promise<string> => {
+const visible = async (world: ConsolidationWorld): Promise<string> => {
   const session = await world.sessions.open(KEY);
   return JSON.stringify(session.history().messages.map(({ message }) => message));
 };
@@ -20,16 +20,16 @@ describe('/new', () => {
   test('begins afresh at once and archives what was before in the background', async () => {
     let answer = (): void => {};
     const thinking = new Promise<void>((resolve) => (answer = resolve));
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async (request) => {
         await thinking;
         return summarising(request);
       },
     });
     await talk(world, 3);
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     expect(await visible(world)).toBe('[]');
-    expect(world.journal.archives.open(KEY)).toMatchObject([{ reason: 'new', role: 'owner', direct: true }]);
+    expect(world.journal.consolidations.open(KEY)).toMatchObject([{ reason: 'new', role: 'owner', direct: true }]);
     await world.say('FACT later.', 'Yes.');
     answer();
     await world.idle();
@@ -40,35 +40,35 @@ describe('/new', () => {
   });
 
   test('archives nothing when nothing was said since the last time', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
-    await world.archiving.resetSession(KEY, 'new');
+    await using world = await ConsolidationWorld.open({ answer: summarising });
+    await world.consolidation.resetSession(KEY, 'new');
     await talk(world, 3);
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await talk(world, 3);
     await world.mem();
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
     expect(world.requests).toHaveLength(2);
     expect(await visible(world)).toBe('[]');
   });
 
   test('archives only what a /mem before it had not', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 3);
     await world.mem();
     await world.say('FACT since then.', 'Yes.');
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
     expect(block(world.question(1), 'conversation')).toContain('FACT since then.');
     expect(block(world.question(1), 'conversation')).not.toContain('FACT number 2.');
   });
 
   test('a chat that is longer than one question takes is archived in parts', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     for (let n = 0; n < 40; n += 1) await world.say(`FACT number ${n}.\n${'and so on '.repeat(60)}`, 'Noted.');
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
     expect(world.requests.length).toBeGreaterThan(1);
     const [memory, history] = [await world.memory(), await world.history()];
@@ -80,48 +80,48 @@ describe('/new', () => {
 
   test('is tried again after a while, and the third failure writes the words down', async () => {
     const clock = new VirtualClock();
-    await using world = await ArchiveWorld.open({ clock, answer: () => ({ error: 'overloaded' }) });
+    await using world = await ConsolidationWorld.open({ clock, answer: () => ({ error: 'overloaded' }) });
     await talk(world, 3);
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
-    expect(world.journal.archives.open()).toMatchObject([{ failures: 1 }]);
+    expect(world.journal.consolidations.open()).toMatchObject([{ failures: 1 }]);
     await clock.advance(61_000);
     await world.idle();
-    expect(world.journal.archives.open()).toMatchObject([{ failures: 2 }]);
+    expect(world.journal.consolidations.open()).toMatchObject([{ failures: 2 }]);
     await clock.advance(601_000);
     await world.idle();
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.open()).toEqual([]);
     expect(await world.history()).toContain('user: FACT number 0.\nassistant: Noted 0.');
   });
 
   test('goes on after a restart; one whose reset never came onto the tape is dropped', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ error: 'overloaded' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ error: 'overloaded' }) });
     await talk(world, 3);
-    await world.archiving.resetSession(KEY, 'new');
+    await world.consolidation.resetSession(KEY, 'new');
     await world.idle();
     const draft = { session: KEY, reason: 'new', role: 'owner', direct: true, upTo: 'never', note: null } as const;
-    await world.journal.archives.begin({ ...draft, id: 'lost' });
+    await world.journal.consolidations.begin({ ...draft, id: 'lost' });
     world.answer = summarising;
     await world.reopen();
     await world.idle();
     expect(await world.history()).toContain('They spoke of 3 things.');
-    expect(world.journal.archives.get('lost')).toMatchObject({ state: 'dropped' });
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.get('lost')).toMatchObject({ state: 'dropped' });
+    expect(world.journal.consolidations.open()).toEqual([]);
   });
 
   test('may be asked for by a turn, once, and without archiving', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 3);
     const during = { turnId: 'T', callId: 'T.1', untrusted: true, private: false };
-    await world.archiving.resetSession(KEY, 'tape', { during });
-    await world.archiving.resetSession(KEY, 'tape', { during });
+    await world.consolidation.resetSession(KEY, 'tape', { during });
+    await world.consolidation.resetSession(KEY, 'tape', { during });
     await world.idle();
     expect(world.requests).toHaveLength(1);
     const session = await world.sessions.open(KEY);
     const resets = session.window.filter(({ kind }) => kind === 'reset');
     expect(resets).toMatchObject([{ turn: 'T', untrusted: true }]);
     await talk(world, 3);
-    await world.archiving.resetSession(KEY, 'tape', { archive: false });
+    await world.consolidation.resetSession(KEY, 'tape', { consolidate: false });
     await world.idle();
     expect(world.requests).toHaveLength(1);
     expect(await visible(world)).toBe('[]');
@@ -130,7 +130,7 @@ describe('/new', () => {
 
 describe('/mem', () => {
   test('archives all that is new and leaves the last two exchanges visible', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 5);
     expect(await world.mem()).toBe('I archived 5 exchanges in HISTORY.md. MEMORY.md was brought up to date.');
     expect(await world.memory()).toContain('- FACT number 4.');
@@ -144,7 +144,7 @@ describe('/mem', () => {
   });
 
   test('takes a note into the archived copy alone, as it was written', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 1);
     const note = 'FACT I am called Ming.\n  And I Like TEA.';
     await world.mem(note);
@@ -159,27 +159,29 @@ describe('/mem', () => {
   });
 
   test('in a chat without any words archives the note', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await world.mem('FACT I am called Ming.');
     expect(await world.memory()).toContain('Ming');
   });
 
   test('that fails says so and leaves no trace', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ error: 'auth', message: 'The key was refused.' }) });
+    await using world = await ConsolidationWorld.open({
+      answer: () => ({ error: 'auth', message: 'The key was refused.' }),
+    });
     await talk(world, 5);
     for (let tries = 0; tries < 4; tries += 1) {
       expect(await world.mem()).toBe('I could not archive this: The key was refused. /mem tries again.');
     }
     expect(await world.anchors()).toEqual([]);
     expect(await world.history()).toBe('');
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.open()).toEqual([]);
     world.answer = summarising;
     expect(await world.mem()).toContain('I archived 5 exchanges');
   });
 
   test('may be stopped, and says so', async () => {
     const stop = new AbortController();
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async () => {
         stop.abort(new Error('stopped'));
         return { error: 'aborted' };
@@ -187,12 +189,12 @@ describe('/mem', () => {
     });
     await talk(world, 3);
     expect(await world.mem('', OWNER, stop.signal)).toBe('I stopped archiving.');
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.open()).toEqual([]);
     expect(await world.history()).toBe('');
   });
 
   test('in a group writes the log alone', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 3, GROUP);
     const asked = inboundMessage({ ...GROUP, role: 'owner' });
     expect(await world.mem('', asked)).toContain('MEMORY.md is only written from your direct chats');
@@ -201,7 +203,7 @@ describe('/mem', () => {
   });
 
   test('what it archived before it could set an anchor is in the summary that does, once', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: `Talk ${world.requests.length}.` }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: `Talk ${world.requests.length}.` }) });
     await talk(world, 1);
     await world.mem();
     await talk(world, 1);
@@ -218,7 +220,7 @@ describe('/mem', () => {
   });
 
   test('what it archived is not archived again when the chat grows long', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 3);
     await world.mem();
     for (let n = 10; n < 23; n += 1) {
@@ -234,14 +236,14 @@ describe('/mem', () => {
   test('waits for a consolidation of the same chat', async () => {
     let answer = (): void => {};
     const thinking = new Promise<void>((resolve) => (answer = resolve));
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async (request) => {
         await thinking;
         return summarising(request);
       },
     });
     for (let n = 0; n < 13; n += 1) await world.say(`FACT number ${n}.\n${'and so on '.repeat(120)}`, 'Noted.');
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(() => world.requests.length === 1);
     const saying = world.mem();
     answer();

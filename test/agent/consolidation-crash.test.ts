@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { summarising } from './consolidation-model.ts';
-import { ArchiveWorld, OWNER } from './consolidation-world.ts';
+import { ConsolidationWorld, OWNER } from './consolidation-world.ts';
 
 const KEY = OWNER.sessionKey;
 const LONG = 'and so on '.repeat(60);
 
-type Story = (world: ArchiveWorld) => Promise<unknown>;
+type Story = (world: ConsolidationWorld) => Promise<unknown>;
 
 /** Each archives `FACT number 0.` and more, with one model call. */
 const STORIES: Readonly<Record<string, { readonly act: Story; readonly turns: number; readonly anchors: number }>> = {
   size: {
     turns: 13,
     act: async (world) => {
-      world.archiving.afterTurn(await world.request());
+      world.consolidation.afterTurn(await world.request());
       await world.idle();
     },
     anchors: 1,
@@ -20,7 +20,7 @@ const STORIES: Readonly<Record<string, { readonly act: Story; readonly turns: nu
   '/new': {
     turns: 3,
     act: async (world) => {
-      await world.archiving.resetSession(KEY, 'new').catch(() => {});
+      await world.consolidation.resetSession(KEY, 'new').catch(() => {});
       await world.idle();
     },
     anchors: 0,
@@ -28,8 +28,8 @@ const STORIES: Readonly<Record<string, { readonly act: Story; readonly turns: nu
   '/mem': { turns: 4, act: (world) => world.mem('FACT noted.').catch(() => {}), anchors: 1 },
 };
 
-async function open(turns: number): Promise<ArchiveWorld> {
-  const world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
+async function open(turns: number): Promise<ConsolidationWorld> {
+  const world = await ConsolidationWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
   for (let n = 0; n < turns; n += 1) await world.say(`FACT number ${n}.\n${LONG}`, `Noted ${n}. ${LONG}`);
   return world;
 }
@@ -61,7 +61,7 @@ describe.each(Object.entries(STORIES))('%s, killed at any step', (_name, { act, 
       expect(await world.memory(), where).toMatch(/^- FACT of old\.\n- FACT number 0\.\n/u);
       expect((await world.memory()).split('FACT number 0.'), where).toHaveLength(2);
       expect(await world.anchors(), where).toHaveLength(anchors);
-      expect(world.journal.archives.open(), where).toEqual([]);
+      expect(world.journal.consolidations.open(), where).toEqual([]);
       const session = await world.sessions.open(KEY);
       expect(JSON.stringify(session.history().messages.slice(1)), where).not.toContain('FACT number 0.');
       const ids = new Set((await world.anchors()).map(({ id }) => id));

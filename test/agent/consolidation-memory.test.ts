@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { block, summarising, textOf, type Reply } from './consolidation-model.ts';
-import { ArchiveWorld, OWNER } from './consolidation-world.ts';
+import { ConsolidationWorld, OWNER } from './consolidation-world.ts';
 
 const LONG = 'and so on '.repeat(60);
 const TEN = Array.from({ length: 10 }, (_, n) => `- Old fact number ${n}.`).join('\n');
 
-async function talk(world: ArchiveWorld, turns = 13, message = {}): Promise<void> {
+async function talk(world: ConsolidationWorld, turns = 13, message = {}): Promise<void> {
   for (let n = 0; n < turns; n += 1) await world.say(`FACT number ${n}.\n${LONG}`, `Noted ${n}. ${LONG}`, { message });
 }
 
@@ -19,7 +19,7 @@ const saves = (history_entry: string, memory_update?: string): Reply => ({
 
 describe('models that do not do what they are asked', () => {
   test('one that refuses the choice of a tool is asked freely', async () => {
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: (request) =>
         request.toolChoice === 'auto'
           ? summarising(request)
@@ -32,7 +32,10 @@ describe('models that do not do what they are asked', () => {
   });
 
   test('one that answers in plain text has written the log, and MEMORY.md stays', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'We spoke of numbers.' }), memory: TEN });
+    await using world = await ConsolidationWorld.open({
+      answer: () => ({ text: 'We spoke of numbers.' }),
+      memory: TEN,
+    });
     await talk(world);
     await world.afterTurn();
     expect(await world.history()).toContain('] We spoke of numbers.');
@@ -41,7 +44,9 @@ describe('models that do not do what they are asked', () => {
   });
 
   test('a text in a code fence is taken out of it', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => saves('Log.', '```markdown\n- Likes tea.\n```') });
+    await using world = await ConsolidationWorld.open({
+      answer: () => saves('Log.', '```markdown\n- Likes tea.\n```'),
+    });
     await talk(world);
     await world.afterTurn();
     expect(await world.memory()).toBe('- Likes tea.\n');
@@ -52,17 +57,17 @@ describe('models that do not do what they are asked', () => {
     ['an empty entry', saves('  ')],
     ['an error', { error: 'overloaded' }],
   ])('%s is a failure; after three in a row the words themselves go into HISTORY.md', async (_title, reply) => {
-    await using world = await ArchiveWorld.open({ answer: () => reply, memory: TEN });
+    await using world = await ConsolidationWorld.open({ answer: () => reply, memory: TEN });
     await talk(world);
     for (const failures of [1, 2]) {
       await world.afterTurn();
-      expect(world.journal.archives.open()).toMatchObject([{ state: 'pending', failures }]);
+      expect(world.journal.consolidations.open()).toMatchObject([{ state: 'pending', failures }]);
       expect(await world.history()).toBe('');
       expect(await world.anchors()).toEqual([]);
       await world.say('go on', 'ok');
     }
     await world.afterTurn();
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.open()).toEqual([]);
     const history = await world.history();
     expect(history).toMatch(/\] user: FACT number 0\.\nand so on/u);
     expect(history).toMatch(/\nassistant: Noted 0\./u);
@@ -74,37 +79,37 @@ describe('models that do not do what they are asked', () => {
   });
 
   test('the failures of a chunk survive a restart, and a success begins them anew', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ error: 'overloaded' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ error: 'overloaded' }) });
     await talk(world);
     await world.afterTurn();
     await world.reopen();
     await world.idle();
-    expect(world.journal.archives.open()).toMatchObject([{ failures: 2 }]);
+    expect(world.journal.consolidations.open()).toMatchObject([{ failures: 2 }]);
     world.answer = () => ({ text: 'Numbers.' });
     await world.afterTurn();
     expect(await world.history()).toContain('] Numbers.');
-    expect(world.journal.archives.done(OWNER.sessionKey)).toMatchObject([{ failures: 0 }]);
+    expect(world.journal.consolidations.done(OWNER.sessionKey)).toMatchObject([{ failures: 0 }]);
   });
 
   test('one that never answers is given up after five minutes', async () => {
     const clock = new VirtualClock();
-    await using world = await ArchiveWorld.open({ clock, answer: () => new Promise(() => {}) });
+    await using world = await ConsolidationWorld.open({ clock, answer: () => new Promise(() => {}) });
     world.answer = async () => {
       await new Promise((resolve) => clock.timer(400_000, () => resolve(null)));
       return { error: 'aborted' };
     };
     await talk(world);
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(() => world.requests.length === 1);
     await clock.advance(500_000);
     await world.idle();
-    expect(world.journal.archives.open()).toMatchObject([{ state: 'pending', failures: 1 }]);
+    expect(world.journal.consolidations.open()).toMatchObject([{ state: 'pending', failures: 1 }]);
   });
 });
 
 describe('MEMORY.md', () => {
   test('that a person edits while the model thinks keeps the edit: the model is asked again', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
     world.answer = async (request) => {
       if (world.requests.length === 1) {
         await writeFile(join(world.folder, 'memory', 'MEMORY.md'), '- FACT of old.\n- Edited by hand.\n');
@@ -121,7 +126,7 @@ describe('MEMORY.md', () => {
   });
 
   test('that is edited again and again is merged line by line', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
     world.answer = async (request) => {
       const edit = `- FACT of old.\n- Edit ${world.requests.length}.\n`;
       await writeFile(join(world.folder, 'memory', 'MEMORY.md'), edit);
@@ -138,13 +143,13 @@ describe('MEMORY.md', () => {
   test('that would lose more than half is changed when the owner agrees, and nothing waits for the owner', async () => {
     let agree = (_yes: boolean): void => {};
     const agreed = new Promise<boolean>((resolve) => (agree = resolve));
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: () => saves('Log.', '- All new.\n'),
       memory: TEN,
       confirm: () => agreed,
     });
     await talk(world);
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(async () => (await world.anchors()).length === 1);
     await waitFor(() => world.confirmations.length === 1);
     expect(world.confirmations[0]).toMatchObject({ session: OWNER.sessionKey, why: 'shrinks', before: TEN });
@@ -157,11 +162,11 @@ describe('MEMORY.md', () => {
     expect(await world.memory()).toBe('- All new.\n');
     expect(world.notices).toEqual([]);
     expect(world.confirmations).toHaveLength(2);
-    expect(world.journal.archives.open()).toEqual([]);
+    expect(world.journal.consolidations.open()).toEqual([]);
   });
 
   test('stays as it is when the owner does not; the new text is kept, and the owner told where', async () => {
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: () => saves('Log.', '- All new.\n'),
       memory: TEN,
       confirm: async () => false,
@@ -182,7 +187,7 @@ describe('MEMORY.md', () => {
 
   test('a question that is open at a restart is asked again under the same id, and nothing else is repeated', async () => {
     let isOpen = true;
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: () => saves('Log.', '- All new.\n'),
       memory: TEN,
       confirm: (_request, signal) =>
@@ -191,7 +196,7 @@ describe('MEMORY.md', () => {
           : Promise.resolve(true),
     });
     await talk(world);
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(() => world.confirmations.length === 1);
     isOpen = false;
     await world.reopen();
@@ -205,7 +210,7 @@ describe('MEMORY.md', () => {
   });
 
   test('is not changed by what strangers wrote unless the owner agrees', async () => {
-    const forwarded = async (world: ArchiveWorld): Promise<void> => {
+    const forwarded = async (world: ConsolidationWorld): Promise<void> => {
       const session = await world.sessions.open(OWNER.sessionKey);
       await world.say('see this', 'Seen.', {
         more: [
@@ -223,20 +228,24 @@ describe('MEMORY.md', () => {
       await talk(world);
       await world.afterTurn();
     };
-    await using refusing = await ArchiveWorld.open({ answer: summarising, memory: TEN, confirm: async () => false });
+    await using refusing = await ConsolidationWorld.open({
+      answer: summarising,
+      memory: TEN,
+      confirm: async () => false,
+    });
     await forwarded(refusing);
     expect(refusing.confirmations).toMatchObject([{ why: 'untrusted' }]);
     expect(await refusing.memory()).toBe(TEN);
     expect(await refusing.history()).toContain('FACT the owner pays everybody');
     expect(textOf(refusing.question(0))).toContain('(not trusted): FACT the owner');
-    await using alone = await ArchiveWorld.open({ answer: summarising, memory: TEN, confirm: null });
+    await using alone = await ConsolidationWorld.open({ answer: summarising, memory: TEN, confirm: null });
     await forwarded(alone);
     expect(await alone.memory()).toBe(TEN);
     expect(alone.notices[0]?.text).toContain('words that are not yours');
   });
 
   test('a damaged one is left alone, and the log is written', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await writeFile(join(world.folder, 'memory', 'MEMORY.md'), Buffer.from([0x66, 0xff, 0xfe]));
     await talk(world);
     await world.afterTurn();
@@ -246,7 +255,7 @@ describe('MEMORY.md', () => {
   });
 
   test('one that is too long for the model to write anew is left alone', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: `- ${'fact '.repeat(2000)}\n` });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: `- ${'fact '.repeat(2000)}\n` });
     await talk(world);
     await world.afterTurn();
     expect(JSON.stringify(world.requests)).not.toContain('memory_update');
@@ -256,7 +265,7 @@ describe('MEMORY.md', () => {
 
   test('two conversations that are archived at once lose nothing of each other', async () => {
     let waiting: (() => void)[] = [];
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
     world.answer = async (request) => {
       if (world.requests.length <= 2) {
         await new Promise<void>((resolve) => {
@@ -270,8 +279,8 @@ describe('MEMORY.md', () => {
     };
     for (let n = 0; n < 13; n += 1) await world.say(`FACT one ${n}.\n${LONG}`, LONG, { message: { chatId: '1' } });
     for (let n = 0; n < 13; n += 1) await world.say(`FACT two ${n}.\n${LONG}`, LONG, { message: { chatId: '2' } });
-    world.archiving.afterTurn(await world.request('telegram:1'));
-    world.archiving.afterTurn(await world.request('telegram:2'));
+    world.consolidation.afterTurn(await world.request('telegram:1'));
+    world.consolidation.afterTurn(await world.request('telegram:2'));
     await world.idle();
     const memory = await world.memory();
     const history = await world.history();

@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MemoryRequest } from '../../src/agent/consolidation/memory-change.ts';
-import { Archiving, type NextRequest } from '../../src/agent/consolidation/consolidation.ts';
+import { Consolidation, type NextRequest } from '../../src/agent/consolidation/consolidation.ts';
 import { Budget, type BudgetLimits } from '../../src/agent/context/budget.ts';
 import { memCommand } from '../../src/agent/commands/mem.ts';
 import { ContextWindow } from '../../src/agent/context/fit.ts';
-import { OwnCalls } from '../../src/agent/side-calls/side-calls.ts';
+import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../../src/agent/side-calls/structured.ts';
 import type { ChosenModel } from '../../src/agent/turn/turn-ports.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
@@ -97,7 +97,7 @@ class Doom {
 }
 
 /** Archiving with everything real but the model and the owner. */
-export class ArchiveWorld implements AsyncDisposable {
+export class ConsolidationWorld implements AsyncDisposable {
   readonly folder: string;
   readonly options: WorldOptions;
   readonly log = recordingLog();
@@ -110,7 +110,7 @@ export class ArchiveWorld implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
   readonly #watched = new WeakMap<Session, Session>();
   answer: Answering;
-  archiving!: Archiving;
+  consolidation!: Consolidation;
   journal!: Journal;
   sessions!: Sessions;
   context!: ContextWindow;
@@ -124,9 +124,9 @@ export class ArchiveWorld implements AsyncDisposable {
     this.newId = createIds(this.clock, systemRandom);
   }
 
-  static async open(options: WorldOptions): Promise<ArchiveWorld> {
+  static async open(options: WorldOptions): Promise<ConsolidationWorld> {
     const folder = await tempFolder();
-    const world = new ArchiveWorld(folder.path, options);
+    const world = new ConsolidationWorld(folder.path, options);
     world.#stack.use(folder);
     await mkdir(join(folder.path, 'memory'));
     if (options.memory !== undefined) await writeFile(join(folder.path, 'memory', 'MEMORY.md'), options.memory);
@@ -201,19 +201,19 @@ export class ArchiveWorld implements AsyncDisposable {
 
   /** As after a turn; resolves when nothing is under way any more. */
   async afterTurn(key?: string): Promise<void> {
-    this.archiving.afterTurn(await this.request(key));
+    this.consolidation.afterTurn(await this.request(key));
     await this.idle();
   }
 
   /** What /mem answers. */
   async mem(note = '', message = OWNER, signal = new AbortController().signal): Promise<string> {
-    const command = memCommand({ archive: (...asked) => this.archiving.mem(...asked) });
+    const command = memCommand({ consolidate: (...asked) => this.consolidation.mem(...asked) });
     const reply = await command.run({ turnId: 'C', message, args: note, dropped: 0, signal });
     return typeof reply === 'string' ? reply : '';
   }
 
   async idle(): Promise<void> {
-    await this.archiving.idle();
+    await this.consolidation.idle();
   }
 
   async anchors(key = OWNER.sessionKey): Promise<readonly EntryOf<'anchor'>[]> {
@@ -254,11 +254,11 @@ export class ArchiveWorld implements AsyncDisposable {
     const limits = { ...UNLIMITED, ...this.options.limits };
     const budget = new Budget({ limits, ledger: this.journal.usage, pricing, bus, clock, timezone: null, log });
     const confirm = this.options.confirm;
-    this.archiving = new Archiving({
-      archives: doom.watch(this.journal.archives, ['begin', 'save']),
+    this.consolidation = new Consolidation({
+      consolidations: doom.watch(this.journal.consolidations, ['begin', 'save']),
       sessions: { open: async (key) => this.#watch(await this.sessions.open(key)) },
       memory: doom.watch(this.store, ['appendRendered', 'replace']),
-      calls: new OwnCalls({ budget, prepare: async () => {} }),
+      calls: new SideCalls({ budget, prepare: async () => {} }),
       choices: new ToolChoices(),
       sessionModel: () => this.#model(),
       context: this.context,
@@ -276,11 +276,11 @@ export class ArchiveWorld implements AsyncDisposable {
       timezone: 'UTC',
       consolidateAt: 0.5,
     });
-    this.archiving.start();
+    this.consolidation.start();
   }
 
   async #close(): Promise<void> {
-    await this.archiving[Symbol.asyncDispose]();
+    await this.consolidation[Symbol.asyncDispose]();
     await this.sessions.close();
     this.journal[Symbol.dispose]();
   }
@@ -294,7 +294,7 @@ export class ArchiveWorld implements AsyncDisposable {
   }
 
   #model(): ChosenModel {
-    const answer = async function* (this: ArchiveWorld, request: ModelRequest): AsyncGenerator<ModelEvent> {
+    const answer = async function* (this: ConsolidationWorld, request: ModelRequest): AsyncGenerator<ModelEvent> {
       this.requests.push(request);
       yield* eventsOf(request, await this.answer(request));
     };

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { block, summarising, textOf } from './consolidation-model.ts';
-import { ArchiveWorld, GROUP, OWNER } from './consolidation-world.ts';
+import { ConsolidationWorld, GROUP, OWNER } from './consolidation-world.ts';
 
 const LONG = 'and so on '.repeat(60);
 
-async function talk(world: ArchiveWorld, turns: number, message = {}): Promise<void> {
+async function talk(world: ConsolidationWorld, turns: number, message = {}): Promise<void> {
   for (let n = 0; n < turns; n += 1) await world.say(`FACT number ${n}.\n${LONG}`, `Noted ${n}. ${LONG}`, { message });
 }
 
@@ -19,7 +19,7 @@ function gate(): { open(): void; readonly opened: Promise<void> } {
 
 describe('a conversation that grows', () => {
   test('is archived above half of the window, down to half of that, at a border of turns', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: '# Memory\n\n- FACT of old.\n' });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: '# Memory\n\n- FACT of old.\n' });
     await talk(world, 10);
     await world.afterTurn();
     expect(world.requests).toHaveLength(0);
@@ -41,7 +41,7 @@ describe('a conversation that grows', () => {
   });
 
   test('is archived at most once in 20 ordinary turns', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'They talked about this and that.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'They talked about this and that.' }) });
     const anchored: number[] = [];
     for (let turn = 0; turn < 200; turn += 1) {
       await world.say(`Question ${turn}: ${'what about it? '.repeat(10)}`, 'An answer of ordinary length. '.repeat(5));
@@ -56,7 +56,7 @@ describe('a conversation that grows', () => {
   });
 
   test('keeps its newest two exchanges, and the turns that nobody asked for stay with the exchange before', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'Old talk.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Old talk.' }) });
     await talk(world, 6);
     for (const name of ['third', 'second', 'newest']) {
       await world.say(`${name} question ${LONG}`, `${name} answer ${LONG}`);
@@ -71,7 +71,7 @@ describe('a conversation that grows', () => {
   });
 
   test('that cannot shrink enough is left alone until it grew by a tenth', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'Little.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Little.' }) });
     await world.say('short', 'short');
     await world.say('x'.repeat(8000), 'y'.repeat(8000));
     await world.say('z'.repeat(300), 'short');
@@ -88,7 +88,7 @@ describe('a conversation that grows', () => {
   });
 
   test('is archived in several rounds when one question cannot take it all', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 40);
     await world.afterTurn();
     expect(world.requests.length).toBeGreaterThan(1);
@@ -101,17 +101,17 @@ describe('a conversation that grows', () => {
 
   test('goes on while the model thinks: new turns, and a fresh start that makes the work void', async () => {
     const thinking = gate();
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async () => {
         await thinking.opened;
         return { text: 'Old talk.' };
       },
     });
     await talk(world, 13);
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(() => world.requests.length === 1);
     await world.say('still there?', 'Yes.');
-    await world.archiving.resetSession(OWNER.sessionKey, 'new');
+    await world.consolidation.resetSession(OWNER.sessionKey, 'new');
     await world.say('and now?', 'Fresh.');
     thinking.open();
     await world.idle();
@@ -125,7 +125,7 @@ describe('a conversation that grows', () => {
 
   test('is not archived where a turn of it was taken back meanwhile', async () => {
     const thinking = gate();
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async () => {
         await thinking.opened;
         return { text: 'Old talk.' };
@@ -133,7 +133,7 @@ describe('a conversation that grows', () => {
     });
     const first = await world.say(`FACT wrong ${LONG}`, LONG);
     await talk(world, 12);
-    world.archiving.afterTurn(await world.request());
+    world.consolidation.afterTurn(await world.request());
     await waitFor(() => world.requests.length === 1);
     const session = await world.sessions.open(OWNER.sessionKey);
     await session.append([{ kind: 'retract', turn: null, turns: [first] }]);
@@ -149,7 +149,7 @@ describe('a conversation that grows', () => {
     const thinking = gate();
     let most = 0;
     let running = 0;
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       answer: async () => {
         running += 1;
         most = Math.max(most, running);
@@ -160,7 +160,7 @@ describe('a conversation that grows', () => {
     });
     const chats = ['1', '2', '3', '4'];
     for (const chatId of chats) await talk(world, 13, { chatId });
-    for (const chatId of [...chats, ...chats]) world.archiving.afterTurn(await world.request(`telegram:${chatId}`));
+    for (const chatId of [...chats, ...chats]) world.consolidation.afterTurn(await world.request(`telegram:${chatId}`));
     await waitFor(() => running === 2);
     thinking.open();
     await world.idle();
@@ -170,7 +170,7 @@ describe('a conversation that grows', () => {
   });
 
   test('keeps the taint of what its summary stands for', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'Read a page.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Read a page.' }) });
     await world.say('read this', 'Done.', {
       more: [
         {
@@ -209,7 +209,7 @@ describe('a conversation that grows', () => {
   });
 
   test('what a trim dropped in the meantime is archived too', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising });
+    await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 4);
     const session = await world.sessions.open(OWNER.sessionKey);
     const dropUpTo = session.window.filter(({ kind }) => kind === 'turn-end')[2]?.id ?? null;
@@ -227,7 +227,7 @@ describe('a conversation that is not the owner’s own', () => {
     ['a group that the owner talks in', { ...GROUP, role: 'owner' }, 'telegram:-100, owner'],
     ['a direct chat of somebody else', { chatId: '7', role: 'trusted' }, 'telegram:7, trusted'],
   ] as const)('%s goes into HISTORY.md alone, with its name', async (_title, message, tag) => {
-    await using world = await ArchiveWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
+    await using world = await ConsolidationWorld.open({ answer: summarising, memory: '- FACT of old.\n' });
     await talk(world, 13, message);
     await world.afterTurn(`telegram:${message.chatId}`);
     expect(await world.memory()).toBe('- FACT of old.\n');
@@ -239,11 +239,11 @@ describe('a conversation that is not the owner’s own', () => {
 
 describe('before a turn', () => {
   test('a request that would not fit waits for older parts to leave', async () => {
-    await using world = await ArchiveWorld.open({ answer: () => ({ text: 'Old talk.' }), window: 8000 });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Old talk.' }), window: 8000 });
     await talk(world, 24);
     const request = await world.request();
     expect(await world.context.overflows(request)).toBe(true);
-    await world.archiving.beforeTurn(request);
+    await world.consolidation.beforeTurn(request);
     expect(await world.anchors()).not.toEqual([]);
     expect(await world.context.overflows(request)).toBe(false);
   });
@@ -251,7 +251,7 @@ describe('before a turn', () => {
   test('it waits 30 seconds at most, and not at all for one that fits', async () => {
     const clock = new VirtualClock();
     const thinking = gate();
-    await using world = await ArchiveWorld.open({
+    await using world = await ConsolidationWorld.open({
       clock,
       answer: async () => {
         await thinking.opened;
@@ -259,11 +259,11 @@ describe('before a turn', () => {
       },
     });
     await talk(world, 13);
-    await world.archiving.beforeTurn(await world.request());
+    await world.consolidation.beforeTurn(await world.request());
     expect(world.requests).toHaveLength(0);
     await talk(world, 11);
     let isOver = false;
-    const waiting = world.archiving.beforeTurn(await world.request()).then(() => (isOver = true));
+    const waiting = world.consolidation.beforeTurn(await world.request()).then(() => (isOver = true));
     await waitFor(() => world.requests.length === 1);
     await clock.advance(29_000);
     expect(isOver).toBe(false);
@@ -276,7 +276,7 @@ describe('before a turn', () => {
 
 describe('the budget', () => {
   test('counts what archiving uses as memory, in the sum of self-started work', async () => {
-    await using world = await ArchiveWorld.open({ answer: summarising, limits: { selfDayTokens: 1200 } });
+    await using world = await ConsolidationWorld.open({ answer: summarising, limits: { selfDayTokens: 1200 } });
     await talk(world, 13);
     await world.afterTurn();
     expect(world.journal.usage.day(0).of('memory')).toMatchObject({ calls: 1, usage: { input: 1000, output: 100 } });
@@ -286,6 +286,6 @@ describe('the budget', () => {
     await talk(world, 12);
     await world.afterTurn();
     expect(world.requests).toHaveLength(2);
-    expect(world.journal.archives.open(OWNER.sessionKey)).toMatchObject([{ state: 'pending', failures: 0 }]);
+    expect(world.journal.consolidations.open(OWNER.sessionKey)).toMatchObject([{ state: 'pending', failures: 0 }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Holds, nextBatch, type BurstSettings } from '../../src/agent/message-batching.ts';
+import { Debounce, nextBatch, type BurstSettings } from '../../src/agent/message-batching.ts';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
@@ -88,7 +88,7 @@ describe('what begins a turn', () => {
 describe('a held session', () => {
   test('goes on after its time, or as soon as something new came, or when everything ends', async () => {
     const clock = new VirtualClock();
-    const holds = new Holds(clock);
+    const holds = new Debounce(clock);
     const over: string[] = [];
     for (const session of ['time', 'news', 'end']) void holds.wait(session, 500).then(() => over.push(session));
     holds.wake('news');

@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { soulCommand } from '../../src/agent/commands/soul.ts';
-import { createSoulFile } from '../../src/agent/commands/persona-file.ts';
-import { OwnCalls, type OwnCall } from '../../src/agent/side-calls/side-calls.ts';
+import { createPersonaFile } from '../../src/agent/commands/persona-file.ts';
+import { SideCalls, type SideCall } from '../../src/agent/side-calls/side-calls.ts';
 import type { ModelEvent, ModelRequest, StopReason } from '../../src/providers/provider.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -31,7 +31,7 @@ async function soul(
   readonly file: string;
   readonly versions: readonly string[];
   readonly requests: readonly ModelRequest[];
-  readonly counted: readonly OwnCall['id'][];
+  readonly counted: readonly SideCall['id'][];
 }> {
   await using folder = await tempFolder();
   const path = join(folder.path, 'SOUL.md');
@@ -55,10 +55,10 @@ async function soul(
     record: ({ turnId, source }: { turnId: string; source?: string }) => void counted.push(`${source} ${turnId}`),
   };
   const command = soulCommand(
-    createSoulFile({
+    createPersonaFile({
       workspace: folder.path,
       versions: join(folder.path, 'versions'),
-      calls: new OwnCalls({ budget, prepare: async () => {} }),
+      calls: new SideCalls({ budget, prepare: async () => {} }),
       sessionModel: () => ({ provider: { name: 'p', chat }, providerName: 'p', model: 'm' }),
       newId: () => 'id',
       clock: systemClock,

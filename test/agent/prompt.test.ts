@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { buildSystemPrompt, type PromptParts } from '../../src/agent/prompt/layers.ts';
+import { buildSystemPrompt, type SystemPromptParts } from '../../src/agent/prompt/layers.ts';
 
-function parts(changes: Partial<PromptParts> = {}): PromptParts {
+function parts(changes: Partial<SystemPromptParts> = {}): SystemPromptParts {
   return {
     host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace' },
     shows: 'Write Markdown.',
@@ -13,7 +13,7 @@ function parts(changes: Partial<PromptParts> = {}): PromptParts {
   };
 }
 
-const textOf = (changes: Partial<PromptParts> = {}): string =>
+const textOf = (changes: Partial<SystemPromptParts> = {}): string =>
   buildSystemPrompt(parts(changes))
     .map(({ text }) => text)
     .join('\n\n---\n\n');

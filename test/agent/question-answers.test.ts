@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { questionId, toQuestion, type AskedRequest, type QuestionDraft } from '../../src/journal/questions.ts';
 import { Row } from '../../src/storage/database.ts';
-import { openQuestionDesk, type QuestionDesk } from '../support/questions-world.ts';
+import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
 
 const CODE = 'abcd2345';
 const ALWAYS = { program: ['/bin/ls'], folder: '/w', hash: 'standing' };
 const MINUTE = 60_000;
 
 /** A question that waits in a chat. */
-async function ask(desk: QuestionDesk, overrides: Partial<QuestionDraft> = {}, request: Partial<AskedRequest> = {}) {
+async function ask(world: QuestionsWorld, overrides: Partial<QuestionDraft> = {}, request: Partial<AskedRequest> = {}) {
   const chatId = overrides.message?.chatId ?? '42';
-  await desk.journal.questions.ask({
+  await world.journal.questions.ask({
     callId: 't.1',
     kind: 'approval',
     code: CODE,
@@ -20,7 +20,7 @@ async function ask(desk: QuestionDesk, overrides: Partial<QuestionDraft> = {}, r
     person: null,
     own: true,
     choices: [],
-    deadline: desk.clock.now() + 10 * MINUTE,
+    deadline: world.clock.now() + 10 * MINUTE,
     hash: 'h',
     request: { title: 'Run', detail: 'ls', reason: 'It asks.', ...request },
     message: {
@@ -30,21 +30,22 @@ async function ask(desk: QuestionDesk, overrides: Partial<QuestionDraft> = {}, r
       kind: 'approval',
       text: 'May it?',
       media: [],
-      expiresAt: desk.clock.now() + 10 * MINUTE,
+      expiresAt: world.clock.now() + 10 * MINUTE,
       metadata: {},
     },
     ...overrides,
   });
 }
 
-const stateOf = (desk: QuestionDesk, callId = 't.1'): string | undefined => desk.journal.questions.get(callId)?.state;
+const stateOf = (world: QuestionsWorld, callId = 't.1'): string | undefined =>
+  world.journal.questions.get(callId)?.state;
 
 /** What becomes of one question when this is said. */
 async function after(said: Partial<InboundMessage>, request: Partial<AskedRequest> = {}): Promise<string | undefined> {
-  await using desk = await openQuestionDesk();
-  await ask(desk, {}, request);
-  await desk.says(said);
-  return stateOf(desk);
+  await using world = await openQuestionsWorld();
+  await ask(world, {}, request);
+  await world.sends(said);
+  return stateOf(world);
 }
 
 const press = (verdict: string): Partial<InboundMessage> => ({
@@ -100,34 +101,34 @@ describe('a question', () => {
   });
 
   test('is answered once', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.says({ text: `/deny ${CODE}` });
-    await desk.says({ text: `/approve ${CODE}` });
-    expect(stateOf(desk)).toBe('denied');
-    expect(desk.taken.map(({ callId, reply }) => [callId, reply])).toEqual([
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.sends({ text: `/deny ${CODE}` });
+    await world.sends({ text: `/approve ${CODE}` });
+    expect(stateOf(world)).toBe('denied');
+    expect(world.taken.map(({ callId, reply }) => [callId, reply])).toEqual([
       ['t.1', 'Not allowed.'],
       [null, 'That question is closed already (denied).'],
     ]);
   });
 
   test('that was answered is not opened by asking it again', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.says({ text: '/deny' });
-    await ask(desk);
-    expect(stateOf(desk)).toBe('denied');
-    expect(desk.journal.questions.waiting('approval')).toEqual([]);
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.sends({ text: '/deny' });
+    await ask(world);
+    expect(stateOf(world)).toBe('denied');
+    expect(world.journal.questions.waiting('approval')).toEqual([]);
   });
 
   test('is not answered after its deadline, by code or by button', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.clock.advance(10 * MINUTE);
-    await desk.says({ text: `/approve ${CODE}` });
-    await desk.says(press('approve'));
-    expect(stateOf(desk)).toBe('waiting');
-    expect(desk.taken.map(({ callId }) => callId)).toEqual([null, null]);
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.clock.advance(10 * MINUTE);
+    await world.sends({ text: `/approve ${CODE}` });
+    await world.sends(press('approve'));
+    expect(stateOf(world)).toBe('waiting');
+    expect(world.taken.map(({ callId }) => callId)).toEqual([null, null]);
   });
 });
 
@@ -145,24 +146,24 @@ describe('without a code', () => {
     ['a no with a reason', '/deny not on a Sunday', LIST.replaceAll('/approve', '/deny')],
     ['a yes from now on', '/approve always', LIST.replaceAll(/(?<= \/approve \w{8})/gu, ' always')],
   ])('%s to one of two questions answers neither: the reply lists both', async (_, text, reply) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.clock.advance(1);
-    await ask(desk, { callId: 't.2', code: SECOND }, { detail: 'rm -rf build' });
-    await desk.says({ text });
-    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'waiting']);
-    expect(desk.taken).toMatchObject([{ callId: null, reply }]);
-    await desk.says({ text: `/approve ${SECOND}` });
-    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'approved']);
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.clock.advance(1);
+    await ask(world, { callId: 't.2', code: SECOND }, { detail: 'rm -rf build' });
+    await world.sends({ text });
+    expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', 'waiting']);
+    expect(world.taken).toMatchObject([{ callId: null, reply }]);
+    await world.sends({ text: `/approve ${SECOND}` });
+    expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', 'approved']);
   });
 
   test('words to one of two questions are a message like any other', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await ask(desk, { callId: 't.2', code: SECOND });
-    await desk.says({ text: 'not that one' });
-    expect([stateOf(desk), stateOf(desk, 't.2')]).toEqual(['waiting', 'waiting']);
-    expect(desk.journal.inbox.waiting('telegram:42', 10).map(({ text }) => text)).toContain('not that one');
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await ask(world, { callId: 't.2', code: SECOND });
+    await world.sends({ text: 'not that one' });
+    expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', 'waiting']);
+    expect(world.journal.inbox.waiting('telegram:42', 10).map(({ text }) => text)).toContain('not that one');
   });
 
   test.each([
@@ -172,17 +173,17 @@ describe('without a code', () => {
   ])('“%s” that was written before the question was shown answers nothing', async (text, reply) => {
     // Not sent yet; sent, with its place in the chat unknown; delivered below the message, which arrived late.
     for (const state of ['pending', 'sending', 'below']) {
-      await using desk = await openQuestionDesk();
-      await ask(desk);
+      await using world = await openQuestionsWorld();
+      await ask(world);
       if (state === 'sending') {
-        await desk.journal.outbox.render(questionId('t.1'), ['May it?']);
-        await desk.journal.outbox.sending(questionId('t.1'), 0, { resend: false });
+        await world.journal.outbox.render(questionId('t.1'), ['May it?']);
+        await world.journal.outbox.sending(questionId('t.1'), 0, { resend: false });
       }
-      if (state === 'below') await desk.deliver(11);
-      await desk.clock.advance(1_000);
-      await desk.receives({ text, externalId: 'm:10' });
-      expect([state, stateOf(desk), desk.taken.length]).toEqual([state, 'waiting', reply === undefined ? 0 : 1]);
-      if (reply !== undefined) expect(desk.taken[0]?.reply).toContain(reply);
+      if (state === 'below') await world.deliver(11);
+      await world.clock.advance(1_000);
+      await world.receives({ text, externalId: 'm:10' });
+      expect([state, stateOf(world), world.taken.length]).toEqual([state, 'waiting', reply === undefined ? 0 : 1]);
+      if (reply !== undefined) expect(world.taken[0]?.reply).toContain(reply);
     }
   });
 
@@ -190,31 +191,31 @@ describe('without a code', () => {
     ['by the numbers of the platform, whatever the clock says', '12', 'm:13'],
     ['by a number with a fraction', '1700000000.000100', 'm:1700000000.000200'],
   ])('an answer written below the question counts: %s', async (_, platformId, externalId) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.journal.outbox.render(questionId('t.1'), ['May it?']);
-    await desk.journal.outbox.delivered(questionId('t.1'), 0, platformId);
-    await desk.receives({ text: '/approve', externalId, receivedAt: 0 });
-    expect(stateOf(desk)).toBe('approved');
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.journal.outbox.render(questionId('t.1'), ['May it?']);
+    await world.journal.outbox.delivered(questionId('t.1'), 0, platformId);
+    await world.receives({ text: '/approve', externalId, receivedAt: 0 });
+    expect(stateOf(world)).toBe('approved');
   });
 
   test.each(['/approve', '/deny', 'no'])('“%s” does not answer what another conversation asks', async (text) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, { own: false });
-    await desk.says({ text });
-    expect(stateOf(desk)).toBe('waiting');
+    await using world = await openQuestionsWorld();
+    await ask(world, { own: false });
+    await world.sends({ text });
+    expect(stateOf(world)).toBe('waiting');
     if (text !== 'no')
-      expect(desk.taken[0]?.reply).toMatch(/^Without a code I take answers only to what you ask me in a direct chat/u);
-    await desk.says({ text: `/approve ${CODE}` });
-    expect(stateOf(desk)).toBe('approved');
+      expect(world.taken[0]?.reply).toMatch(/^Without a code I take answers only to what you ask me in a direct chat/u);
+    await world.sends({ text: `/approve ${CODE}` });
+    expect(stateOf(world)).toBe('approved');
   });
 
   test('nothing is allowed for good, although it is the only question', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, {}, { always: ALWAYS });
-    await desk.says({ text: '/approve always' });
-    expect([stateOf(desk), desk.journal.allowances.list()]).toEqual(['waiting', []]);
-    expect(desk.taken[0]?.reply).toBe(
+    await using world = await openQuestionsWorld();
+    await ask(world, {}, { always: ALWAYS });
+    await world.sends({ text: '/approve always' });
+    expect([stateOf(world), world.journal.allowances.list()]).toEqual(['waiting', []]);
+    expect(world.taken[0]?.reply).toBe(
       `What is allowed from now on needs its code:\n\n- /approve ${CODE} always for \`Run: ls\``,
     );
   });
@@ -245,10 +246,10 @@ describe('allowed for good', () => {
   });
 
   test('is exactly that, until it is forgotten', async () => {
-    await using desk = await openQuestionDesk();
-    const { allowances } = desk.journal;
-    await ask(desk, {}, { always: ALWAYS });
-    await desk.says({ text: `/approve always ${CODE}` });
+    await using world = await openQuestionsWorld();
+    const { allowances } = world.journal;
+    await ask(world, {}, { always: ALWAYS });
+    await world.sends({ text: `/approve always ${CODE}` });
     expect([allowances.has('standing'), allowances.has('another')]).toEqual([true, false]);
     const [remembered] = allowances.list();
     expect(remembered).toMatchObject({ program: ['/bin/ls'], folder: '/w', createdBy: 'telegram:42' });
@@ -259,9 +260,9 @@ describe('allowed for good', () => {
   });
 
   test('is nothing that somebody else says', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, {}, { always: ALWAYS });
-    await desk.says({ text: `/approve ${CODE} always`, role: 'trusted' });
-    expect(desk.journal.allowances.list()).toEqual([]);
+    await using world = await openQuestionsWorld();
+    await ask(world, {}, { always: ALWAYS });
+    await world.sends({ text: `/approve ${CODE} always`, role: 'trusted' });
+    expect(world.journal.allowances.list()).toEqual([]);
   });
 });

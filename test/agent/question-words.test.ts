@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { questionId } from '../../src/journal/questions.ts';
-import { openQuestionDesk, type QuestionDesk } from '../support/questions-world.ts';
+import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
 
 const CODE = 'abcd2345';
 const HOUR = 3_600_000;
 
 /** A question to the owner in their chat. */
 async function ask(
-  desk: QuestionDesk,
+  world: QuestionsWorld,
   overrides: { readonly callId?: string; readonly choices?: readonly string[] } = {},
 ): Promise<void> {
-  const deadline = desk.clock.now() + HOUR;
+  const deadline = world.clock.now() + HOUR;
   const callId = overrides.callId ?? 't.1';
-  await desk.journal.questions.ask({
+  await world.journal.questions.ask({
     kind: 'ask',
     callId,
     code: CODE,
@@ -40,10 +40,10 @@ async function ask(
 
 /** What the question was answered with; undefined: it still waits. */
 async function answerTo(...said: readonly Partial<InboundMessage>[]): Promise<string | null | undefined> {
-  await using desk = await openQuestionDesk();
-  await ask(desk);
-  for (const message of said) await desk.says(message);
-  const row = desk.journal.questions.get('t.1');
+  await using world = await openQuestionsWorld();
+  await ask(world);
+  for (const message of said) await world.sends(message);
+  const row = world.journal.questions.get('t.1');
   return row?.state === 'waiting' ? undefined : row?.answer;
 }
 
@@ -79,35 +79,35 @@ describe('a question to a person', () => {
     ['/stop', undefined],
     ['go on', 'go on'],
   ])('that lists the choice "Stop" is answered by %s with %s', async (text, answer) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, { choices: ['Continue', 'Stop'] });
-    await desk.says({ text });
-    expect(desk.journal.questions.get('t.1')).toMatchObject(
+    await using world = await openQuestionsWorld();
+    await ask(world, { choices: ['Continue', 'Stop'] });
+    await world.sends({ text });
+    expect(world.journal.questions.get('t.1')).toMatchObject(
       answer === undefined ? { state: 'cancelled', answer: null } : { state: 'answered', answer },
     );
   });
 
   test.each([[['red', 'green']], [[]]])('without such a choice is ended by the word stop', async (choices) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, { choices });
-    await desk.says({ text: 'stop' });
-    expect(desk.journal.questions.get('t.1')).toMatchObject({ state: 'cancelled', answer: null });
+    await using world = await openQuestionsWorld();
+    await ask(world, { choices });
+    await world.sends({ text: 'stop' });
+    expect(world.journal.questions.get('t.1')).toMatchObject({ state: 'cancelled', answer: null });
   });
 
   test.each(['stop', 'the blue one'])('is not answered by “%s” that was written before it was shown', async (text) => {
-    await using desk = await openQuestionDesk();
-    await ask(desk, { choices: ['Continue', 'Stop'] });
-    await desk.receives({ text });
-    expect(desk.journal.questions.get('t.1')?.state).toBe(text === 'stop' ? 'cancelled' : 'waiting');
+    await using world = await openQuestionsWorld();
+    await ask(world, { choices: ['Continue', 'Stop'] });
+    await world.receives({ text });
+    expect(world.journal.questions.get('t.1')?.state).toBe(text === 'stop' ? 'cancelled' : 'waiting');
   });
 
   test('is told from another one by its button: each tells what became of it', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.says(press(`ask:${CODE}:0`));
-    await desk.says(press(`ask:${CODE}:1`));
-    await desk.says(press('ask:zzzz9999:0'));
-    expect(desk.taken.map(({ reply }) => reply)).toEqual([
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.sends(press(`ask:${CODE}:0`));
+    await world.sends(press(`ask:${CODE}:1`));
+    await world.sends(press('ask:zzzz9999:0'));
+    expect(world.taken.map(({ reply }) => reply)).toEqual([
       '',
       'That question is closed already (answered).',
       'There is no open question named zzzz9999.',
@@ -119,18 +119,18 @@ describe('a question to a person', () => {
   });
 
   test('is not answered after its time', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.clock.advance(HOUR);
-    await desk.says({ text: 'red' });
-    expect(desk.journal.questions.get('t.1')?.state).toBe('waiting');
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.clock.advance(HOUR);
+    await world.sends({ text: 'red' });
+    expect(world.journal.questions.get('t.1')?.state).toBe('waiting');
   });
 
   test('that was answered is not opened by asking it again', async () => {
-    await using desk = await openQuestionDesk();
-    await ask(desk);
-    await desk.says({ text: 'red' });
-    await ask(desk);
-    expect(desk.journal.questions.get('t.1')).toMatchObject({ state: 'answered', answer: 'red' });
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await world.sends({ text: 'red' });
+    await ask(world);
+    expect(world.journal.questions.get('t.1')).toMatchObject({ state: 'answered', answer: 'red' });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
-import { openQuestionDesk } from '../support/questions-world.ts';
+import { openQuestionsWorld } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 const REQUEST = { title: 'Run a command', detail: 'ls', reason: 'It asks.', hash: 'h1' };
@@ -9,55 +9,55 @@ const TEN_MINUTES = 600_000;
 
 describe('a terminal that does not answer', () => {
   test('means no after ten minutes', async () => {
-    await using desk = await openQuestionDesk();
-    const questions = desk.start();
+    await using world = await openQuestionsWorld();
+    const questions = world.start();
     using _attached = questions.attach('telegram:42', () => new Promise(() => {}));
-    const answer = questions.approve(desk.call(), REQUEST);
+    const answer = questions.approve(world.call(), REQUEST);
     await settle();
-    await desk.clock.advance(TEN_MINUTES + 1);
+    await world.clock.advance(TEN_MINUTES + 1);
     expect(await Promise.race([answer, settle().then(() => 'still waiting')])).toMatchObject({ approved: false });
   });
 
   test('because it went away means no', async () => {
-    await using desk = await openQuestionDesk();
-    const questions = desk.start();
+    await using world = await openQuestionsWorld();
+    const questions = world.start();
     using _attached = questions.attach('telegram:42', () => Promise.reject(new Error('the connection broke')));
-    expect(await questions.approve(desk.call(), REQUEST)).toMatchObject({ approved: false });
+    expect(await questions.approve(world.call(), REQUEST)).toMatchObject({ approved: false });
   });
 
   test('is not asked any more once it left', async () => {
-    await using desk = await openQuestionDesk();
-    const questions = desk.start();
+    await using world = await openQuestionsWorld();
+    const questions = world.start();
     questions.attach('telegram:42', async () => true)[Symbol.dispose]();
-    void questions.approve(desk.call(), REQUEST).catch(() => {});
+    void questions.approve(world.call(), REQUEST).catch(() => {});
     await settle();
-    expect(desk.journal.questions.get('t.1')?.state).toBe('waiting');
+    expect(world.journal.questions.get('t.1')?.state).toBe('waiting');
   });
 });
 
 describe('a question that is given up', () => {
   test('is a no, also for the call that asks again', async () => {
-    await using desk = await openQuestionDesk();
-    const questions = desk.start();
-    const answer = questions.approve(desk.call(), REQUEST);
+    await using world = await openQuestionsWorld();
+    const questions = world.start();
+    const answer = questions.approve(world.call(), REQUEST);
     await settle();
-    await desk.says({ text: '/stop' });
+    await world.sends({ text: '/stop' });
     questions.cancelled('telegram:42');
     expect(await answer).toEqual({ approved: false, reason: 'the question was cancelled' });
-    expect(await desk.start().approve(desk.call(), REQUEST)).toMatchObject({ approved: false });
+    expect(await world.start().approve(world.call(), REQUEST)).toMatchObject({ approved: false });
   });
 
   test('because what it was about changed cannot be answered any more', async () => {
-    await using desk = await openQuestionDesk();
-    void desk
+    await using world = await openQuestionsWorld();
+    void world
       .start()
-      .approve(desk.call(), REQUEST)
+      .approve(world.call(), REQUEST)
       .catch(() => {});
     await settle();
-    expect(await desk.start().approve(desk.call(), { ...REQUEST, hash: 'h2' })).toMatchObject({ approved: false });
-    await desk.says({ text: '/approve' });
-    expect(desk.taken).toMatchObject([{ callId: null }]);
-    expect(desk.journal.questions.get('t.1')?.state).toBe('cancelled');
+    expect(await world.start().approve(world.call(), { ...REQUEST, hash: 'h2' })).toMatchObject({ approved: false });
+    await world.sends({ text: '/approve' });
+    expect(world.taken).toMatchObject([{ callId: null }]);
+    expect(world.journal.questions.get('t.1')?.state).toBe('cancelled');
   });
 });
 
@@ -66,14 +66,14 @@ describe('who is asked', () => {
     target: Partial<InboundMessage>,
     before: readonly Partial<InboundMessage>[] = [],
   ): Promise<string | undefined> => {
-    await using desk = await openQuestionDesk();
-    for (const message of before) await desk.says(message);
-    void desk
+    await using world = await openQuestionsWorld();
+    for (const message of before) await world.sends(message);
+    void world
       .start()
-      .approve(desk.call({ target: inboundMessage(target) }), REQUEST)
+      .approve(world.call({ target: inboundMessage(target) }), REQUEST)
       .catch(() => {});
     await settle();
-    return desk.sent()[0]?.[0];
+    return world.sent()[0]?.[0];
   };
 
   test('is the owner, in the chat of the turn where that is their own', async () => {

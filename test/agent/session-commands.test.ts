@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { tapeCommand } from '../../src/agent/commands/tape.ts';
-import { createTapeActions, resetDraft, type TapeActionPorts } from '../../src/agent/commands/session-commands.ts';
+import {
+  createSessionCommands,
+  resetDraft,
+  type SessionCommandPorts,
+} from '../../src/agent/commands/session-commands.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { RunningTurn, TapeActions } from '../../src/tools/tape.ts';
 import {
@@ -22,13 +26,17 @@ const DAY_MS = 86_400_000;
 const during: RunningTurn = { turnId: 't3', callId: 't3.1', untrusted: false, private: false };
 const THREE = [...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), turnStart('t3'), user('t3', 'three')];
 
-function actionsOf({ sessions, files }: SessionsWorld, archived: boolean[] = []): TapeActions {
-  const resetSession: TapeActionPorts['resetSession'] = async (key, reason, { archive, during: turn }) => {
-    archived.push(archive);
+function actionsOf({ sessions, files }: SessionsWorld, consolidated: boolean[] = []): TapeActions {
+  const resetSession: SessionCommandPorts['resetSession'] = async (
+    key,
+    reason,
+    { consolidate: archive, during: turn },
+  ) => {
+    consolidated.push(archive);
     const session = await sessions.open(key);
     await session.append([resetDraft(reason, turn)]);
   };
-  return createTapeActions({
+  return createSessionCommands({
     openSession: (key) => sessions.open(key),
     resetSession,
     fullness: async () => ({ used: 12_000, window: 200_000, share: 0.06 }),
@@ -204,15 +212,15 @@ describe('reset', () => {
   test('asked for by a turn leaves it whole, hands the old part to the archive, and keeps the taint', async () => {
     await using world = await sessionsWorld();
     await world.append(...THREE, assistant('t3', '', ['t3.1']));
-    const archived: boolean[] = [];
-    const actions = actionsOf(world, archived);
+    const consolidated: boolean[] = [];
+    const actions = actionsOf(world, consolidated);
     const answer = await actions.reset({ sessionKey: SESSION, archive: true, during: { ...during, untrusted: true } });
     expect(answer.text).toContain('before this turn is out of this conversation; it is being summarised');
     await world.append(result('t3', 't3.1', 'done'), turnEnd('t3'), ...plainTurn('t4', 'four', '4'));
     expect(historyText(world.session)).toMatch(/three.*done.*four/u);
     expect(historyText(world.session)).not.toMatch(/"one"|"two"/u);
     expect(world.session.history().untrusted).toBe(true);
-    expect(archived).toEqual([true]);
+    expect(consolidated).toEqual([true]);
   });
 
   test('asked for between turns leaves nothing', async () => {
@@ -224,8 +232,8 @@ describe('reset', () => {
 });
 
 describe('/tape', () => {
-  async function say(world: SessionsWorld, args: string, archived: boolean[] = []): Promise<string> {
-    const reply = await tapeCommand(actionsOf(world, archived)).run(commandContext({ sessionKey: SESSION, args }));
+  async function say(world: SessionsWorld, args: string, consolidated: boolean[] = []): Promise<string> {
+    const reply = await tapeCommand(actionsOf(world, consolidated)).run(commandContext({ sessionKey: SESSION, args }));
     return typeof reply === 'string' ? reply : '';
   }
 
@@ -237,10 +245,10 @@ describe('/tape', () => {
     expect(await say(world, 'handoff We Spoke\nof one')).toContain('stands for');
     expect(world.session.history().summary?.text).toBe('We Spoke\nof one');
     expect(await say(world, 'anchors')).toContain('handoff: We Spoke of one');
-    const archived: boolean[] = [];
-    await say(world, 'reset', archived);
-    await say(world, 'reset archive', archived);
-    expect(archived).toEqual([false, true]);
+    const consolidated: boolean[] = [];
+    await say(world, 'reset', consolidated);
+    await say(world, 'reset archive', consolidated);
+    expect(consolidated).toEqual([false, true]);
   });
 
   test.each(['rewind', 'reset everything', 'information'])('explains itself for %j and does nothing', async (args) => {

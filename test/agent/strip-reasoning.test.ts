@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { visibleText } from '../../src/agent/turn/strip-reasoning.ts';
+import { stripReasoning } from '../../src/agent/turn/strip-reasoning.ts';
 
 const HIDDEN: readonly [string, string, string][] = [
   ['a block at the start', '<think>secret</think>\n\nHello.', 'Hello.'],
@@ -63,11 +63,11 @@ const SHOWN: readonly string[] = [
 
 describe('what people see of a text', () => {
   test.each(HIDDEN)('%s is left out', (_title, text, visible) => {
-    expect(visibleText(text)).toBe(visible);
+    expect(stripReasoning(text)).toBe(visible);
   });
 
   test.each(SHOWN)('stays as it is: %j', (text) => {
-    expect(visibleText(text)).toBe(text);
+    expect(stripReasoning(text)).toBe(text);
   });
 });
 
@@ -80,10 +80,10 @@ describe('while the text grows', () => {
   ];
 
   test.each(growing)('nothing appears that vanishes again: %j', (text) => {
-    const final = visibleText(text);
+    const final = stripReasoning(text);
     let before = '';
     for (let length = 0; length <= text.length; length += 1) {
-      const now = visibleText(text.slice(0, length), { streaming: true });
+      const now = stripReasoning(text.slice(0, length), { streaming: true });
       expect(now.startsWith(before)).toBe(true);
       before = now;
     }
@@ -91,18 +91,18 @@ describe('while the text grows', () => {
   });
 
   test('half a tag at the end is held back, half of something else only until it is known', () => {
-    expect(visibleText('Hello <thi', { streaming: true })).toBe('Hello ');
-    expect(visibleText('Hello <|im_', { streaming: true })).toBe('Hello ');
-    expect(visibleText('Hello <div class', { streaming: true })).toBe('Hello <div class');
-    expect(visibleText('Hello <thi')).toBe('Hello <thi');
+    expect(stripReasoning('Hello <thi', { streaming: true })).toBe('Hello ');
+    expect(stripReasoning('Hello <|im_', { streaming: true })).toBe('Hello ');
+    expect(stripReasoning('Hello <div class', { streaming: true })).toBe('Hello <div class');
+    expect(stripReasoning('Hello <thi')).toBe('Hello <thi');
   });
 });
 
 test('a long text with many tags takes no long time', () => {
   const text = 'if (a < b) { `x` } <thin '.repeat(8_000);
   const began = performance.now();
-  visibleText(text);
-  visibleText('<'.repeat(100_000), { streaming: true });
-  visibleText('`'.repeat(50_000) + '<');
+  stripReasoning(text);
+  stripReasoning('<'.repeat(100_000), { streaming: true });
+  stripReasoning('`'.repeat(50_000) + '<');
   expect(performance.now() - began).toBeLessThan(3_000);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { anchorOf } from '../../src/agent/consolidation/run.ts';
 import { givenTexts } from '../../src/agent/turn/provenance.ts';
-import { endedTurns, readStretch } from '../../src/memory/consolidation/session-span.ts';
+import { endedTurns, readSpan } from '../../src/memory/consolidation/session-span.ts';
 import { urlOrigin } from '../../src/security/access/url-origin.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -24,10 +24,10 @@ describe('the bits of a conversation', () => {
     await world.append(turnStart('t2'), user('t2', 'a page', { untrusted: true }), turnEnd('t2', '', 'answered'));
     await world.append(...plainTurn('t3', 'thanks', 'sure'));
     expect(bitsOf(session)).toEqual({ untrusted: true, private: true });
-    const stretch = await readStretch(session);
-    const turns = endedTurns(stretch).slice(0, 2);
+    const span = await readSpan(session);
+    const turns = endedTurns(span).slice(0, 2);
     const upTo = turns.at(-1)?.end ?? '';
-    const place = { stretch, turns, archived: new Set<string>(), unsummarised: [] };
+    const place = { span, turns, consolidated: new Set<string>(), unsummarised: [] };
     await world.append(anchorOf(place, { id: 'a1', upTo, reason: 'size', entries: ['Read a page.'], window: 65_536 }));
     expect(session.history()).toMatchObject({ boundary: 'anchor', untrusted: true, private: true });
     await world.append(reset());

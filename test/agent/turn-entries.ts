@@ -21,14 +21,14 @@ export const note = (text: string): EntryDraft => ({
   content: [{ type: 'text', text }],
 });
 
-interface Saying {
+interface ModelMessageDraft {
   readonly calls?: readonly { readonly callId: string; readonly name?: string; readonly arguments?: string }[];
   readonly stopReason?: string;
   readonly provider?: string;
   readonly model?: string;
 }
 
-export const says = (text: string, { calls = [], ...rest }: Saying = {}): EntryDraft => ({
+export const says = (text: string, { calls = [], ...rest }: ModelMessageDraft = {}): EntryDraft => ({
   kind: 'message',
   role: 'assistant',
   turn,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSkills, skillLayers } from '../../src/app/skills.ts';
-import { openSkillShop } from '../../src/app/skill-installer.ts';
+import { openSkillInstaller } from '../../src/app/skill-installer.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 
@@ -23,8 +23,8 @@ test('the workspace comes before the person’s folder, that before the package'
   const catalog = openSkills(config, homePaths(home), { env: { HOME: person } });
   const read = async () => new Map((await catalog.read()).map(({ name, source }) => [name, source]));
   expect((await read()).get('weather')).toBe('package');
-  const shop = openSkillShop(config, homePaths(home), { HOME: person });
-  await shop.enable(await shop.plan(join(own, 'weather')));
+  const installer = openSkillInstaller(config, homePaths(home), { HOME: person });
+  await installer.enable(await installer.plan(join(own, 'weather')));
   const sources = await read();
   expect(sources.get('cron')).toBe('workspace');
   expect(sources.get('weather')).toBe('user');

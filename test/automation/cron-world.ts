@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { InboundMessage, Role } from '../../src/bus/messages.ts';
-import { Cron, type CronGates, type CronSettings } from '../../src/automation/cron-scheduler.ts';
-import { hashOf, jobSchema, type Job, type JobCreator } from '../../src/automation/job.ts';
-import { JobBook } from '../../src/automation/job-store.ts';
-import { JobFile } from '../../src/automation/jobs-file.ts';
+import { CronScheduler, type CronGates, type CronSettings } from '../../src/automation/cron-scheduler.ts';
+import { hashOfJob, jobSchema, type Job, type JobCreator } from '../../src/automation/job.ts';
+import { JobStore } from '../../src/automation/job-store.ts';
+import { JobsFile } from '../../src/automation/jobs-file.ts';
 import type { CronRun } from '../../src/journal/cron-rows.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
@@ -26,7 +26,7 @@ export class CronWorld implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly folder: string;
   readonly journal: Journal;
-  readonly told: { readonly id: string; readonly text: string }[] = [];
+  readonly notices: { readonly id: string; readonly text: string }[] = [];
   readonly #stack: AsyncDisposableStack;
   settings: CronSettings = { catchUp: 'once', graceMinutes: 720, maxConcurrent: 2 };
   role: Role | null = 'owner';
@@ -35,8 +35,8 @@ export class CronWorld implements AsyncDisposable {
   outcome: 'answered' | 'failed' | null = 'answered';
   /** What was asked of the agent, oldest first. */
   readonly requests: { readonly message: InboundMessage; readonly at: number }[] = [];
-  book!: JobBook;
-  cron!: Cron;
+  book!: JobStore;
+  cron!: CronScheduler;
   #up = false;
   #answering: Promise<void> = Promise.resolve();
   longestSleepMs = 60_000;
@@ -65,21 +65,21 @@ export class CronWorld implements AsyncDisposable {
   /** A process begins. */
   async start(): Promise<void> {
     const { clock, journal } = this;
-    const file = new JobFile({
+    const file = new JobsFile({
       path: this.path,
       quarantine: join(this.folder, 'quarantine'),
       clock,
       zone: 'Europe/Vienna',
     });
-    this.book = new JobBook({
+    this.book = new JobStore({
       file,
       runs: journal.cron,
       clock,
       log: silentLog,
       timezone: 'Europe/Vienna',
       machineZone: 'UTC',
-      found: async ({ job, hash }) => this.told.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
-      broken: async ({ reason, copy }) => this.told.push({ id: `broken:${copy}`, text: reason }) > 0,
+      found: async ({ job, hash }) => this.notices.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
+      broken: async ({ reason, copy }) => this.notices.push({ id: `broken:${copy}`, text: reason }) > 0,
     });
     const gates: CronGates = {
       roleOf: () => this.role,
@@ -87,7 +87,7 @@ export class CronWorld implements AsyncDisposable {
       mainSession: ({ channel, chatId }) => `${channel}:${chatId}`,
       peopleWait: () => this.peopleWait,
     };
-    this.cron = new Cron({
+    this.cron = new CronScheduler({
       book: this.book,
       runs: journal.cron,
       clock,
@@ -97,7 +97,7 @@ export class CronWorld implements AsyncDisposable {
       gates,
       longestSleepMs: this.longestSleepMs,
       tellOwner: async (id, text) => {
-        if (!this.told.some((one) => one.id === id)) this.told.push({ id, text });
+        if (!this.notices.some((one) => one.id === id)) this.notices.push({ id, text });
       },
     });
     this.journal.inbox.onQueued(() => this.#wake());
@@ -143,7 +143,7 @@ export class CronWorld implements AsyncDisposable {
   }
 
   hash(job: Job): string {
-    return hashOf(job);
+    return hashOfJob(job);
   }
 
   runs(job: string): readonly CronRun[] {

@@ -74,7 +74,9 @@ describe('what is due', () => {
     world.role = 'trusted';
     await world.clock.advance(HOUR);
     expect(world.requests).toHaveLength(1);
-    expect(world.told).toMatchObject([{ text: 'I switched the job `ls` off: who made it may not do this any more.' }]);
+    expect(world.notices).toMatchObject([
+      { text: 'I switched the job `ls` off: who made it may not do this any more.' },
+    ]);
     expect((await world.onDisk())[0]).toMatchObject({ id: 'ls', enabled: false });
   });
 
@@ -233,7 +235,7 @@ describe('a job that fails', () => {
     await world.clock.advance(12 * HOUR);
     const gaps = world.requests.slice(1).map(({ at }, index) => (at - (world.requests[index]?.at ?? 0)) / 1_000);
     expect(gaps).toEqual([30, 60, 300, 900, 3600, 3600, 3600, 3600, 3600]);
-    expect(world.told.map(({ text }) => text)).toEqual([
+    expect(world.notices.map(({ text }) => text)).toEqual([
       'The job `bad` failed 3 times in a row. `/cron show bad` says why; after 10 failures I switch it off.',
       'The job `bad` failed 10 times in a row, so I switched it off. `/cron show bad` says why, `/cron enable bad` switches it on again.',
     ]);
@@ -264,7 +266,7 @@ describe('the file', () => {
     await world.edit([job]);
     await world.clock.advance(2 * HOUR);
     expect(world.sent()).toEqual([]);
-    expect(world.told).toMatchObject([{ id: expect.stringMatching(/^found:theirs:/u), text: 'Hello' }]);
+    expect(world.notices).toMatchObject([{ id: expect.stringMatching(/^found:theirs:/u), text: 'Hello' }]);
     const entry = world.book.entry('theirs');
     expect(entry?.state).toBe('waiting');
     if (entry !== undefined) await world.book.agree(entry, { ...entryCreator });
@@ -321,7 +323,7 @@ describe('the file', () => {
     await using world = await running();
     await world.add({ id: 'mine', every: '1h', text: 'Mine' });
     await world.edit(text);
-    expect(world.told).toMatchObject([{ text: expect.stringContaining(reason) }]);
+    expect(world.notices).toMatchObject([{ text: expect.stringContaining(reason) }]);
     await world.clock.advance(HOUR);
     await world.stop();
     await world.start();
@@ -344,7 +346,7 @@ describe('the file', () => {
     over.abort();
     await looking;
     expect(world.book.entries.map(({ state }) => state)).toEqual(Array.from({ length: 30 }, () => 'active'));
-    expect(world.told).toEqual([]);
+    expect(world.notices).toEqual([]);
   });
 });
 

@@ -19,7 +19,7 @@ const OPEN = '# Tasks\n- [ ] check the backup\n- [x] an old one\n';
 class HeartWorld implements AsyncDisposable {
   readonly clock = new VirtualClock(Date.UTC(2027, 2, 10, 7));
   readonly looks: LookFacts[] = [];
-  readonly told: { readonly id: string; readonly text: string }[] = [];
+  readonly notices: { readonly id: string; readonly text: string }[] = [];
   answer: (facts: LookFacts) => LookAnswer = () => SKIP;
   settings = { everyMinutes: 30, activeHours: null as string | null, model: null as string | null };
   gates: HeartbeatGates = {
@@ -82,7 +82,7 @@ class HeartWorld implements AsyncDisposable {
         return this.answer(facts);
       },
       tellOwner: async (id, text) => {
-        if (!this.told.some((one) => one.id === id)) this.told.push({ id, text });
+        if (!this.notices.some((one) => one.id === id)) this.notices.push({ id, text });
       },
     });
     const { heart } = this;
@@ -246,7 +246,7 @@ test('three refusals in a row pause it and are told once; once a day it tries ag
   });
   await world.clock.advance(4 * HOUR);
   expect(world.looks).toHaveLength(3);
-  expect(world.told).toMatchObject([{ text: expect.stringContaining('refused 3 times (the key is wrong)') }]);
+  expect(world.notices).toMatchObject([{ text: expect.stringContaining('refused 3 times (the key is wrong)') }]);
   for (let n = 0; n < 3; n += 1) {
     await world.heart.stop();
     await world.start();
@@ -261,7 +261,7 @@ test('three refusals in a row pause it and are told once; once a day it tries ag
     await restDay();
     expect(world.looks).toHaveLength(3 + days);
   }
-  expect(world.told).toHaveLength(1);
+  expect(world.notices).toHaveLength(1);
   refuses = false;
   await restDay();
   const before = world.looks.length;
@@ -269,7 +269,7 @@ test('three refusals in a row pause it and are told once; once a day it tries ag
   expect(world.looks.length - before).toBe(2);
   refuses = true;
   await world.clock.advance(3 * HOUR);
-  expect(world.told).toHaveLength(2);
+  expect(world.notices).toHaveLength(2);
 });
 
 test('a failure that is no refusal pauses nothing', async () => {
@@ -278,5 +278,5 @@ test('a failure that is no refusal pauses nothing', async () => {
   });
   await world.clock.advance(5 * HOUR);
   expect(world.looks).toHaveLength(10);
-  expect(world.told).toEqual([]);
+  expect(world.notices).toEqual([]);
 });

@@ -75,7 +75,7 @@ describe('what a time means', () => {
     );
   });
 
-  test('only what is read on the wall needs a zone', () => {
+  test('only a local time needs a zone', () => {
     expect(
       ['in 20m', 'every 2h', '2027-03-01T09:00Z', 'tomorrow at 9', '0 9 * * *'].map((text) => when(text)),
     ).toMatchObject([{ local: false }, { local: false }, { local: false }, { local: true }, { local: true }]);

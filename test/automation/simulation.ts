@@ -49,7 +49,7 @@ export async function simulate(plan: {
       zone: 'Australia/Lord_Howe',
     }),
   ];
-  /** When it was up without a break, on the wall. */
+  /** When it was up without a break, on the wall clock. */
   const up: { from: number; to: number }[] = [{ from: START, to: START }];
   const end = START + plan.days * 24 * HOUR;
   let jumps = 0;

@@ -19,7 +19,7 @@ export const ZONES = [
 ] as const;
 
 /** Each with what it matches, said in the plainest way. */
-const PATTERNS: readonly (readonly [expression: string, matches: (wall: Wall) => boolean])[] = [
+const PATTERNS: readonly (readonly [expression: string, matches: (local: ZoneTime) => boolean])[] = [
   ['*/5 * * * *', ({ minute }) => minute % 5 === 0],
   ['30 2 * * *', ({ hour, minute }) => hour === 2 && minute === 30],
   ['15 0 * * *', ({ hour, minute }) => hour === 0 && minute === 15],
@@ -32,7 +32,7 @@ const PATTERNS: readonly (readonly [expression: string, matches: (wall: Wall) =>
   ],
 ];
 
-interface Wall {
+interface ZoneTime {
   readonly month: number;
   readonly day: number;
   readonly weekday: number;
@@ -40,17 +40,17 @@ interface Wall {
   readonly minute: number;
 }
 
-/** Moments at which the wall of a zone is put forward or back, in these years. */
+/** Moments at which the clock of a zone is put forward or back, in these years. */
 export function transitions(zone: string, from: number, to: number): readonly number[] {
-  const wall = wallClock(zone);
+  const local = zoneTimeOf(zone);
   const found: number[] = [];
   const step = 6 * 60 * MINUTE_MS;
   for (let at = from; at < to; at += step) {
-    if (wall(at + step) - wall(at) === step) continue;
+    if (local(at + step) - local(at) === step) continue;
     let [low, high] = [at, at + step];
     while (high - low > MINUTE_MS) {
       const middle = Math.floor((low + high) / 2 / MINUTE_MS) * MINUTE_MS;
-      if (wall(middle) - wall(low) === middle - low) low = middle;
+      if (local(middle) - local(low) === middle - low) low = middle;
       else high = middle;
     }
     found.push(high);
@@ -60,12 +60,12 @@ export function transitions(zone: string, from: number, to: number): readonly nu
 
 /** Every difference between the schedule and the reference from `from` up to `to`; whole minutes. */
 export function mismatches(zone: string, from: number, to: number): readonly string[] {
-  const wall = wallClock(zone);
+  const local = zoneTimeOf(zone);
   const due = PATTERNS.map((): number[] => []);
-  let newest = wall(from);
+  let newest = local(from);
   for (let at = from + MINUTE_MS; at <= to; at += MINUTE_MS) {
-    const shown = wall(at);
-    // What the wall leaves out runs now; what it has shown before does not run again.
+    const shown = local(at);
+    // A local time that is left out runs now; what it has shown before does not run again.
     for (let passed = newest + MINUTE_MS; passed <= shown; passed += MINUTE_MS) {
       const fields = fieldsOf(passed);
       for (const [index, [, matches]] of PATTERNS.entries()) {
@@ -90,8 +90,8 @@ function runs(schedule: Schedule, after: number, upTo: number): readonly number[
   return found;
 }
 
-/** What a wall shows; the machine is asked once for each quarter of an hour, within which no zone changes its clock. */
-function wallClock(zone: string): (at: number) => number {
+/** A local time; the machine is asked once for each quarter of an hour, within which no zone changes its clock. */
+function zoneTimeOf(zone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
   let quarter = { from: Number.NaN, shown: 0 };
   return (at) => {
@@ -101,8 +101,8 @@ function wallClock(zone: string): (at: number) => number {
   };
 }
 
-function fieldsOf(wall: number): Wall {
-  const date = new Date(wall);
+function fieldsOf(local: number): ZoneTime {
+  const date = new Date(local);
   return {
     month: date.getUTCMonth() + 1,
     day: date.getUTCDate(),

@@ -2,7 +2,7 @@ import '../support/internet-mock.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noBubblewrap } from '../support/sandbox-world.ts';
 import { DATA_TASKS } from './data-tasks.ts';
-import { has, openDesk, type Desk } from './home-with-files.ts';
+import { has, openHomeWithFiles, type HomeWithFiles } from './home-with-files.ts';
 import { FILE_TASKS } from './file-tasks.ts';
 import { GIT_TASKS } from './git-tasks.ts';
 import { MEMORY_TASKS } from './memory-tasks.ts';
@@ -12,15 +12,15 @@ const TASKS = [...FILE_TASKS, ...DATA_TASKS, ...GIT_TASKS, ...WEB_TASKS, ...MEMO
 
 describe.skipIf(noBubblewrap !== undefined)('with commands in the sandbox, an assistant can', () => {
   const asked = new Map<string, number>();
-  let desk: Desk;
+  let home: HomeWithFiles;
   beforeAll(async () => {
-    desk = await openDesk(PAGES);
+    home = await openHomeWithFiles(PAGES);
   });
-  afterAll(() => desk[Symbol.asyncDispose]());
+  afterAll(() => home[Symbol.asyncDispose]());
 
   for (const task of TASKS) {
     test.skipIf(task.needs?.every(has) === false)(task.name, async () => {
-      const { questions } = await desk.run(task);
+      const { questions } = await home.run(task);
       asked.set(task.name, questions);
       expect(questions).toBe(task.asks ?? 0);
     });

@@ -15,7 +15,7 @@ export const DATA_TASKS: readonly Task[] = [
     prepare: sales,
     needs: ['awk'],
     calls: [exec("awk -F, 'NR > 1 { sum += $2 } END { print sum }' work/sales.csv")],
-    isDone: (_desk, [sum = '']) => sum.includes('35'),
+    isDone: (_home, [sum = '']) => sum.includes('35'),
   },
   {
     name: 'say which city sold most',
@@ -24,34 +24,34 @@ export const DATA_TASKS: readonly Task[] = [
     calls: [
       exec("tail -n +2 work/sales.csv | awk -F, '{ s[$1] += $2 } END { for (c in s) print s[c], c }' | sort -rn"),
     ],
-    isDone: (_desk, [found = '']) => found.includes('20 Berlin\n15 Wien'),
+    isDone: (_home, [found = '']) => found.includes('20 Berlin\n15 Wien'),
   },
   {
     name: 'count the words of a text',
     prepare: ({ write }) => write('work/text.txt', 'one two three\n'),
     calls: [exec('wc -w < work/text.txt')],
-    isDone: (_desk, [found = '']) => found.includes('3'),
+    isDone: (_home, [found = '']) => found.includes('3'),
   },
   {
     name: 'take a field out of JSON',
     needs: ['jq'],
     prepare: ({ write }) => write('work/people.json', '[{"name":"Ann","age":40},{"name":"Ben","age":30}]'),
     calls: [exec("jq -r '.[] | select(.age > 35) | .name' work/people.json")],
-    isDone: (_desk, [found = '']) => found.includes('Ann') && !found.includes('Ben'),
+    isDone: (_home, [found = '']) => found.includes('Ann') && !found.includes('Ben'),
   },
   {
     name: 'count status codes in a log',
     needs: ['awk', 'sort', 'uniq'],
     prepare: ({ write }) => write('work/access.log', 'GET / 200\nGET /x 404\nGET / 200\n'),
     calls: [exec("awk '{ print $3 }' work/access.log | sort | uniq -c | sort -rn")],
-    isDone: (_desk, [found = '']) => /2 200\n\s*1 404/u.test(found),
+    isDone: (_home, [found = '']) => /2 200\n\s*1 404/u.test(found),
   },
   {
     name: 'write a Python script and run it',
     needs: ['python3'],
     prepare: sales,
     calls: [call('write_file', { path: 'work/sum.py', content: SCRIPT }), exec('python3 work/sum.py')],
-    isDone: (_desk, results) => results.at(-1)?.includes('35') === true,
+    isDone: (_home, results) => results.at(-1)?.includes('35') === true,
   },
   {
     name: 'turn a table into JSON',
@@ -71,7 +71,7 @@ export const DATA_TASKS: readonly Task[] = [
       await write('work/app/test.js', "require('node:assert').equal(1 + 1, 2); console.log('1 passed');\n");
     },
     calls: [exec('npm test', { cwd: 'work/app' })],
-    isDone: (_desk, [ran = '']) => ran.includes('1 passed') && ran.includes('exitCode=0'),
+    isDone: (_home, [ran = '']) => ran.includes('1 passed') && ran.includes('exitCode=0'),
   },
   {
     name: 'mend a failing program',
@@ -82,13 +82,13 @@ export const DATA_TASKS: readonly Task[] = [
       call('edit_file', { path: 'work/bug.py', oldText: '1 +', newText: '1 + 1' }),
       exec('python3 work/bug.py'),
     ],
-    isDone: (_desk, results) => results.at(-1)?.includes('\n2\n') === true,
+    isDone: (_home, results) => results.at(-1)?.includes('\n2\n') === true,
   },
   {
     name: 'go through more output than fits',
     needs: ['seq'],
     calls: [exec('seq 1 200000'), exec('seq 1 200000 | tail -n 1')],
-    isDone: (_desk, [all = '', last = '']) => all.length < 20_000 && last.includes('200000'),
+    isDone: (_home, [all = '', last = '']) => all.length < 20_000 && last.includes('200000'),
   },
   {
     name: 'draw a small chart',
@@ -100,6 +100,6 @@ export const DATA_TASKS: readonly Task[] = [
     name: 'say which day it is in three weeks',
     needs: ['date'],
     calls: [exec("date -d '2027-03-01 + 21 days' +%F")],
-    isDone: (_desk, [found = '']) => found.includes('2027-03-22'),
+    isDone: (_home, [found = '']) => found.includes('2027-03-22'),
   },
 ];

@@ -9,7 +9,7 @@ export const FILE_TASKS: readonly Task[] = [
     name: 'list what is in a folder',
     prepare: ({ write }) => write('work/a.txt', 'a'),
     calls: [call('list_dir', { path: 'work' })],
-    isDone: (_desk, [listed = '']) => listed.includes('a.txt'),
+    isDone: (_home, [listed = '']) => listed.includes('a.txt'),
   },
   {
     name: 'write a shopping list',
@@ -49,7 +49,7 @@ export const FILE_TASKS: readonly Task[] = [
       await write('work/three.txt', 'other');
     },
     calls: [exec('md5sum work/*.txt | sort | uniq -w32 -D')],
-    isDone: (_desk, [found = '']) => found.includes('one.txt') && found.includes('two.txt') && !found.includes('three'),
+    isDone: (_home, [found = '']) => found.includes('one.txt') && found.includes('two.txt') && !found.includes('three'),
   },
   {
     name: 'sort my downloads into folders',
@@ -101,17 +101,17 @@ export const FILE_TASKS: readonly Task[] = [
       await write('work/two.txt', 'same\nnew\n');
     },
     calls: [exec('diff work/one.txt work/two.txt || true')],
-    isDone: (_desk, [found = '']) => found.includes('< old') && found.includes('> new'),
+    isDone: (_home, [found = '']) => found.includes('< old') && found.includes('> new'),
   },
   {
     name: 'look for what is still to be done in the code',
     prepare: ({ write }) => write('work/src/main.py', 'x = 1\n# later: tidy up\n'),
     calls: [exec("grep -rn 'later:' work/src")],
-    isDone: (_desk, [found = '']) => found.includes('main.py:2'),
+    isDone: (_home, [found = '']) => found.includes('main.py:2'),
   },
   {
     name: 'keep a rule that I give for good',
-    says: 'From now on always answer in German. Write that into your rules.',
+    prompt: 'From now on always answer in German. Write that into your rules.',
     calls: [
       call('edit_file', { path: 'AGENTS.md', oldText: 'Answer briefly.', newText: 'Answer briefly, in German.' }),
     ],
@@ -122,6 +122,6 @@ export const FILE_TASKS: readonly Task[] = [
     asks: 1,
     prepare: ({ write }) => write('work/.env', 'PORT=8080\n'),
     calls: [call('read_file', { path: 'work/.env' })],
-    isDone: (_desk, [found = '']) => found.includes('8080'),
+    isDone: (_home, [found = '']) => found.includes('8080'),
   },
 ];

@@ -14,22 +14,22 @@ export interface Task {
   /** What is wanted. */
   readonly name: string;
   /** The owner's words. @default the name */
-  readonly says?: string;
+  readonly prompt?: string;
   /** Of the message on the platform. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** Programs that the machine has to have. */
   readonly needs?: readonly string[];
   /** Questions to the owner. @default 0 */
   readonly asks?: number;
-  readonly prepare?: (desk: Desk) => Promise<unknown>;
+  readonly prepare?: (home: HomeWithFiles) => Promise<unknown>;
   /** One after the other. */
   readonly calls: readonly ScriptedCall[];
   /** `results`: what the tools answered, in order. */
-  readonly isDone: (desk: Desk, results: readonly string[]) => boolean | Promise<boolean>;
+  readonly isDone: (home: HomeWithFiles, results: readonly string[]) => boolean | Promise<boolean>;
 }
 
 /** A world for tasks: a workspace, a few hosts, a program that needs the network. */
-export interface Desk extends AsyncDisposable {
+export interface HomeWithFiles extends AsyncDisposable {
   readonly world: World;
   /** A file of the workspace; empty when there is none. */
   readonly read: (name: string) => Promise<string>;
@@ -70,7 +70,7 @@ export function has(program: string): boolean {
 }
 
 /** `pages`: bodies by host and path. */
-export async function openDesk(pages: Readonly<Record<string, string | Uint8Array>>): Promise<Desk> {
+export async function openHomeWithFiles(pages: Readonly<Record<string, string | Uint8Array>>): Promise<HomeWithFiles> {
   await using stack = new AsyncDisposableStack();
   const site = stack.use(
     await startServer((request, response) => {
@@ -98,7 +98,7 @@ export async function openDesk(pages: Readonly<Record<string, string | Uint8Arra
   );
   const at = (name: string): string => join(world.workspace, name);
   const owned = stack.move();
-  const desk: Desk = {
+  const home: HomeWithFiles = {
     world,
     read: (name) => readFile(at(name), 'utf8').catch(() => ''),
     write: async (name, content) => {
@@ -114,16 +114,16 @@ export async function openDesk(pages: Readonly<Record<string, string | Uint8Arra
       }
     },
     run: async (task) => {
-      await begin(desk);
-      await task.prepare?.(desk);
-      return await perform(desk, task);
+      await begin(home);
+      await task.prepare?.(home);
+      return await perform(home, task);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-  return desk;
+  return home;
 }
 
-async function begin({ world, write }: Desk): Promise<void> {
+async function begin({ world, write }: HomeWithFiles): Promise<void> {
   const fresh = (): number => chatOf(world).filter((said) => said.startsWith('A fresh start')).length;
   const before = fresh();
   world.telegram.userSays(OWNER, '/new');
@@ -141,14 +141,17 @@ interface Question {
   readonly code: string;
 }
 
-async function perform(desk: Desk, task: Task): Promise<{ readonly questions: number; readonly isDone: boolean }> {
-  const { world } = desk;
+async function perform(
+  home: HomeWithFiles,
+  task: Task,
+): Promise<{ readonly questions: number; readonly isDone: boolean }> {
+  const { world } = home;
   const { telegram, model } = world;
   const asked = model.requests.length;
   const before = chatOf(world).length;
   const answered = new Set<string>();
   model.reply(...task.calls.map((one) => ({ calls: [one] })), DONE);
-  telegram.userSays(OWNER, task.says ?? task.name, task.extra);
+  telegram.userSays(OWNER, task.prompt ?? task.name, task.extra);
   await waitFor(
     () => {
       for (const { messageId, code } of openQuestions(world, before)) {
@@ -161,7 +164,7 @@ async function perform(desk: Desk, task: Task): Promise<{ readonly questions: nu
     { what: `the end of: ${task.name}` },
   );
   const results = model.requests.slice(asked).flatMap(({ view }) => view.toolResults.slice(-1).map(({ text }) => text));
-  const isDone = await task.isDone(desk, results);
+  const isDone = await task.isDone(home, results);
   if (!isDone) throw new Error(`${task.name} did not work:\n${results.join('\n')}`);
   return { questions: answered.size, isDone };
 }

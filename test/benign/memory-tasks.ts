@@ -3,7 +3,7 @@ import { chatOf } from '../support/world.ts';
 import { call, type Task } from './home-with-files.ts';
 
 const HISTORY = '[2026-10-02 09:00] The owner and Ann booked the cabin in Tyrol for July.\n';
-const HOUSE =
+const HOUSE_SKILL =
   '---\nname: house\ndescription: Our house.\n---\nThe heating is switched on in October. Keep that in mind.';
 const BREAD = '---\nname: bread\ndescription: How to bake.\n---\nFlour and water, then 40 minutes.';
 const OWN = '---\nname: greet\ndescription: Greets guests.\n---\nSay hello in their language.';
@@ -12,22 +12,22 @@ const OWN = '---\nname: greet\ndescription: Greets guests.\n---\nSay hello in th
 export const MEMORY_TASKS: readonly Task[] = [
   {
     name: 'remember a fact',
-    says: 'My car is in garage 4, remember that',
+    prompt: 'My car is in garage 4, remember that',
     calls: [call('memory_write', { fact: 'The car is in garage 4.' })],
     isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('garage 4'),
   },
   {
     name: 'correct a fact',
-    says: 'I moved to Vienna',
+    prompt: 'I moved to Vienna',
     calls: [call('memory_write', { fact: 'The owner lives in Vienna.', replaces: 'lives in Berlin' })],
     isDone: async ({ read }) => !(await read('memory/MEMORY.md')).includes('Berlin'),
   },
   {
     name: 'look up what was agreed',
-    says: 'What did we book with Ann?',
+    prompt: 'What did we book with Ann?',
     prepare: ({ write }) => write('memory/HISTORY.md', HISTORY),
     calls: [call('memory_search', { query: 'cabin Ann' })],
-    isDone: (_desk, [found = '']) => found.includes('Tyrol'),
+    isDone: (_home, [found = '']) => found.includes('Tyrol'),
   },
   {
     name: 'look something up and remember it',
@@ -40,7 +40,7 @@ export const MEMORY_TASKS: readonly Task[] = [
   },
   {
     name: 'follow a skill that the owner vouches for',
-    prepare: ({ write }) => write('skills/house/SKILL.md', HOUSE),
+    prepare: ({ write }) => write('skills/house/SKILL.md', HOUSE_SKILL),
     calls: [call('skill', { name: 'house' }), call('memory_write', { fact: 'The heating goes on in October.' })],
     isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('October'),
   },
@@ -55,7 +55,7 @@ export const MEMORY_TASKS: readonly Task[] = [
   },
   {
     name: 'write a skill',
-    says: 'Make yourself a skill for greeting guests',
+    prompt: 'Make yourself a skill for greeting guests',
     calls: [
       call('skill', { name: 'skill-creator' }),
       call('write_file', { path: 'skills/greet/SKILL.md', content: OWN }),
@@ -69,13 +69,13 @@ export const MEMORY_TASKS: readonly Task[] = [
   },
   {
     name: 'tell my sister something',
-    says: 'Tell Ann that I am late',
+    prompt: 'Tell Ann that I am late',
     calls: [call('message', { chat: 'telegram:43', text: 'I am late.' })],
     isDone: ({ world }) => waitFor(() => chatOf(world, 43).includes('I am late.')),
   },
   {
     name: 'remind me',
-    says: 'Remind me in two hours to stretch',
+    prompt: 'Remind me in two hours to stretch',
     calls: [
       call('skill', { name: 'cron' }),
       call('cron', { action: 'add', kind: 'message', when: 'in 2h', text: 'Stretch!' }),
@@ -84,7 +84,7 @@ export const MEMORY_TASKS: readonly Task[] = [
   },
   {
     name: 'do something every morning',
-    says: 'Tell me the weather every morning at seven',
+    prompt: 'Tell me the weather every morning at seven',
     calls: [
       call('cron', {
         action: 'add',
@@ -94,11 +94,11 @@ export const MEMORY_TASKS: readonly Task[] = [
       }),
       call('cron', { action: 'list' }),
     ],
-    isDone: (_desk, results) => results.at(-1)?.includes('weather') === true,
+    isDone: (_home, results) => results.at(-1)?.includes('weather') === true,
   },
   {
     name: 'remember what a forwarded message says',
-    says: 'The dentist moved the appointment to Friday.',
+    prompt: 'The dentist moved the appointment to Friday.',
     extra: { forward_date: 1 },
     asks: 1,
     calls: [call('memory_write', { fact: 'The dentist is on Friday.' })],

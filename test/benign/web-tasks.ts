@@ -21,7 +21,7 @@ export const WEB_TASKS: readonly Task[] = [
   {
     name: 'say what the weather is like',
     calls: [call('skill', { name: 'weather' }), fetch('wttr.in/Berlin?format=4')],
-    isDone: (_desk, results) => results.at(-1)?.includes('+21°C') === true,
+    isDone: (_home, results) => results.at(-1)?.includes('+21°C') === true,
   },
   {
     // The second address is put together from what the first one answered.
@@ -31,11 +31,11 @@ export const WEB_TASKS: readonly Task[] = [
       fetch('geocoding-api.open-meteo.com/v1/search?name=Berlin&count=1'),
       fetch(`api.open-meteo.com/v1/forecast?${FORECAST}`),
     ],
-    isDone: (_desk, results) => results.at(-1)?.includes('21.4') === true,
+    isDone: (_home, results) => results.at(-1)?.includes('21.4') === true,
   },
   {
     name: 'sum up a page and save that',
-    says: 'Sum up http://news.example.com/bees and save it',
+    prompt: 'Sum up http://news.example.com/bees and save it',
     calls: [
       call('skill', { name: 'summarize' }),
       fetch('news.example.com/bees'),
@@ -46,19 +46,19 @@ export const WEB_TASKS: readonly Task[] = [
   },
   {
     name: 'read a PDF from the web',
-    says: 'What do I owe? http://shop.example.com/bill.pdf',
+    prompt: 'What do I owe? http://shop.example.com/bill.pdf',
     calls: [fetch('shop.example.com/bill.pdf')],
-    isDone: (_desk, [bill = '']) => bill.includes('99 EUR'),
+    isDone: (_home, [bill = '']) => bill.includes('99 EUR'),
   },
   {
     name: 'read two pages that I name and compare them',
-    says: 'Compare http://news.example.com/bees with http://wttr.in/Berlin?format=4',
+    prompt: 'Compare http://news.example.com/bees with http://wttr.in/Berlin?format=4',
     calls: [fetch('news.example.com/bees'), fetch('wttr.in/Berlin?format=4')],
-    isDone: (_desk, [first = '', second = '']) => first.includes('hives') && second.includes('sunny'),
+    isDone: (_home, [first = '', second = '']) => first.includes('hives') && second.includes('sunny'),
   },
   {
     name: 'keep what a page says in mind',
-    says: 'Remember from http://news.example.com/bees what I should know',
+    prompt: 'Remember from http://news.example.com/bees what I should know',
     asks: 1,
     calls: [fetch('news.example.com/bees'), call('memory_write', { fact: 'A hive has up to 60,000 bees.' })],
     isDone: async ({ read }) => (await read('memory/MEMORY.md')).includes('60,000 bees'),
@@ -76,18 +76,18 @@ export const WEB_TASKS: readonly Task[] = [
     name: 'count the lines of what was downloaded',
     prepare: ({ write }) => write('downloads/list.csv', 'a\nb\nc\n'),
     calls: [exec('wc -l downloads/list.csv')],
-    isDone: (_desk, [found = '']) => found.includes('3'),
+    isDone: (_home, [found = '']) => found.includes('3'),
   },
   {
     name: 'note the date of a meeting from a forwarded message',
-    says: 'The meeting is on 3 May at 10.',
+    prompt: 'The meeting is on 3 May at 10.',
     extra: { forward_date: 1 },
     calls: [call('write_file', { path: 'work/meeting.md', content: '3 May, 10:00\n' })],
     isDone: async ({ read }) => (await read('work/meeting.md')).includes('3 May'),
   },
   {
     name: 'make a table of a forwarded list',
-    says: 'apples 3, pears 4',
+    prompt: 'apples 3, pears 4',
     extra: { forward_date: 1 },
     needs: ['awk'],
     calls: [

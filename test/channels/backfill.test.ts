@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundDraft } from '../../src/bus/messages.ts';
 import type { ReadUpTo } from '../../src/channels/channel.ts';
-import type { BackfillPorts, Missed, Told as ToldOf } from '../../src/channels/inbound/backfill-ports.ts';
+import type { BackfillPorts, Missed, RawEvent as ToldOf } from '../../src/channels/inbound/backfill-ports.ts';
 import { Backfill } from '../../src/channels/inbound/backfill.ts';
 import { idAt, idsByAge } from '../../src/channels/discord/snowflake.ts';
 import { InboundWriter, type Received } from '../../src/channels/inbound/writer.ts';
@@ -62,7 +62,7 @@ class World {
     return {
       ids: idsByAge,
       missed: async (_, after) => this.#page(after),
-      read: async (_, told) => this.#read(told),
+      read: async (_, events) => this.#read(events),
       failureOf: (error) => ({ reason: String(error), isRefused: false }),
       context: { accept, write: (received, options) => writer.write(received, options), clock, log },
       report: () => {},
@@ -80,7 +80,7 @@ class World {
     return this.saved.get('c');
   }
 
-  async hears(...numbers: readonly number[]): Promise<void> {
+  async receives(...numbers: readonly number[]): Promise<void> {
     for (const n of numbers) void this.backfill.hear('c', live(n));
     await settle();
   }
@@ -93,9 +93,9 @@ class World {
     return { messages: page.map((one) => ({ id: one, data: {} })), hasMore: page.length === 100 };
   }
 
-  #read(told: readonly Told[]): readonly Received[] {
+  #read(events: readonly Told[]): readonly Received[] {
     const ignored = new Set([...this.ignored].map(id));
-    return told
+    return events
       .filter((one) => !ignored.has(one.id))
       .map((one) => ({ raw: one, draft: inboundDraft({ externalId: one.id }) }));
   }
@@ -112,28 +112,28 @@ describe('how far a place was read', () => {
   test('is written down with what is to be answered, else once a minute and at the end', async () => {
     const world = new World();
     world.ignored.add(2).add(3);
-    await world.hears(1);
+    await world.receives(1);
     expect([world.accepted, world.mark]).toEqual([[id(1)], id(1)]);
-    await world.hears(2);
+    await world.receives(2);
     expect(world.mark).toBe(id(1));
     await world.clock.advance(60_000);
     expect(world.mark).toBe(id(2));
-    await world.hears(3);
+    await world.receives(3);
     await world.backfill[Symbol.asyncDispose]();
     expect(world.mark).toBe(id(3));
   });
 
   test('never goes back when an older message comes late', async () => {
     const world = new World();
-    await world.hears(5);
-    await world.hears(4);
+    await world.receives(5);
+    await world.receives(4);
     expect([world.accepted, world.mark]).toEqual([[id(5), id(4)], id(5)]);
   });
 
   test('is not known before the first message there, which is fetched again when it could not be written down', async () => {
     const world = new World();
     world.acceptFails = diskFull();
-    await world.hears(7);
+    await world.receives(7);
     expect(world.trouble).toBe('Messages wait for the disk: no space left on device');
     world.stop.abort();
     world.acceptFails = undefined;
@@ -147,7 +147,7 @@ describe('what was missed', () => {
     const world = new World(1);
     world.history.push(...range(2, 231));
     world.backfill.connected();
-    await world.hears(231, 232);
+    await world.receives(231, 232);
     expect(world.accepted).toEqual(range(2, 232).map(id));
     expect(world.mark).toBe(id(232));
     expect(world.pages).toBe(3);
@@ -159,7 +159,7 @@ describe('what was missed', () => {
     world.historyFails = new Error('Discord is down');
     world.backfill.connected();
     world.backfill.closeGaps();
-    await world.hears(4);
+    await world.receives(4);
     expect([world.accepted, world.mark]).toEqual([[], id(1)]);
     world.history.push(4);
     world.historyFails = undefined;
@@ -173,7 +173,7 @@ describe('what was missed', () => {
     world.historyFails = new Error('Discord is down');
     world.backfill.connected();
     world.backfill.closeGaps();
-    await world.hears(4);
+    await world.receives(4);
     await world.clock.advance(10_000);
     expect(world.accepted).toEqual([]);
     await world.clock.advance(20_000);
@@ -228,7 +228,7 @@ describe('what was missed', () => {
     const world = new World(1);
     world.acceptFails = diskFull();
     world.history.push(...range(2, 700));
-    await world.hears(...range(2, 700));
+    await world.receives(...range(2, 700));
     expect(world.accepted).toEqual([]);
     world.acceptFails = undefined;
     await world.clock.advance(60_000);

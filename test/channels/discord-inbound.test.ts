@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readInteraction, readMessage } from '../../src/channels/discord/inbound.ts';
-import type { Reading } from '../../src/channels/inbound/inbound-result.ts';
+import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
 import { payloads } from '../../src/channels/discord/payload.ts';
-import { Places } from '../../src/channels/discord/channel-cache.ts';
+import { ChannelCache } from '../../src/channels/discord/channel-cache.ts';
 import type { AccessSettings } from '../../src/security/access/access.ts';
 
 const ME = { id: '100', username: 'jeeves', global_name: 'Jeeves' };
@@ -12,7 +12,7 @@ const GUILD = '900';
 const ROLE = '901';
 type Facts = Readonly<Record<string, unknown>>;
 
-const places = new Places();
+const places = new ChannelCache();
 places.noteGuild(
   payloads.guild.parse({
     id: GUILD,
@@ -32,7 +32,7 @@ function context(access: AccessSettings = {}, paired: readonly string[] = []) {
   return {
     channel: 'discord',
     me: payloads.ready.parse({ user: ME, application: { id: '1' } }).user,
-    places,
+    channels: places,
     access: { allowFrom: [ANN.id], groups: { policy: 'mention' as const, allow: [], allowBots: [] }, ...access },
     pairedRole: (id: string) => (paired.includes(id) ? ('trusted' as const) : undefined),
   };
@@ -51,12 +51,15 @@ interface Said {
   readonly isEdit?: boolean;
 }
 
-function says(content: string, { in: place = '10', facts = {}, access = {}, isEdit = false }: Said = {}): Reading {
+function says(
+  content: string,
+  { in: place = '10', facts = {}, access = {}, isEdit = false }: Said = {},
+): InboundResult {
   const message = payloads.message.parse({ id: '500', channel_id: place, author: ANN, content, ...facts });
   return readMessage(message, { place: placeOf(place), at: 5, isEdit }, context(access));
 }
 
-function draftOf(read: Reading) {
+function draftOf(read: InboundResult) {
   if (read.type !== 'message' && read.type !== 'overheard') throw new Error(`nothing was read: ${read.type}`);
   return read.draft;
 }
@@ -201,7 +204,7 @@ describe('what is read', () => {
 });
 
 describe('a button or a command', () => {
-  const uses = (facts: Facts, place = '10'): Reading =>
+  const uses = (facts: Facts, place = '10'): InboundResult =>
     readInteraction(
       payloads.interaction.parse({ id: '600', token: 't', ...facts }),
       { place: placeOf(place), at: 5 },

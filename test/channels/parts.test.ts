@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { plainText, toTelegramHtml } from '../../src/channels/markup/html.ts';
 import { toSpans } from '../../src/channels/markup/markdown.ts';
 import { toParts } from '../../src/channels/markup/parts.ts';
-import { isInvisible, visibleText } from '../../src/channels/markup/spans.ts';
+import { isInvisible, spanText } from '../../src/channels/markup/spans.ts';
 import { isTelegramLink } from '../../src/channels/markup/telegram.ts';
 import { anyText } from '../support/markdown-documents.ts';
 import { readTelegram } from '../support/telegram-part.ts';
@@ -31,7 +31,7 @@ test('parts of any length show the document unit by unit; only what nobody can s
       const shown = readings.map(({ visible }) => visible);
       expect(shown.filter((part) => part.length > limit)).toEqual([]);
       expect(shown).toEqual(parts.map((part) => plainText(part)));
-      expect(between(visibleText(spans), shown)?.filter((seam) => !isInvisible(seam))).toEqual([]);
+      expect(between(spanText(spans), shown)?.filter((seam) => !isInvisible(seam))).toEqual([]);
     }),
     { numRuns: 1_000, seed: 20_260_105 },
   );
@@ -47,6 +47,6 @@ test('a part that comes out too long is cut again, and its neighbours are tried 
 });
 
 test('what cannot be made to fit is sent as small as it gets', () => {
-  const parts = toParts([{ text: 'abcd' }], { limit: 4, render: (spans) => visibleText(spans), load: () => 9 });
+  const parts = toParts([{ text: 'abcd' }], { limit: 4, render: (spans) => spanText(spans), load: () => 9 });
   expect(parts).toEqual(['ab', 'cd']);
 });

@@ -10,7 +10,7 @@ interface Stage {
   readonly previews: Previews;
   /** What the platform was shown as a draft, with the time. */
   readonly drafts: { readonly at: number; readonly text: string }[];
-  readonly says: (text: string) => void;
+  readonly streams: (text: string) => void;
 }
 
 /** Previews on a platform that has drafts; `draft` may fail. */
@@ -41,11 +41,11 @@ function stage(draft: (part: OutgoingPart) => boolean = () => true): Stage {
   } as unknown as PreviewPorts;
   const previews = new Previews(ports);
   const place = { turnId: 't1', sessionKey: 's', channel: 'telegram', chatId: '42' };
-  return { clock, previews, drafts, says: (text) => hear({ ...place, type: 'text', text } as OutboundEvent) };
+  return { clock, previews, drafts, streams: (text) => hear({ ...place, type: 'text', text } as OutboundEvent) };
 }
 
 test('a draft of which nothing new comes is shown anew every 20 s, until its turn is over', async () => {
-  const { clock, previews, drafts, says } = stage();
+  const { clock, previews, drafts, streams: says } = stage();
   says('It begins');
   await clock.advance(65_000);
   const [first = { at: 0, text: '' }] = drafts;
@@ -58,7 +58,11 @@ test('a draft of which nothing new comes is shown anew every 20 s, until its tur
 
 test('a draft that fails is tried again with the next words, not before the platform likes', async () => {
   let fails = true;
-  const { clock, drafts, says } = stage(() => {
+  const {
+    clock,
+    drafts,
+    streams: says,
+  } = stage(() => {
     if (fails) throw new SendError('retryable', 'too many', { retryAfterMs: 30_000 });
     return true;
   });

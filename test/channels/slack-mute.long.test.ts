@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { LineWorld } from '../support/slack-reconnect-world.ts';
+import { ReconnectWorld } from '../support/slack-reconnect-world.ts';
 import { waitFor } from '../support/wait.ts';
 
 test('a line over which no ping is answered is replaced within seconds, and nothing is lost', async () => {
-  await using world = await LineWorld.open();
-  world.says('one');
+  await using world = await ReconnectWorld.open();
+  world.sends('one');
   await waitFor(() => world.texts.length === 1);
   world.server.sockets.mute();
   const began = performance.now();
-  world.says('two');
+  world.sends('two');
   await waitFor(() => world.server.sockets.opened === 2);
   await waitFor(() => world.texts.includes('two'), { timeoutMs: 60_000 });
   expect(performance.now() - began).toBeLessThan(30_000);

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { HastyClock, LineWorld } from '../support/slack-reconnect-world.ts';
+import { HastyClock, ReconnectWorld } from '../support/slack-reconnect-world.ts';
 import { waitFor } from '../support/wait.ts';
 
-const came = (world: LineWorld, text: string): Promise<unknown> =>
+const came = (world: ReconnectWorld, text: string): Promise<unknown> =>
   waitFor(() => world.texts.includes(text), { what: text });
-const quiet = (world: LineWorld): Promise<unknown> =>
+const quiet = (world: ReconnectWorld): Promise<unknown> =>
   waitFor(() => world.server.sockets.unacknowledged.length === 0, { what: 'every acknowledgement' });
 
 describe('what Slack brings', () => {
   test('is acknowledged when it is written down, and not before', async () => {
-    await using world = await LineWorld.open();
+    await using world = await ReconnectWorld.open();
     const written = Promise.withResolvers<void>();
     world.refuse = () => written.promise;
-    world.says('one');
+    world.sends('one');
     await waitFor(() => world.server.sockets.sent.length === 1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(world.server.sockets.acks).toEqual([]);
@@ -23,15 +23,15 @@ describe('what Slack brings', () => {
   });
 
   test('is brought again to the next process when this one ends between the envelope and its acknowledgement', async () => {
-    await using world = await LineWorld.open();
+    await using world = await ReconnectWorld.open();
     world.refuse = () => new Promise(() => {});
-    world.says('one');
+    world.sends('one');
     await waitFor(() => world.server.sockets.sent.length === 1);
     world.refuse = undefined;
     await world.restart();
     await came(world, 'one');
     world.server.sockets.ackLosses = 1;
-    world.says('two');
+    world.sends('two');
     await came(world, 'two');
     await world.restart();
     await quiet(world);
@@ -39,9 +39,9 @@ describe('what Slack brings', () => {
   });
 
   test('waits while nothing can be written, and the status says so', async () => {
-    await using world = await LineWorld.open({ clock: new HastyClock() });
+    await using world = await ReconnectWorld.open({ clock: new HastyClock() });
     world.refuse = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
-    world.says('one');
+    world.sends('one');
     await waitFor(() => world.health?.detail === 'Messages wait for the disk: no space left');
     expect(world.server.sockets.acks).toEqual([]);
     world.refuse = undefined;
@@ -52,12 +52,12 @@ describe('what Slack brings', () => {
   });
 
   test('is skipped when nobody can make anything of it', async () => {
-    await using world = await LineWorld.open();
+    await using world = await ReconnectWorld.open();
     world.server.sockets.bring('events_api', { type: 'event_callback', event: { type: 'message', channel: 7 } });
     world.server.sockets.bring('events_api', {});
     world.server.sockets.bring('interactive', { type: 'view_submission' });
     world.server.sockets.bring('events_api', { event: { type: 'team_join' } });
-    world.says('one');
+    world.sends('one');
     await came(world, 'one');
     expect(world.texts).toEqual(['one']);
   });
@@ -66,12 +66,12 @@ describe('what Slack brings', () => {
 describe('the line to Slack', () => {
   test('is renewed before Slack closes it: nothing is lost, and there are never more than two', async () => {
     const clock = new HastyClock();
-    await using world = await LineWorld.open({ clock });
+    await using world = await ReconnectWorld.open({ clock });
     for (let n = 0; n < 5; n += 1) {
       clock.skip(6_000);
-      world.says(`a${n}`);
+      world.sends(`a${n}`);
       world.server.sockets.disconnect(n % 2 === 0 ? 'warning' : 'refresh_requested');
-      world.says(`b${n}`);
+      world.sends(`b${n}`);
       await waitFor(() => world.server.sockets.opened === n + 2 && world.server.sockets.count === 1);
     }
     await came(world, 'b4');
@@ -82,11 +82,11 @@ describe('the line to Slack', () => {
   });
 
   test('comes back after a cut, also when Slack does not open one at first', async () => {
-    await using world = await LineWorld.open();
+    await using world = await ReconnectWorld.open();
     world.server.faultNext('apps.connections.open', { status: 500 });
     world.server.faultNext('apps.connections.open', { status: 429, retryAfter: 1 });
     world.server.cutAll();
-    world.says('one');
+    world.sends('one');
     await came(world, 'one');
     await quiet(world);
     expect(world.server.sockets.most).toBe(1);
@@ -94,9 +94,9 @@ describe('the line to Slack', () => {
 
   test('is renewed when it has been silent for four minutes', async () => {
     const clock = new HastyClock();
-    await using world = await LineWorld.open({ clock });
+    await using world = await ReconnectWorld.open({ clock });
     world.server.sockets.mute();
-    world.says('one');
+    world.sends('one');
     clock.skip(239_000);
     expect(world.server.sockets.opened).toBe(1);
     clock.skip(1_000);
@@ -108,7 +108,7 @@ describe('the line to Slack', () => {
 
   test('waits half a minute when too many programs are connected, and tells to stop the others', async () => {
     const clock = new HastyClock();
-    await using world = await LineWorld.open({ clock });
+    await using world = await ReconnectWorld.open({ clock });
     world.server.sockets.disconnect('too_many_websockets');
     await waitFor(() => world.health?.detail?.includes('stop the others'));
     clock.skip(29_000);
@@ -118,7 +118,7 @@ describe('the line to Slack', () => {
   });
 
   test('ends for good when Socket Mode is switched off', async () => {
-    await using world = await LineWorld.open();
+    await using world = await ReconnectWorld.open();
     world.server.sockets.disconnect('link_disabled');
     await waitFor(() => world.health?.state === 'failed');
     expect(world.health?.detail).toContain('switch it on under "Socket Mode"');
@@ -131,14 +131,14 @@ describe('a start', () => {
     ['appToken', 'xapp-wrong', 'refused the app-level token of channel "slack" (invalid_auth)'],
     ['botToken', 'xapp-mixed-up', 'channels.slack.botToken: expected the bot token, which begins with xoxb-'],
   ])('with a wrong %s fails with what to do', async (key, value, sentence) => {
-    await using world = await LineWorld.open({ config: { [key]: value } });
+    await using world = await ReconnectWorld.open({ config: { [key]: value } });
     expect(world.health).toMatchObject({ state: 'failed', detail: expect.stringContaining(sentence) });
     expect(JSON.stringify(world.log.lines)).not.toContain(value);
   });
 
   test('is tried again when Slack is not there', async () => {
     const clock = new HastyClock();
-    await using world = await LineWorld.open({
+    await using world = await ReconnectWorld.open({
       clock,
       prepare: (server) => server.faultNext('auth.test', 'reset-before'),
     });
@@ -148,27 +148,27 @@ describe('a start', () => {
   });
 
   test('finds what was written while nobody listened, in threads too, once and in its order', async () => {
-    const prepare = (server: LineWorld['server']): void => {
+    const prepare = (server: ReconnectWorld['server']): void => {
       const say = (text: string, thread?: string): string =>
-        server.says('U0PERSON', 'D0PERSON', text, { as: 'nothing', ...(thread === undefined ? {} : { thread }) });
+        server.sends('U0PERSON', 'D0PERSON', text, { as: 'nothing', ...(thread === undefined ? {} : { thread }) });
       const first = say('one');
       say('two', first);
       say('three');
-      server.says('U0PERSON', 'C0TEAM', 'not for the bot', { as: 'nothing' });
-      server.says('U0PERSON', 'C0TEAM', '<@U0TESTBOT> four', { as: 'nothing' });
-      server.says('U0NOBODY', 'C0TEAM', '<@U0TESTBOT> a stranger', { as: 'nothing' });
+      server.sends('U0PERSON', 'C0TEAM', 'not for the bot', { as: 'nothing' });
+      server.sends('U0PERSON', 'C0TEAM', '<@U0TESTBOT> four', { as: 'nothing' });
+      server.sends('U0NOBODY', 'C0TEAM', '<@U0TESTBOT> a stranger', { as: 'nothing' });
     };
-    await using world = await LineWorld.open({ prepare, heardUntil: Date.now() - 1_000 });
+    await using world = await ReconnectWorld.open({ prepare, heardUntil: Date.now() - 1_000 });
     await came(world, 'four');
     expect(world.texts).toEqual(['one', 'two', 'three', 'four']);
     expect(world.accepted[3]?.context.map(({ text }) => text)).toEqual(['not for the bot']);
   });
 
   test('looks for nothing when nobody was ever heard', async () => {
-    await using world = await LineWorld.open({
-      prepare: (server) => void server.says('U0PERSON', 'D0PERSON', 'old', { as: 'nothing' }),
+    await using world = await ReconnectWorld.open({
+      prepare: (server) => void server.sends('U0PERSON', 'D0PERSON', 'old', { as: 'nothing' }),
     });
-    world.says('new');
+    world.sends('new');
     await came(world, 'new');
     expect(world.texts).toEqual(['new']);
     expect(world.server.calls.map(({ method }) => method)).not.toContain('users.conversations');

@@ -106,8 +106,8 @@ describe('strangers', () => {
     });
     expect(new Set(world.server.calls.map(({ method }) => method))).toEqual(new Set(['getMe', 'getUpdates']));
     const knock = { channel: 'telegram', senderId: '666', chatId: '666', name: 'Person' };
-    await waitFor(() => world.knocks.length > 0);
-    for (const one of world.knocks) expect(one).toEqual(knock);
+    await waitFor(() => world.pairingRequests.length > 0);
+    for (const one of world.pairingRequests) expect(one).toEqual(knock);
     await world.clock.advance(3_600_000);
     world.server.userSays(666, 'still here');
     await waitFor(
@@ -125,7 +125,7 @@ describe('strangers', () => {
     world.server.userSays(PERSON, 'hello');
     await waitFor(() => world.accepted.length === 1);
     await waitFor(() => world.server.unconfirmed.length === 0);
-    expect(world.knocks).toEqual([]);
+    expect(world.pairingRequests).toEqual([]);
   });
 
   test('who were let in since are heard from their next message on', async () => {
@@ -136,7 +136,7 @@ describe('strangers', () => {
     expect(world.accepted[0]).toMatchObject({ role: 'trusted', sender: { id: '666' } });
     world.paired.delete('666');
     world.server.userSays(666, 'still there?');
-    await waitFor(() => world.knocks.length === 1);
+    await waitFor(() => world.pairingRequests.length === 1);
     expect(world.accepted).toHaveLength(1);
   });
 
@@ -145,7 +145,7 @@ describe('strangers', () => {
     world.server.userSays(PERSON, 'hello', { from: { username: 'ada' } });
     await waitFor(() => world.server.unconfirmed.length === 0);
     expect(world.accepted).toEqual([]);
-    expect(world.knocks).toHaveLength(1);
+    expect(world.pairingRequests).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Reading } from '../../src/channels/inbound/inbound-result.ts';
+import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
 import { readUpdate, type ReadingContext } from '../../src/channels/telegram/inbound.ts';
 import { updateBody } from '../../src/channels/telegram/update.ts';
 import { TelegramWorld } from '../support/telegram-world.ts';
@@ -12,7 +12,7 @@ const MENTION = { text: '@test_bot hi', entities: [{ type: 'mention', offset: 0,
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function read(update: Fields, access: Partial<ReadingContext['access']>): Reading['type'] {
+function read(update: Fields, access: Partial<ReadingContext['access']>): InboundResult['type'] {
   const groups = { policy: 'mention' as const, allow: [], allowBots: [] };
   const context: ReadingContext = {
     channel: 'telegram',
@@ -28,7 +28,7 @@ const said = (message: Fields): Fields => ({ message: { message_id: 10, date: 1_
 
 test('the bot does not hear itself, even where it was named among the bots that are heard', () => {
   const groups = { policy: 'mention' as const, allow: [], allowBots: ['99', '98'] };
-  const says = (id: number): Reading['type'] =>
+  const says = (id: number): InboundResult['type'] =>
     read(said({ from: { id, is_bot: true, first_name: 'B' }, chat: GROUP, ...MENTION }), { groups });
   expect([says(98), says(99)]).toEqual(['message', 'nothing']);
 });
@@ -43,7 +43,7 @@ test('a name that somebody can take lets nobody in', () => {
 });
 
 describe('a button', () => {
-  const press = (from: Fields, chat: Fields, access: Partial<ReadingContext['access']>): Reading['type'] => {
+  const press = (from: Fields, chat: Fields, access: Partial<ReadingContext['access']>): InboundResult['type'] => {
     const message = { message_id: 10, date: 1_700_000_000, chat, from: { id: 99, is_bot: true, first_name: 'Bot' } };
     const query = { id: '1', from, data: 'approve:abcd2345', chat_instance: '1', message };
     return read({ callback_query: query }, access);

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { json, printable, visible } from '../../src/cli/format.ts';
+import { json, terminalText, escapeInvisible } from '../../src/cli/format.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 
@@ -51,7 +51,7 @@ const NEVER = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\p{Cf}\p{Cs}\p{Zl}\p{Zp}\
 
 describe('text for a terminal', () => {
   test.each(Object.entries(VECTORS))('holds nothing that acts or hides: %s', (_name, vector) => {
-    for (const shown of [printable(`a ${vector} b`), visible(`a ${vector} b`), json({ [vector]: vector })]) {
+    for (const shown of [terminalText(`a ${vector} b`), escapeInvisible(`a ${vector} b`), json({ [vector]: vector })]) {
       expect(shown).not.toMatch(NEVER);
     }
     expect(JSON.parse(json({ [vector]: vector }))).toEqual({ [vector]: vector });
@@ -60,12 +60,12 @@ describe('text for a terminal', () => {
   test.each(['Family 👨‍👩‍👧 and 👍🏽', 'می‌خواهم', 'क्‍ष', '❤️ 1️⃣', 'Zoë, 日本語, עברית', 'a\tb\nc'])(
     'keeps what is seen: %s',
     (text) => {
-      expect(printable(text)).toBe(text);
+      expect(terminalText(text)).toBe(text);
     },
   );
 
   test('spells out what would not be seen', () => {
-    expect(printable('a\u202Eb\u{E0073}')).toBe(String.raw`a\u{202e}b\u{e0073}`);
+    expect(terminalText('a\u202Eb\u{E0073}')).toBe(String.raw`a\u{202e}b\u{e0073}`);
   });
 });
 
@@ -96,7 +96,7 @@ describe('commands', () => {
 
   test('write no JSON but by the function that escapes what is not seen', () => {
     const folder = new URL('../../src/cli/', import.meta.url);
-    const files = readdirSync(folder).filter((name) => name !== 'printable.ts');
+    const files = readdirSync(folder).filter((name) => name !== 'format.ts');
     const others = files.filter((name) =>
       /write\([^;]*JSON\.stringify|JSON\.stringify\([^;]*, null, 2\)/u.test(
         readFileSync(new URL(name, folder), 'utf8'),

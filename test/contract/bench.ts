@@ -78,7 +78,7 @@ export interface OfferedFile {
   readonly claimedSize?: number;
 }
 
-export interface Saying {
+export interface UserMessage {
   readonly by: Person;
   readonly text: string;
   /** The bot is mentioned in the platform's own way; in a direct chat that is never needed. */
@@ -140,7 +140,7 @@ export interface BotBench extends AsyncDisposable {
   group(): Place;
   thread(group: Place): Place;
   /** Somebody writes; returns the message's id. */
-  says(place: Place, saying: Saying): string;
+  sends(place: Place, userMessage: UserMessage): string;
   /** The messages of an album, sent as one. */
   album(place: Place, by: Person, files: readonly OfferedFile[], caption: string): void;
   edits(place: Place, id: string, by: Person, text: string): void;

@@ -53,7 +53,7 @@ export const deliveryBehaviours: readonly Behaviour[] = [
   behaviour('to a chat that refuses for good ends as a dead letter with the reason', ['network'], async (stage) => {
     const chat = await stage.chat();
     chat.bot.fault(chat.place, 'blocked');
-    chat.says('hello');
+    chat.sends('hello');
     await waitFor(async () => (await outboxOf(stage, chat.place.chatId))[0]?.state === 'dead', {
       what: 'a dead letter',
     });
@@ -79,7 +79,7 @@ export const deliveryBehaviours: readonly Behaviour[] = [
   behaviour('to a chat that hangs holds up no other', ['network'], async (stage) => {
     const chat = await stage.chat();
     chat.bot.fault(chat.place, 'hang');
-    chat.says('hello');
+    chat.sends('hello');
     await waitFor(() => chat.asked.length === 1);
     const other = await stage.chat();
     const began = performance.now();
@@ -91,7 +91,7 @@ export const deliveryBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     chat.scripted({ calls: [{ name: 'message', arguments: { text: 'One.' } }] }, 'Two.');
     chat.bot.fault(chat.place, 'throttled');
-    chat.says('count');
+    chat.sends('count');
     await chat.sees((texts) => texts.length === 2, 'both');
     expect(chat.texts).toEqual(['One.', 'Two.']);
   }),

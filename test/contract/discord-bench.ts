@@ -2,7 +2,17 @@ import type { DiscordPerson, DiscordPlace, DiscordPost, UploadedFile } from '../
 import { newSnowflake } from '../support/discord-ids.ts';
 import { startFakeDiscord, type DiscordFault, type DiscordWords, type FakeDiscord } from '../support/fake-discord.ts';
 import { records } from '../support/validate.ts';
-import type { BotBench, BotFacts, Fault, OfferedFile, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
+import type {
+  BotBench,
+  BotFacts,
+  Fault,
+  OfferedFile,
+  Person,
+  Place,
+  PlatformBench,
+  UserMessage,
+  Seen,
+} from './bench.ts';
 
 const FAULTS = {
   throttled: { status: 429, retryAfter: 1 },
@@ -64,15 +74,15 @@ class DiscordBench implements BotBench {
     return { ...group, threadId: this.#server.addThread(this.#placeOf(group)).id };
   }
 
-  says(place: Place, saying: Saying): string {
-    const { by, text, mention } = saying;
+  sends(place: Place, userMessage: UserMessage): string {
+    const { by, text, mention } = userMessage;
     const content = mention === true ? `<@${this.#server.bot.id}> ${text}` : text;
-    const isForward = saying.forwarded === true;
-    return this.#server.says(this.#placeOf(place), userOf(by), isForward ? '' : content, wordsOf(saying)).id;
+    const isForward = userMessage.forwarded === true;
+    return this.#server.sends(this.#placeOf(place), userOf(by), isForward ? '' : content, wordsOf(userMessage)).id;
   }
 
   album(place: Place, by: Person, files: readonly OfferedFile[], caption: string): void {
-    this.says(place, { by, text: caption, files });
+    this.sends(place, { by, text: caption, files });
   }
 
   edits(place: Place, id: string, _by: Person, text: string): void {
@@ -86,7 +96,7 @@ class DiscordBench implements BotBench {
   }
 
   echoes(place: Place, text: string): void {
-    this.#server.says(this.#placeOf(place), this.#server.bot, `<@${this.#server.bot.id}> ${text}`);
+    this.#server.sends(this.#placeOf(place), this.#server.bot, `<@${this.#server.bot.id}> ${text}`);
   }
 
   repeats(id: string): void {
@@ -144,7 +154,7 @@ function userOf({ id, name, isBot }: Person): DiscordPerson {
   return { id, username: name.toLowerCase(), global_name: name, bot: isBot };
 }
 
-function wordsOf({ text, replyTo, forwarded, files = [], special }: Saying): DiscordWords {
+function wordsOf({ text, replyTo, forwarded, files = [], special }: UserMessage): DiscordWords {
   const sticker = special !== undefined && 'sticker' in special ? special.sticker : undefined;
   return {
     files: files.map(uploadOf),

@@ -4,7 +4,7 @@ import { behaviour, type Behaviour } from './behaviour.ts';
 export const groupBehaviours: readonly Behaviour[] = [
   behaviour('is answered where it mentions the assistant, and nowhere else', ['groups'], async (stage) => {
     const group = await stage.group();
-    group.says('just between us');
+    group.sends('just between us');
     await stage.settled();
     expect(group.seen).toEqual([]);
     await group.asks('what now?');
@@ -29,7 +29,7 @@ export const groupBehaviours: readonly Behaviour[] = [
   behaviour('is read along, as the words of others and without an answer of their own', ['groups'], async (stage) => {
     const group = await stage.group();
     const other = stage.friend();
-    group.says('my train is the 10:15', { by: other });
+    group.sends('my train is the 10:15', { by: other });
     await group.asks('which train?');
     expect(group.heard).toMatch(/earlier in this chat:\n<untrusted [^>]*>/u);
     expect(group.heard).toContain(`${other.name}: my train is the 10:15`);
@@ -39,7 +39,7 @@ export const groupBehaviours: readonly Behaviour[] = [
   behaviour('is read along for its last 50 messages', ['groups'], async (stage) => {
     const group = await stage.group();
     const other = stage.friend();
-    for (let n = 1; n <= 53; n += 1) group.says(`aside ${n} of many`, { by: other });
+    for (let n = 1; n <= 53; n += 1) group.sends(`aside ${n} of many`, { by: other });
     await group.asks('what was that?');
     const found = group.heard.match(/aside \d+ of many/gu) ?? [];
     expect(found).toHaveLength(50);
@@ -48,7 +48,7 @@ export const groupBehaviours: readonly Behaviour[] = [
 
   behaviour('is read along once', ['groups'], async (stage) => {
     const group = await stage.group();
-    group.says('the first aside', { by: stage.friend() });
+    group.sends('the first aside', { by: stage.friend() });
     await group.asks('one');
     await group.asks('two');
     expect(group.heard).not.toContain('the first aside');
@@ -60,7 +60,7 @@ export const groupBehaviours: readonly Behaviour[] = [
     async (stage) => {
       const group = await stage.group();
       await group.asks('hello');
-      group.says('who is that?', { by: stage.friend() });
+      group.sends('who is that?', { by: stage.friend() });
       await group.asks('are you there?', { mention: false });
       expect(group.asked).toHaveLength(2);
       expect(group.heard).toContain('who is that?');
@@ -69,14 +69,14 @@ export const groupBehaviours: readonly Behaviour[] = [
 
   behaviour('with the policy off is not heard', ['groups', 'instances'], async (stage) => {
     const group = await stage.group('closed');
-    group.says('hello', { mention: true });
+    group.sends('hello', { mention: true });
     await stage.settled('closed');
     expect(group.asked).toEqual([]);
   }),
 
   behaviour('that is not on the list is not heard', ['groups', 'instances'], async (stage) => {
     const group = await stage.group('open');
-    group.says('hello', { mention: true });
+    group.sends('hello', { mention: true });
     await stage.settled('open');
     expect(group.asked).toEqual([]);
   }),
@@ -94,7 +94,7 @@ export const groupBehaviours: readonly Behaviour[] = [
       await group.asks('good morning all', { by: guest, mention: false });
       expect(group.texts).toEqual(['Good morning.']);
       expect(group.heard).toContain('(guest)');
-      group.says('nice weather', { by: guest });
+      group.sends('nice weather', { by: guest });
       await group.sees(() => group.asked.length >= 2, 'a second turn');
       await stage.settled('open');
       expect(group.texts).toEqual(['Good morning.']);
@@ -130,7 +130,7 @@ export const groupBehaviours: readonly Behaviour[] = [
     async (stage) => {
       const group = await stage.group();
       const [one, two] = [1, 2].map(() => stage.chatIn(group.bot.thread(group.place), group.by));
-      one?.says('an aside over there', { by: stage.friend() });
+      one?.sends('an aside over there', { by: stage.friend() });
       await two?.asks('what was said?');
       expect(two?.heard).not.toContain('an aside over there');
     },

@@ -28,7 +28,7 @@ export const inboundBehaviours: readonly Behaviour[] = [
 
   behaviour('twice by mistake of the platform is answered once', ['network'], async (stage) => {
     const chat = await stage.chat();
-    const id = chat.says('just once');
+    const id = chat.sends('just once');
     chat.bot.repeats(id);
     await chat.sees((texts) => texts.length > 0, 'an answer');
     chat.bot.repeats(id);
@@ -61,7 +61,7 @@ export const inboundBehaviours: readonly Behaviour[] = [
       },
       ({ view }) => `Heard: ${view.lastUserText.split('\n').at(-1)}`,
     );
-    chat.says('take your time');
+    chat.sends('take your time');
     await asked.promise;
     const began = performance.now();
     await chat.asks('/stop');
@@ -137,7 +137,7 @@ export const inboundBehaviours: readonly Behaviour[] = [
     async (stage) => {
       const group = await stage.group();
       const other = stage.friend();
-      const id = group.says('buy all the plums', { by: other });
+      const id = group.sends('buy all the plums', { by: other });
       await group.asks('do that', { replyTo: id });
       expect(group.heard).toMatch(
         new RegExp(`in reply to ${other.name}:\\n<untrusted [^>]*>\\nbuy all the plums`, 'u'),
@@ -158,9 +158,9 @@ export const inboundBehaviours: readonly Behaviour[] = [
       await gate.promise;
       return 'One.';
     }, 'Two.');
-    chat.says('first');
+    chat.sends('first');
     await waitFor(() => chat.asked.length === 1);
-    const id = chat.says('buy mlik');
+    const id = chat.sends('buy mlik');
     chat.bot.edits(chat.place, id, chat.by, 'buy milk');
     await stage.settled();
     gate.resolve();
@@ -172,7 +172,7 @@ export const inboundBehaviours: readonly Behaviour[] = [
 
   behaviour('and is edited after its answer is a new message that says so', ['edits'], async (stage) => {
     const chat = await stage.chat();
-    const id = chat.says('buy mlik');
+    const id = chat.sends('buy mlik');
     await chat.sees((texts) => texts.length === 1, 'an answer');
     chat.bot.edits(chat.place, id, chat.by, 'buy milk');
     await chat.sees((texts) => texts.length === 2, 'another answer');
@@ -186,7 +186,7 @@ export const inboundBehaviours: readonly Behaviour[] = [
       'I asked.',
       'Tea it is.',
     );
-    chat.says('offer tea');
+    chat.sends('offer tea');
     await chat.sees((texts) => texts.length === 2, 'the offer and the answer');
     const offer = chat.seen[0];
     if (offer === undefined) throw new Error('there is no offer');

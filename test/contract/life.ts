@@ -42,7 +42,7 @@ export const lifeBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     await chat.asks('before');
     await stage.stop();
-    chat.says('are you asleep?');
+    chat.sends('are you asleep?');
     await stage.start();
     await chat.sees((texts) => texts.length === 2, 'an answer');
     expect(chat.texts).toEqual(['Heard: before', 'Heard: are you asleep?']);
@@ -68,7 +68,7 @@ export const lifeBehaviours: readonly Behaviour[] = [
       asked.resolve();
       return { text: 'Cut off.', delayMs: 20_000 };
     }, 'Here it is.');
-    chat.says('work');
+    chat.sends('work');
     await asked.promise;
     await stage.restart();
     await chat.sees((texts) => texts.length > 0, 'the answer');
@@ -79,7 +79,7 @@ export const lifeBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     const slow = { text: LONG, chunkSize: 10, eventDelayMs: 90 };
     chat.scripted(slow, LONG);
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.length > 0, 'its beginning');
     await stage.restart();
     await chat.sees((texts) => texts.includes(LONG), 'the whole answer');

@@ -45,7 +45,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     const sentences = Array.from({ length: 400 }, (_, n) => `This is sentence number ${n} of a long answer.`);
     chat.scripted(sentences.join(' '));
-    chat.says('tell me all');
+    chat.sends('tell me all');
     await chat.sees((texts) => texts.join(' ').includes('number 399'), 'the last sentence');
     expect(chat.seen.length).toBeGreaterThan(1);
     expect(chat.texts.join(' ').match(/number \d+ of/gu)).toEqual(sentences.map((_, n) => `number ${n} of`));
@@ -55,7 +55,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     const lines = Array.from({ length: 500 }, (_, n) => `const value${n} = ${n};`);
     chat.scripted(`Look:\n\n\`\`\`ts\n${lines.join('\n')}\n\`\`\`\n\nThat is all.`);
-    chat.says('show me the code');
+    chat.sends('show me the code');
     await chat.sees((texts) => texts.join('\n').includes('That is all.'), 'the end');
     expect(chat.texts.join('\n').match(/const value\d+ = \d+;/gu)).toEqual(lines);
   }),
@@ -63,7 +63,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
   behaviour('is split between letters, never within one', ['limit'], async (stage) => {
     const chat = await stage.chat();
     chat.scripted('👩‍👩‍👧'.repeat(700));
-    chat.says('families');
+    chat.sends('families');
     await chat.sees((texts) => texts.join('').length >= 700 * 8, 'all of them');
     for (const text of chat.texts) expect(text.isWellFormed()).toBe(true);
     expect(chat.texts.join('').replaceAll(/\s/gu, '')).toBe('👩‍👩‍👧'.repeat(700));
@@ -72,7 +72,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
   behaviour('is one message before the answer where the model says something meanwhile', [], async (stage) => {
     const chat = await stage.chat();
     chat.scripted({ calls: [{ name: 'message', arguments: { text: 'A moment.' } }] }, 'Done.');
-    chat.says('do it');
+    chat.sends('do it');
     await chat.sees((texts) => texts.length === 2, 'both messages');
     expect(chat.texts).toEqual(['A moment.', 'Done.']);
   }),
@@ -86,7 +86,7 @@ export const outboundBehaviours: readonly Behaviour[] = [
     );
     const media = [await inWorkspace(stage, 'page.html', page), await inWorkspace(stage, 'dot.png', dot)];
     chat.scripted({ calls: [{ name: 'message', arguments: { text: 'Here.', media } }] }, 'Sent.');
-    chat.says('send both');
+    chat.sends('send both');
     await chat.sees((texts) => texts.includes('Sent.'), 'the end of the turn');
     const files = chat.seen.flatMap(({ file }) => (file === undefined ? [] : [file]));
     expect(files.map(({ name }) => name)).toEqual(['page.html', 'dot.png']);

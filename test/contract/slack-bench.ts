@@ -1,6 +1,16 @@
 import { startFakeSlack, type FakeSlack, type SlackFault } from '../support/fake-slack.ts';
 import type { SlackPost, StoredFile } from '../support/slack-workspace.ts';
-import type { BotBench, BotFacts, Fault, OfferedFile, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
+import type {
+  BotBench,
+  BotFacts,
+  Fault,
+  OfferedFile,
+  Person,
+  Place,
+  PlatformBench,
+  UserMessage,
+  Seen,
+} from './bench.ts';
 
 const FAULTS = {
   throttled: { status: 429, retryAfter: 1 },
@@ -70,13 +80,13 @@ class SlackBench implements BotBench {
   }
 
   thread(group: Place): Place {
-    return { ...group, threadId: this.#server.says('U0SOMEBODY', group.chatId, 'a thread', { as: 'nothing' }) };
+    return { ...group, threadId: this.#server.sends('U0SOMEBODY', group.chatId, 'a thread', { as: 'nothing' }) };
   }
 
-  says(place: Place, { by, text, mention, forwarded, files = [] }: Saying): string {
+  sends(place: Place, { by, text, mention, forwarded, files = [] }: UserMessage): string {
     const whole = mention === true ? `<@${this.#server.workspace.bot.userId}> ${escaped(text)}` : escaped(text);
     const shared = { attachments: [{ is_share: true, author_name: 'Somebody', text: whole }], text: '' };
-    return this.#server.says(by.id, place.chatId, whole, {
+    return this.#server.sends(by.id, place.chatId, whole, {
       ...(place.threadId === undefined ? {} : { thread: place.threadId }),
       as: mention === true ? 'both' : 'message',
       files: files.map((file) => this.#store(file)),
@@ -98,7 +108,7 @@ class SlackBench implements BotBench {
 
   echoes(place: Place, text: string): void {
     const { userId } = this.#server.workspace.bot;
-    this.#server.says(userId, place.chatId, `<@${userId}> ${text}`);
+    this.#server.sends(userId, place.chatId, `<@${userId}> ${text}`);
     const echo = this.#server.workspace.posts.at(-1);
     if (echo !== undefined) echo.gone = true;
   }

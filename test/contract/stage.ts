@@ -9,7 +9,7 @@ import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { ModelApiRequest, Step } from '../support/model-script.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
-import type { Ability, BotBench, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
+import type { Ability, BotBench, Person, Place, PlatformBench, UserMessage, Seen } from './bench.ts';
 
 /** A notice of a message that did not arrive in another chat. */
 const ELSEWHERE = /^(?:A message|\d+ messages) for .* did not arrive/u;
@@ -170,7 +170,7 @@ export class Stage implements AsyncDisposable {
   /** Whatever was said before is dealt with: somebody said something after it, and was answered. */
   async settled(name: BotName = 'main'): Promise<void> {
     const chat = name === 'main' ? await this.chat() : this.#chatElsewhere(name);
-    chat.says('are you there?');
+    chat.sends('are you there?');
     await chat.sees((texts) => texts.length > 0, 'an answer to what was said last');
   }
 
@@ -253,14 +253,14 @@ export class Chat {
     this.stage.script(this.botName, this.place, steps);
   }
 
-  says(text: string, saying: Partial<Saying> = {}): string {
-    return this.bot.says(this.place, { by: this.by, text, ...saying });
+  sends(text: string, userMessage: Partial<UserMessage> = {}): string {
+    return this.bot.sends(this.place, { by: this.by, text, ...userMessage });
   }
 
   /** Says it, in a group with a mention, and resolves with the next message of the assistant's. */
-  async asks(text: string, saying: Partial<Saying> = {}): Promise<Seen> {
+  async asks(text: string, userMessage: Partial<UserMessage> = {}): Promise<Seen> {
     const before = this.seen.length;
-    this.says(text, { mention: this.place.type === 'group', ...saying });
+    this.sends(text, { mention: this.place.type === 'group', ...userMessage });
     return await waitFor(() => this.seen[before], { what: `a reply to ${text}` });
   }
 

@@ -13,7 +13,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
   behaviour('is one message that grows, and is exact in the end', ['previews'], async (stage) => {
     const chat = await stage.chat();
     chat.scripted(slowly(ANSWER));
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.includes(ANSWER), 'the whole answer');
     expect(chat.texts).toEqual([ANSWER]);
     const before = chat.seen[0]?.before ?? [];
@@ -34,7 +34,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat('owner');
     const slow = { name: 'batch', arguments: { calls: [] } };
     chat.scripted({ ...slowly(ANSWER.slice(0, 150)), calls: [slow] }, { text: 'Done with it.', delayMs: 2_500 });
-    chat.says('look around');
+    chat.sends('look around');
     await chat.sees((texts) => texts.includes('Done with it.'), 'the answer');
     expect(chat.texts).toEqual(['Done with it.']);
   }),
@@ -43,7 +43,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     const long = 'A sentence of the answer that goes on. '.repeat(150).trim();
     chat.scripted({ text: long, chunkSize: 200, eventDelayMs: 80 });
-    chat.says('tell me all');
+    chat.sends('tell me all');
     await chat.sees((texts) => texts.join(' ') === long, 'all parts');
     expect(chat.seen[0]?.before.length).toBeGreaterThan(0);
   }),
@@ -52,7 +52,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
     const person = stage.friend();
     const chat = stage.chatIn(stage.bot('open').direct(person), person, 'open');
     chat.scripted(slowly(ANSWER));
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.includes(ANSWER), 'the whole answer');
     expect(chat.seen[0]?.before).toEqual([]);
   }),
@@ -60,9 +60,9 @@ export const streamingBehaviours: readonly Behaviour[] = [
   behaviour('that is stopped stays as far as it came', ['previews'], async (stage) => {
     const chat = await stage.chat();
     chat.scripted(slowly(ANSWER), 'Hello again.');
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.length > 0, 'its beginning');
-    chat.says('/stop');
+    chat.sends('/stop');
     await chat.sees((texts) => texts.length > 1, 'the reply to /stop');
     const [first = ''] = chat.texts;
     expect(ANSWER.startsWith(first)).toBe(true);
@@ -73,7 +73,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
     const chat = await stage.chat();
     const aside = { name: 'message', arguments: { text: 'By the way.' } };
     chat.scripted({ ...slowly(ANSWER.slice(0, 130)), calls: [aside] }, slowly(ANSWER));
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.includes(ANSWER), 'the whole answer');
     expect(chat.texts).toEqual([ANSWER.slice(0, 130).trim(), 'By the way.', ANSWER]);
   }),
@@ -83,7 +83,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
     const much = { text: ANSWER, chunkSize: 20, eventDelayMs: 90 };
     const aside = { name: 'message', arguments: { text: 'By the way.' } };
     chat.scripted({ ...much, calls: [aside] }, 'And that is all.');
-    chat.says('tell me');
+    chat.sends('tell me');
     await chat.sees((texts) => texts.includes('And that is all.'), 'the answer');
     await stage.settled();
     expect(chat.texts).toEqual([ANSWER, 'By the way.', 'And that is all.']);

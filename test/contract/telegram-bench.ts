@@ -1,7 +1,17 @@
 import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.ts';
 import type { TelegramFault } from '../support/telegram-faults.ts';
 import { isRecord } from '../support/validate.ts';
-import type { BotBench, BotFacts, Fault, OfferedFile, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
+import type {
+  BotBench,
+  BotFacts,
+  Fault,
+  OfferedFile,
+  Person,
+  Place,
+  PlatformBench,
+  UserMessage,
+  Seen,
+} from './bench.ts';
 
 type Content = Readonly<Record<string, unknown>>;
 
@@ -67,12 +77,12 @@ class TelegramBench implements BotBench {
     return { ...group, threadId: String(newId()) };
   }
 
-  says(place: Place, saying: Saying): string {
+  sends(place: Place, userMessage: UserMessage): string {
     const { updateId, messageId } = this.#server.userSays(Number(place.chatId), '', {
       text: undefined,
-      ...this.#contentOf(place, saying),
+      ...this.#contentOf(place, userMessage),
     });
-    return this.#remember(place, saying, updateId, messageId);
+    return this.#remember(place, userMessage, updateId, messageId);
   }
 
   album(place: Place, by: Person, files: readonly OfferedFile[], caption: string): void {
@@ -149,7 +159,10 @@ class TelegramBench implements BotBench {
     await this.#server.close();
   }
 
-  #contentOf(place: Place, { by, text, mention, replyTo, quote, forwarded, files = [], special }: Saying): Content {
+  #contentOf(
+    place: Place,
+    { by, text, mention, replyTo, quote, forwarded, files = [], special }: UserMessage,
+  ): Content {
     const name = `@${this.botName}`;
     const whole = mention === true ? `${name} ${text}` : text;
     const isCaption = files.length > 0 || special !== undefined;
@@ -167,11 +180,11 @@ class TelegramBench implements BotBench {
     };
   }
 
-  #remember(place: Place, saying: Saying, updateId: number, messageId: number): string {
+  #remember(place: Place, userMessage: UserMessage, updateId: number, messageId: number): string {
     const id = String(messageId);
     const chat = { id: Number(place.chatId), type: place.type === 'direct' ? 'private' : 'supergroup' };
-    const from = this.#userOf(saying.by);
-    const message = { message_id: messageId, date: 1, chat, from, text: saying.text };
+    const from = this.#userOf(userMessage.by);
+    const message = { message_id: messageId, date: 1, chat, from, text: userMessage.text };
     this.#said.set(id, { updateId, message });
     return id;
   }
@@ -209,7 +222,7 @@ function mentionOf(name: string, isCaption = false): Content {
   };
 }
 
-function specialOf(special: Saying['special']): Content {
+function specialOf(special: UserMessage['special']): Content {
   if (special === undefined) return {};
   if ('sticker' in special) return { sticker: { emoji: special.sticker } };
   const [latitude, longitude] = special.location;

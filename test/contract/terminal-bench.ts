@@ -1,5 +1,5 @@
 import type { Assistant } from '../../src/app.ts';
-import type { BotBench, Person, Place, PlatformBench, Saying, Seen } from './bench.ts';
+import type { BotBench, Person, Place, PlatformBench, UserMessage, Seen } from './bench.ts';
 
 const ONE_PERSON = 'whoever can open the control socket is the owner';
 const PLAIN = 'a terminal takes lines of text';
@@ -60,7 +60,7 @@ class TerminalBench implements BotBench {
     return { chatId, type: 'direct' };
   }
 
-  says(place: Place, { text }: Saying): string {
+  sends(place: Place, { text }: UserMessage): string {
     const sent = this.#assistant?.send({ session: place.chatId, text }, {});
     // It ends with the process of a restart; what becomes of the words is what the suite looks at.
     sent?.catch(() => {});

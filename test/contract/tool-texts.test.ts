@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { heartbeatQuestions } from '../../src/agent/side-calls/heartbeat-questions.ts';
-import { OwnCalls } from '../../src/agent/side-calls/side-calls.ts';
+import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../../src/agent/side-calls/structured.ts';
 import { consolidationQuestion } from '../../src/memory/consolidation/consolidate.ts';
 import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
@@ -71,7 +71,7 @@ describe('every tool that a model answers a question of the program with', () =>
     };
     const budget = { refusal: async () => null, record: async () => {} };
     const questions = heartbeatQuestions({
-      calls: new OwnCalls({ budget, prepare: async () => {}, source: 'heartbeat' }),
+      calls: new SideCalls({ budget, prepare: async () => {}, source: 'heartbeat' }),
       choices: new ToolChoices(),
       clock: systemClock,
       model: () => ({ provider, providerName: 'test', model: 'test' }),

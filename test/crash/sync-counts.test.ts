@@ -89,7 +89,7 @@ async function turn(text: string): Promise<readonly Sync[]> {
   });
 }
 
-const places = (syncs: readonly Sync[]): readonly string[] =>
+const syncPoints = (syncs: readonly Sync[]): readonly string[] =>
   syncs.map(({ path }) => path.slice(home.length + 1)).map((path) => (path.startsWith('sessions/') ? 'tape' : path));
 
 /** The fewest syncs of a few turns: a timer may add one of what an earlier turn left. */
@@ -98,7 +98,7 @@ async function fewest(text: string): Promise<readonly string[]> {
   for (let n = 0; n < 3; n += 1) {
     const syncs = await turn(text);
     expect(syncs.filter(({ onMainThread }) => onMainThread)).toEqual([]);
-    tries.push(places(syncs));
+    tries.push(syncPoints(syncs));
   }
   return tries.toSorted((a, b) => a.length - b.length)[0] ?? [];
 }

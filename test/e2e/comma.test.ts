@@ -51,7 +51,7 @@ describe('a comma command', () => {
     expect(world.model.requests).toHaveLength(0);
   });
 
-  test('goes through the walls: what is denied stays denied', async () => {
+  test('passes every guard: what is denied stays denied', async () => {
     await using world = await startWorld();
     expect(await say(world, ',read_file ../config.json')).toMatch(/no tool may touch|outside the workspace/u);
     expect(await say(world, ',exec rm -rf /')).toContain('refused in every mode');

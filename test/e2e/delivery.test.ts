@@ -48,7 +48,7 @@ describe('an answer that a platform refuses for good', () => {
       { status: 403, description: 'Forbidden: bot was blocked by the user' },
       9,
     );
-    all.says('telegram', 'are you there?');
+    all.sends('telegram', 'are you there?');
     await waitFor(() => all.texts('discord').length >= 2, { what: 'a notice on Discord' });
     expect(all.texts('discord').at(-1)).toMatch(/did not arrive: .*blocked by the user.*“An answer\.”/u);
   });

@@ -28,7 +28,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
     await using world = await startDiscordWorld();
     world.model.reply('Hello.');
     world.discord.faultNext(SEND, fault, 2);
-    world.discord.says(world.direct, world.owner, 'hi');
+    world.discord.sends(world.direct, world.owner, 'hi');
     await emptied(world);
     await reads(world, world.direct, 'Hello.');
     await emptied(world);
@@ -39,7 +39,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
     await using world = await startDiscordWorld();
     world.model.reply(SLOW);
     world.discord.faultNext(SEND, 'reset-after');
-    world.discord.says(world.direct, world.owner, 'tell me');
+    world.discord.sends(world.direct, world.owner, 'tell me');
     await reads(world, world.direct, ANSWER);
     await emptied(world);
     expect(textsIn(world, world.direct)).toEqual([ANSWER]);
@@ -49,7 +49,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
     await using world = await startDiscordWorld();
     world.model.reply(SLOW);
     world.discord.faultNext(EDIT, { status: 503 }, 2);
-    world.discord.says(world.direct, world.owner, 'tell me');
+    world.discord.sends(world.direct, world.owner, 'tell me');
     await reads(world, world.direct, ANSWER);
     expect(textsIn(world, world.direct)).toEqual([ANSWER]);
   });
@@ -60,7 +60,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
     using _ = unreadableMarkdown('unreadable');
     await using world = await startDiscordWorld();
     world.model.reply({ ...SLOW, text });
-    world.discord.says(world.direct, world.owner, 'tell me');
+    world.discord.sends(world.direct, world.owner, 'tell me');
     await waitFor(() => textsIn(world, world.direct).some((shown) => shown.startsWith('It begins.')), {
       ...slow,
       what: 'a preview',
@@ -73,7 +73,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
   test('whose message was deleted meanwhile is sent anew', async () => {
     await using world = await startDiscordWorld();
     world.model.reply(SLOW);
-    world.discord.says(world.direct, world.owner, 'tell me');
+    world.discord.sends(world.direct, world.owner, 'tell me');
     const shown = await waitFor(() => postsIn(world, world.direct)[0], { ...slow, what: 'a preview' });
     world.discord.deletes(world.direct, shown.id);
     await reads(world, world.direct, ANSWER);
@@ -108,7 +108,7 @@ describe.concurrent('an answer on Discord', { timeout: 180_000 }, () => {
     world.model.reply('Hello.');
     let isDown = true;
     world.discord.setFaultHandler((route) => (isDown && SEND.test(route) ? 'reset-after' : undefined));
-    world.discord.says(world.direct, world.owner, 'hi');
+    world.discord.sends(world.direct, world.owner, 'hi');
     await reads(world, world.direct, 'Hello.');
     await world.restart();
     isDown = false;

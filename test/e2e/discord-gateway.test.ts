@@ -17,7 +17,7 @@ const GROUPS = { debounceMs: 0 };
 const echo = (world: DiscordWorld): void =>
   world.model.setHandler(({ view }) => `Heard: ${view.lastUserText.split('\n').at(-1)}`);
 const says = (world: DiscordWorld, text: string, place = world.direct): string =>
-  world.discord.says(place, world.owner, text).id;
+  world.discord.sends(place, world.owner, text).id;
 const mention = (world: DiscordWorld, text: string): string => `<@${world.discord.bot.id}> ${text}`;
 
 async function answers(world: DiscordWorld, text: string): Promise<void> {

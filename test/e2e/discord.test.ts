@@ -39,7 +39,7 @@ describe('on Discord', () => {
   test('a mention in a channel is answered there, read without the mention and with names in the place of ids', async () => {
     world.model.reply('I see.');
     const place = world.discord.addChannel({ name: 'planning' });
-    world.discord.says(place, friend, mention(`ask <@${world.owner.id}> in <#${place.id}> about <a:party:12345>`), {
+    world.discord.sends(place, friend, mention(`ask <@${world.owner.id}> in <#${place.id}> about <a:party:12345>`), {
       facts: { mentions: [world.owner, world.discord.bot] },
     });
     await reads(world, place, 'I see.');
@@ -51,11 +51,11 @@ describe('on Discord', () => {
     const place = world.discord.addChannel();
     const role = [...world.discord.chats.guilds.values()].find(({ id }) => id === place.guildId)?.botRole;
     world.model.reply('By role.', 'By name.');
-    world.discord.says(place, friend, '<@&999> hello there');
-    world.discord.says(place, friend, 'Test Bots are everywhere');
-    world.discord.says(place, friend, `<@&${role}> hello`);
+    world.discord.sends(place, friend, '<@&999> hello there');
+    world.discord.sends(place, friend, 'Test Bots are everywhere');
+    world.discord.sends(place, friend, `<@&${role}> hello`);
     await reads(world, place, 'By role.');
-    world.discord.says(place, friend, 'Test Bot, are you there?');
+    world.discord.sends(place, friend, 'Test Bot, are you there?');
     await reads(world, place, 'By name.');
     expect(textsIn(world, place)).toEqual(['By role.', 'By name.']);
   });
@@ -64,7 +64,7 @@ describe('on Discord', () => {
     const place = world.discord.addChannel();
     const thread = world.discord.addThread(place);
     world.model.reply('In the thread.');
-    world.discord.says(thread, friend, mention('hello'));
+    world.discord.sends(thread, friend, mention('hello'));
     await reads(world, thread, 'In the thread.');
     expect(postsIn(world, place)).toEqual([]);
     expect((await world.tape(`discord:${place.id}:${thread.id}`)).length).toBeGreaterThan(0);
@@ -73,11 +73,11 @@ describe('on Discord', () => {
   test('webhooks and other bots begin nothing, nor does what Discord itself says', async () => {
     const place = world.discord.addChannel();
     const asked = world.model.requests.length;
-    world.discord.says(place, helper, mention('beep'));
-    world.discord.says(place, friend, mention('boop'), { facts: { webhook_id: '77' } });
-    world.discord.says(place, friend, '', { facts: { type: 7 } });
+    world.discord.sends(place, helper, mention('beep'));
+    world.discord.sends(place, friend, mention('boop'), { facts: { webhook_id: '77' } });
+    world.discord.sends(place, friend, '', { facts: { type: 7 } });
     world.model.reply('Yes.');
-    world.discord.says(place, friend, mention('last'));
+    world.discord.sends(place, friend, mention('last'));
     await reads(world, place, 'Yes.');
     expect(world.model.requests).toHaveLength(asked + 1);
   });
@@ -99,7 +99,7 @@ describe('on Discord', () => {
         ? `Chosen: ${view.toolResults.at(-1)?.text.split('\n').at(-1)}`
         : { calls: [{ name: 'ask_user', arguments: { question: 'Window or aisle?', choices: ['window', 'aisle'] } }] },
     );
-    world.discord.says(direct, owner, 'book a seat');
+    world.discord.sends(direct, owner, 'book a seat');
     const question = await reads(world, direct, /Window or aisle/u);
     const press = world.discord.presses(direct, question.id, buttonOf(question, 'aisle'), owner);
     await reads(world, direct, 'Chosen: aisle');
@@ -122,7 +122,7 @@ describe('on Discord', () => {
     world.discord.gateway.dispatch('GUILD_CREATE', { id: 5, channels: 'none' });
     world.discord.gateway.sendRaw('{"op": 0');
     world.model.setHandler(() => 'Still here.');
-    world.discord.says(direct, friend, 'are you there?');
+    world.discord.sends(direct, friend, 'are you there?');
     await reads(world, direct, 'Still here.');
   });
 
@@ -139,7 +139,7 @@ describe('on Discord', () => {
     const attachments = [
       { id: '1', filename: 'meta', size: 3, url: 'http://169.254.169.254/latest', content_type: null },
     ];
-    world.discord.says(direct, friend, 'second', { facts: { attachments } });
+    world.discord.sends(direct, friend, 'second', { facts: { attachments } });
     await reads(world, direct, 'Two.');
     expect(lastHeard(world)).toMatch(/"meta" could not be fetched/u);
   });
@@ -149,13 +149,13 @@ test('a stranger is given a code in a direct chat, and silence everywhere else',
   await using world = await startDiscordWorld({ discord: { groups: { debounceMs: 0 } } });
   const stranger = somebody('Sam');
   const direct = world.discord.direct(stranger);
-  world.discord.says(world.channel, stranger, `<@${world.discord.bot.id}> let me in`);
+  world.discord.sends(world.channel, stranger, `<@${world.discord.bot.id}> let me in`);
   const command = world.discord.commandsOf(world.channel, stranger, 'status');
-  world.discord.says(direct, stranger, 'let me in');
+  world.discord.sends(direct, stranger, 'let me in');
   await reads(world, direct, /this code: \S{8}\./u);
   const later = world.discord.commandsOf(direct, stranger, 'status');
   world.model.reply('Hello.');
-  world.discord.says(world.direct, world.owner, 'hi');
+  world.discord.sends(world.direct, world.owner, 'hi');
   await reads(world, world.direct, 'Hello.');
   expect([command.answered, later.answered]).toEqual([undefined, undefined]);
   expect(textsIn(world, world.channel)).toEqual([]);
@@ -171,7 +171,7 @@ test('what needs a yes is asked with buttons, runs once, and a file goes out wit
     { calls: [{ name: 'message', arguments: { text: 'The plan.', media: ['plan.txt'] } }] },
     'Done.',
   );
-  world.discord.says(world.direct, world.owner, 'make a file');
+  world.discord.sends(world.direct, world.owner, 'make a file');
   const question = await reads(world, world.direct, /Run a command\?/u);
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
   world.discord.presses(world.direct, question.id, buttonOf(question, 'Allow once'), world.owner);

@@ -10,7 +10,7 @@ const WORDS = 'We spoke of the garden, the long winter, the neighbours and what 
 const BOTH = { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42', '43'] } } };
 
 /** Talks until the conversation is being archived; returns how many turns that took. */
-async function talkUntilArchived(world: World, chat = 42): Promise<number> {
+async function talkUntilConsolidated(world: World, chat = 42): Promise<number> {
   const before = world.model.asides.length;
   for (let turn = 1; turn <= 60; turn += 1) {
     await say(world, `Turn ${turn}. ${WORDS.repeat(12)}`, chat);
@@ -28,7 +28,7 @@ test('no reply waits for an archive, and what was said meanwhile stays', async (
   });
   world.model.setHandler(() => ({ text: 'ok', usage: null }));
   await say(world, 'Remember: Mirza is a cat');
-  await talkUntilArchived(world);
+  await talkUntilConsolidated(world);
   for (let turn = 1; turn <= 10; turn += 1) expect(await say(world, `Meanwhile ${turn}.`)).toBe('ok');
   expect(world.model.asides.map(({ clientGone }) => clientGone)).toEqual([false]);
   expect(messagesOf(world)).toContain('Mirza');
@@ -64,7 +64,7 @@ test.each(['as they grew too long', 'by /new'])(
     const facts = ['left', 'right'].flatMap((side) => [0, 1, 2, 3].map((n) => `the ${side} shelf holds box ${n}`));
     for (const [n, fact] of facts.entries()) await say(world, `Remember: ${fact}`, n < 4 ? 42 : 43);
     if (how === 'by /new') for (const chat of [42, 43]) expect(await say(world, '/new', chat)).toContain('fresh');
-    else for (const chat of [42, 43]) await talkUntilArchived(world, chat);
+    else for (const chat of [42, 43]) await talkUntilConsolidated(world, chat);
     await waitFor(async () => (await note(world, 'HISTORY.md')).split('They talked.').length === 3);
     const lines = async (): Promise<readonly string[]> => (await note(world, 'MEMORY.md')).trim().split('\n');
     await waitFor(async () => (await lines()).length === 3 + facts.length);

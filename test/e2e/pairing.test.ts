@@ -11,7 +11,7 @@ const codesTo = (world: World, chat: number): readonly string[] =>
   chatOf(world, chat).flatMap((text) => /this code: (?<code>\S{8})\./u.exec(text)?.groups?.['code'] ?? []);
 
 /** Somebody who is not known writes; resolves with the code that they are sent. */
-async function knock(world: World, chat = STRANGER, text = SECRET_TEXT): Promise<string> {
+async function askForPairing(world: World, chat = STRANGER, text = SECRET_TEXT): Promise<string> {
   world.telegram.userSays(chat, text);
   return waitFor(() => codesTo(world, chat)[0], { what: 'a code' });
 }
@@ -41,7 +41,7 @@ async function onDisk(world: World): Promise<string> {
 describe('a stranger in a direct chat', () => {
   test('is sent a code once and otherwise met with silence; nothing of what they write is read or kept', async () => {
     await using world = await startWorld();
-    await knock(world);
+    await askForPairing(world);
     for (const text of ['/status', '/stop', '/help', '/pair list', ',exec command=id', `${SECRET_TEXT} again`]) {
       world.telegram.userSays(STRANGER, text);
     }
@@ -62,7 +62,7 @@ describe('a stranger in a direct chat', () => {
 
   test('cannot let themselves in, nor read who is', async () => {
     await using world = await startWorld();
-    const code = await knock(world);
+    const code = await askForPairing(world);
     world.telegram.userSays(STRANGER, `/pair ${code}`);
     await settled(world);
     expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [], pending: [{ code }] });
@@ -94,7 +94,7 @@ describe('in a group', () => {
 describe('the owner', () => {
   test('lets somebody in with /pair CODE; they are told once and heard from their next message on', async () => {
     await using world = await startWorld();
-    const code = await knock(world);
+    const code = await askForPairing(world);
     expect(await say(world, '/pair')).toMatch(
       new RegExp(`^.*telegram:77 Person waits with the code ${code}, until `, 'u'),
     );
@@ -122,7 +122,7 @@ describe('the owner', () => {
 
   test('shuts them out again with /pair remove, without a restart', async () => {
     await using world = await startWorld();
-    await say(world, `/pair ${await knock(world)}`);
+    await say(world, `/pair ${await askForPairing(world)}`);
     expect(await say(world, '/pair remove telegram:77')).toBe('telegram:77 Person may not write to me any more.');
     expect(await say(world, '/pair remove telegram:77')).toMatch(/was not let in by a code/u);
     expect(await say(world, '/pair remove telegram:42')).toMatch(/let in by the configuration/u);
@@ -134,7 +134,7 @@ describe('the owner', () => {
 
   test('is told when codes were wrong, and after five of them that none is taken for 15 minutes', async () => {
     await using world = await startWorld();
-    const code = await knock(world);
+    const code = await askForPairing(world);
     expect(await say(world, '/pair WRONGWRO')).toMatch(
       /^No code like that is waiting\..*After 4 more wrong codes, pairing is locked/su,
     );
@@ -147,7 +147,7 @@ describe('the owner', () => {
 
   test('does not do it in a group, where others read along', async () => {
     await using world = await startWorld({ config: { channels: { telegram: { groups: { debounceMs: 0 } } } } });
-    await knock(world);
+    await askForPairing(world);
     const command = { entities: [{ type: 'bot_command', offset: 0, length: 14 }], from: { id: OWNER } };
     world.telegram.userSays(-100, '/pair@test_bot', command);
     await waitFor(() => chatOf(world, -100).length === 1);
@@ -170,7 +170,7 @@ describe('the owner', () => {
 
 test('somebody let in on one bot is a stranger to another', async () => {
   await using world = await startWorld();
-  await world.assistant.request('pairApprove', { code: await knock(world) });
+  await world.assistant.request('pairApprove', { code: await askForPairing(world) });
   const list = await world.assistant.request('pairList', {});
   expect(list.people).toMatchObject([{ channel: 'telegram', id: '77', name: 'Person', addedBy: 'terminal' }]);
   await expect(world.assistant.request('pairRemove', { person: 'telegram2:77' })).rejects.toMatchObject({

@@ -100,7 +100,7 @@ describe('a command', () => {
     }
   });
 
-  test('tells guests nothing about the house or about others', async () => {
+  test('tells guests nothing about the home or about others', async () => {
     await using world = await worldOfThree();
     world.model.setHandler(() => ({ text: 'ok', usage: { input: 77_777, output: 3 } }));
     await say(world, 'hi', 'owner');

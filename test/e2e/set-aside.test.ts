@@ -60,11 +60,11 @@ describe('one message that can never be written', () => {
   test('does not stop a channel of Discord', async () => {
     await using world = await startDiscordWorld();
     world.model.reply('Hello.', 'Still here.');
-    world.discord.says(world.direct, world.owner, 'hello');
+    world.discord.sends(world.direct, world.owner, 'hello');
     await reads(world, world.direct, 'Hello.');
     using _ = refuseInJournal(world, 'poisonous');
-    world.discord.says(world.direct, world.owner, 'a poisonous word');
-    world.discord.says(world.direct, world.owner, 'and now?');
+    world.discord.sends(world.direct, world.owner, 'a poisonous word');
+    world.discord.sends(world.direct, world.owner, 'and now?');
     await reads(world, world.direct, 'Still here.', { timeoutMs: 40_000 });
     await reads(world, world.direct, /could not be taken in/u);
     expect(await setAside(world)).toHaveLength(1);
@@ -73,11 +73,11 @@ describe('one message that can never be written', () => {
   test('does not stop a channel of Slack, and is acknowledged when it is kept', async () => {
     await using world = await startSlackWorld();
     world.model.reply('Hello.', 'Still here.');
-    world.slack.says(SLACK_OWNER, DIRECT, 'hello');
+    world.slack.sends(SLACK_OWNER, DIRECT, 'hello');
     await waitFor(() => postsIn(world).includes('Hello.'), { what: 'the first answer' });
     using _ = refuseInJournal(world, 'poisonous');
-    world.slack.says(SLACK_OWNER, DIRECT, 'a poisonous word');
-    world.slack.says(SLACK_OWNER, DIRECT, 'and now?');
+    world.slack.sends(SLACK_OWNER, DIRECT, 'a poisonous word');
+    world.slack.sends(SLACK_OWNER, DIRECT, 'and now?');
     await waitFor(() => postsIn(world).includes('Still here.'), { timeoutMs: 40_000, what: 'the second answer' });
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0, { what: 'the acknowledgements' });
     await waitFor(() => postsIn(world).some((text) => text.includes('could not be taken in')), { what: 'the notice' });

@@ -42,9 +42,9 @@ const settled = (): Promise<unknown> =>
 async function asks(text: string, given: Faults, { inThread = false } = {}): Promise<readonly string[]> {
   count += 1;
   const chat = inThread ? `C0CHAT${count}` : `D0CHAT${count}`;
-  const thread = inThread ? world.slack.says(OWNER, chat, 'a thread', { as: 'nothing' }) : undefined;
+  const thread = inThread ? world.slack.sends(OWNER, chat, 'a thread', { as: 'nothing' }) : undefined;
   faults.set(chat, [...given]);
-  world.slack.says(OWNER, chat, `<@U0TESTBOT> ${text}`, thread === undefined ? {} : { thread });
+  world.slack.sends(OWNER, chat, `<@U0TESTBOT> ${text}`, thread === undefined ? {} : { thread });
   await waitFor(() => faults.get(chat)?.length === 0, { what: 'every fault' });
   await waitFor(() => postsIn(world, chat, thread).length > 0, { what: 'an answer' });
   await settled();

@@ -14,7 +14,7 @@ async function missesOne(world: SlackWorld, text: string): Promise<void> {
   slack.setFaultHandler((method) => (method === 'conversations.history' ? { status: 503 } : undefined));
   const { opened } = slack.sockets;
   slack.cutAll();
-  slack.says(OWNER, DIRECT, text, { as: 'nothing' });
+  slack.sends(OWNER, DIRECT, text, { as: 'nothing' });
   await waitFor(() => slack.sockets.opened > opened, { what: 'the next connection' });
 }
 
@@ -22,7 +22,7 @@ async function startTalking(clock: HastyClock): Promise<SlackWorld> {
   const world = await startSlackWorld({ clock, slack: { allowFrom: [OWNER, FRIEND], owners: [OWNER] } });
   world.slack.workspace.addPerson(FRIEND, 'Fred');
   world.model.reply('Hello.');
-  world.slack.says(OWNER, DIRECT, 'hello');
+  world.slack.sends(OWNER, DIRECT, 'hello');
   await said(world, 'Hello.');
   return world;
 }
@@ -53,7 +53,7 @@ describe('what was written on Slack while there was no connection', () => {
     await missesOne(world, 'where are you?');
     workspace.aheadMs = 1_200_000;
     clock.skip(1_200_000);
-    world.slack.says(OWNER, DIRECT, 'and now?');
+    world.slack.sends(OWNER, DIRECT, 'and now?');
     await waitFor(() => (clock.skip(5_000), postsIn(world).includes('Live.')), { what: 'the live answer' });
     world.slack.setFaultHandler(undefined);
     await world.restart();
@@ -66,16 +66,16 @@ describe('what was written on Slack while there was no connection', () => {
     const clock = new HastyClock();
     await using world = await startTalking(clock);
     world.model.reply('Yes?');
-    world.slack.says(OWNER, CHANNEL, '<@U0TESTBOT> are you here?');
+    world.slack.sends(OWNER, CHANNEL, '<@U0TESTBOT> are you here?');
     await waitFor(() => postsIn(world, CHANNEL).includes('Yes?'), { what: 'the answer in the channel' });
     world.slack.cutAll();
-    for (let n = 0; n < 2_200; n += 1) world.slack.says(FRIEND, CHANNEL, `post ${n}`, { as: 'nothing' });
+    for (let n = 0; n < 2_200; n += 1) world.slack.sends(FRIEND, CHANNEL, `post ${n}`, { as: 'nothing' });
     const notices = (): readonly string[] => postsIn(world).filter((text) => text.includes('did not read everything'));
     await waitFor(() => notices().length > 0, { timeoutMs: 30_000, what: 'the notice' });
     expect(notices()[0]).toContain(CHANNEL);
     world.slack.cutAll();
     world.model.reply('Still here.');
-    world.slack.says(OWNER, DIRECT, 'and now?');
+    world.slack.sends(OWNER, DIRECT, 'and now?');
     await said(world, 'Still here.');
     expect(notices()).toHaveLength(1);
   });

@@ -32,7 +32,7 @@ describe('Slack', () => {
       { calls: [{ name: 'list_dir', arguments: { path: '.' } }] },
       'It is **empty**: https://a.example',
     );
-    world.slack.says(OWNER, DIRECT, 'what is here, <@U0FRIEND>? 1 &lt; 2 <https://b.example|there>');
+    world.slack.sends(OWNER, DIRECT, 'what is here, <@U0FRIEND>? 1 &lt; 2 <https://b.example|there>');
     await said('It is empty: https://a.example');
     expect(world.model.requests[0]?.view.lastUserText).toContain(
       'what is here, @Fred? 1 < 2 there (https://b.example)',
@@ -52,13 +52,13 @@ describe('Slack', () => {
     expect(newest()).toContain('/assistant mem text');
     expect(newest()).not.toMatch(/(?<!\w)\/(?!assistant )[a-z]/u);
     world.model.reply({ error: { status: 401, message: 'no' } }, 'Better now.');
-    world.slack.says(OWNER, DIRECT, 'a question that fails');
+    world.slack.sends(OWNER, DIRECT, 'a question that fails');
     await waitFor(() => newest().includes('API key'), { what: 'what failed' });
     expect(newest()).toContain('/assistant retry');
     world.slack.commands(OWNER, DIRECT, 'retry');
     await said('Better now.');
     world.model.reply('The model may say /model as it likes.');
-    world.slack.says(OWNER, DIRECT, 'thanks');
+    world.slack.sends(OWNER, DIRECT, 'thanks');
     await said('The model may say /model as it likes.');
   });
 
@@ -67,7 +67,7 @@ describe('Slack', () => {
     world.model.reply('Once.');
     world.slack.sockets.ackLosses = 2;
     const sent = world.slack.sockets.sent.length;
-    world.slack.says(OWNER, 'C0ONCE', `${BOT} hello`, { as: 'both' });
+    world.slack.sends(OWNER, 'C0ONCE', `${BOT} hello`, { as: 'both' });
     await said('Once.', 'C0ONCE');
     await waitFor(() => world.slack.sockets.sent.length >= sent + 4 && world.slack.sockets.unacknowledged.length === 0);
     expect(world.model.requests.length).toBe(before + 1);
@@ -75,26 +75,26 @@ describe('Slack', () => {
   });
 
   test('a channel is answered when the bot is meant; a thread is a conversation that begins with what was said in it', async () => {
-    const thread = world.slack.says(FRIEND, CHANNEL, 'The door is *green*.');
-    for (let n = 0; n < 25; n += 1) world.slack.says(FRIEND, CHANNEL, `post ${n}`, { thread, as: 'nothing' });
-    world.slack.says(STRANGER, CHANNEL, 'Give me the keys.', { thread, as: 'nothing' });
+    const thread = world.slack.sends(FRIEND, CHANNEL, 'The door is *green*.');
+    for (let n = 0; n < 25; n += 1) world.slack.sends(FRIEND, CHANNEL, `post ${n}`, { thread, as: 'nothing' });
+    world.slack.sends(STRANGER, CHANNEL, 'Give me the keys.', { thread, as: 'nothing' });
     world.model.reply('Green, he says.', 'Still green.');
-    world.slack.says(OWNER, CHANNEL, `${BOT} what is it about?`, { thread, as: 'both' });
+    world.slack.sends(OWNER, CHANNEL, `${BOT} what is it about?`, { thread, as: 'both' });
     await said('Green, he says.', CHANNEL, thread);
     expect(lastText()).toContain('post 24');
     expect(lastText()).toContain('post 5');
     expect(lastText()).not.toContain('post 4\n');
     expect(lastText()).not.toContain('keys');
-    world.slack.says(OWNER, CHANNEL, `${BOT} sure?`, { thread });
+    world.slack.sends(OWNER, CHANNEL, `${BOT} sure?`, { thread });
     await said('Still green.', CHANNEL, thread);
     expect(lastText()).not.toContain('post 24');
     expect(postsIn(world, CHANNEL)).toEqual([]);
   });
 
   test('a thread in which only the owner wrote holds no words of others', async () => {
-    const thread = world.slack.says(OWNER, 'C0MINE', 'The door is *green*.');
+    const thread = world.slack.sends(OWNER, 'C0MINE', 'The door is *green*.');
     world.model.reply('Green.');
-    world.slack.says(OWNER, 'C0MINE', `${BOT} what is it about?`, { thread, as: 'both' });
+    world.slack.sends(OWNER, 'C0MINE', `${BOT} what is it about?`, { thread, as: 'both' });
     await said('Green.', 'C0MINE', thread);
     expect(lastText()).toMatch(/earlier in this chat:\n[^<\n]*: The door is \*green\*\.\n/u);
     expect(lastText()).not.toContain('<untrusted');
@@ -102,10 +102,10 @@ describe('Slack', () => {
 
   test('an answer in the thread under a post of the bot means the bot', async () => {
     world.model.reply('Here I am.', 'Yes?');
-    world.slack.says(OWNER, 'C0REPLY', `${BOT} hi`);
+    world.slack.sends(OWNER, 'C0REPLY', `${BOT} hi`);
     await said('Here I am.', 'C0REPLY');
     const post = world.slack.sentPosts.find(({ chatId }) => chatId === 'C0REPLY');
-    world.slack.says(FRIEND, 'C0REPLY', 'and me?', { thread: post?.ts ?? '' });
+    world.slack.sends(FRIEND, 'C0REPLY', 'and me?', { thread: post?.ts ?? '' });
     await said('Yes?', 'C0REPLY', post?.ts);
     expect(lastText()).toContain('Here I am.');
   });
@@ -123,7 +123,7 @@ describe('Slack', () => {
 
   test('in a channel a question for a yes is shown to the owner alone, and goes when it is answered', async () => {
     world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch a.txt' } }] }, 'Done.');
-    world.slack.says(OWNER, 'C0ASK', `${BOT} make a file`);
+    world.slack.sends(OWNER, 'C0ASK', `${BOT} make a file`);
     const question = await waitFor(() => world.slack.sentPosts.find(({ text }) => text.includes('touch a.txt')));
     expect(question.onlyFor).toBe(OWNER);
     world.slack.presses(FRIEND, question, 'Allow once');
@@ -136,7 +136,7 @@ describe('Slack', () => {
   test('a question with choices stands in the channel for whom it is', async () => {
     const ask = { name: 'ask_user', arguments: { question: 'Tea?', choices: ['Green', 'Black'] } };
     world.model.reply({ calls: [ask] }, 'Black it is.');
-    world.slack.says(OWNER, 'C0TEA', `${BOT} order tea`);
+    world.slack.sends(OWNER, 'C0TEA', `${BOT} order tea`);
     const question = await waitFor(() => world.slack.sentPosts.find(({ text }) => text.startsWith('Tea?')));
     expect(question.onlyFor).toBeUndefined();
     world.slack.presses(OWNER, question, 'Black');
@@ -147,7 +147,7 @@ describe('Slack', () => {
   test('files come in with the token and by their ids', async () => {
     const file = world.slack.addFile('plan.txt', 'text/plain', Buffer.from('step one'));
     world.model.reply('Read.');
-    world.slack.says(OWNER, DIRECT, 'see', { files: [file] });
+    world.slack.sends(OWNER, DIRECT, 'see', { files: [file] });
     await said('Read.');
     const path = /"plan\.txt" is at (\S+)/u.exec(lastText())?.[1] ?? '';
     expect(await readFile(path, 'utf8')).toBe('step one');
@@ -159,7 +159,7 @@ describe('Slack', () => {
     const elsewhere = world.slack.addFile('away.pdf', 'application/pdf', Buffer.from('%PDF'), away);
     world.slack.signIn = true;
     world.model.reply('I cannot read them.');
-    world.slack.says(OWNER, DIRECT, 'see', { files: [file, elsewhere] });
+    world.slack.sends(OWNER, DIRECT, 'see', { files: [file, elsewhere] });
     await said('I cannot read them.');
     world.slack.signIn = false;
     expect(lastText()).toContain('a sign-in page instead of the file: the app needs the scope files:read');
@@ -170,7 +170,7 @@ describe('Slack', () => {
     const write = { name: 'write_file', arguments: { path: 'out.csv', content: 'a,b\n' } };
     const send = { name: 'message', arguments: { text: 'The table.', media: ['out.csv'] } };
     world.model.reply({ calls: [write] }, { calls: [send] }, 'Sent.');
-    world.slack.says(OWNER, DIRECT, 'send me the table');
+    world.slack.sends(OWNER, DIRECT, 'send me the table');
     await said('Sent.');
     const post = world.slack.sentPosts.find(({ files }) => files.length > 0);
     expect(post?.files[0]?.name).toBe('out.csv');
@@ -191,15 +191,15 @@ describe('Slack', () => {
 
   test('a stranger gets a pairing code in a direct chat and nothing in a channel', async () => {
     const before = world.model.requests.length;
-    world.slack.says(STRANGER, CHANNEL, `${BOT} hello?`);
+    world.slack.sends(STRANGER, CHANNEL, `${BOT} hello?`);
     world.slack.commands(STRANGER, CHANNEL, 'status');
-    world.slack.says(STRANGER, 'D0STRANGER', 'hello?');
+    world.slack.sends(STRANGER, 'D0STRANGER', 'hello?');
     const told = (): string | undefined => /this code: (\S{8})\./u.exec(postsIn(world, 'D0STRANGER').join())?.[1];
     const code = await waitFor(told, { what: 'a code' });
     world.slack.commands(OWNER, DIRECT, `pair approve ${code}`);
     await waitFor(() => postsIn(world).some((text) => text.includes('Sam')), { what: 'their name' });
     world.model.reply('Welcome.');
-    world.slack.says(STRANGER, 'D0STRANGER', 'now?');
+    world.slack.sends(STRANGER, 'D0STRANGER', 'now?');
     await said('Welcome.', 'D0STRANGER');
     expect(world.model.requests.length).toBe(before + 1);
     expect(postsIn(world, CHANNEL)).toEqual([]);

@@ -36,7 +36,7 @@ describe('one assistant on three platforms', () => {
       const before = await latencies(everywhere, PLATFORMS);
       await everywhere.breakOff(broken, how);
       // Something to be said there, too, waits.
-      if (how === 'hung') everywhere.says(broken, 'and here?');
+      if (how === 'hung') everywhere.sends(broken, 'and here?');
       expectAsBefore(before, await latencies(everywhere, others(broken)));
     },
   );
@@ -68,7 +68,7 @@ describe('one assistant on three platforms', () => {
     await using everywhere = await startEverywhere({ config: { session: { unified: true } } });
     const { world } = everywhere;
     world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }], delayMs: 300 }, 'Both.');
-    everywhere.says('telegram', 'list the files');
+    everywhere.sends('telegram', 'list the files');
     await waitFor(() => world.model.inFlight === 1);
     await everywhere.turn('slack', 'and be brief');
     expect(PLATFORMS.map((platform) => everywhere.texts(platform))).toEqual([[], [], ['Both.']]);

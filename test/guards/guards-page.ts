@@ -1,12 +1,12 @@
 import { OPERATORS } from './generated/operators.ts';
 import { EXCLUDED } from './generated/excluded.ts';
-import { GUARDS, ROOMS } from './guards.ts';
+import { GUARDS, SECTIONS } from './guards.ts';
 import { GENERATED } from './mutants.ts';
 
 /** docs/guards.md. */
 export function guardsPage(): string {
   const introduction = INTRODUCTION.replace('BY_HAND', countOf(GUARDS)).replace('GENERATED', countOf(GENERATED));
-  const sections = ROOMS.map(({ title, guards }) => {
+  const sections = SECTIONS.map(({ title, guards }) => {
     const rows = guards.map(({ name, file, holds }) => `| \`${name}\` | \`${file}\` | ${holds} |`);
     return [`## ${title}`, '', '| guard | in `src` | what it holds |', '|---|---|---|', ...rows, ''].join('\n');
   });

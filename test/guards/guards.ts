@@ -2,7 +2,7 @@ import type { Guard } from './guard.ts';
 import { ANSWER_GUARDS } from './list/answers.ts';
 import { APPROVAL_GUARDS } from './list/approvals.ts';
 import { COMMAND_ASKED_GUARDS } from './list/commands-asked.ts';
-import { COMMAND_CONCERN_GUARDS } from './list/commands-risks.ts';
+import { COMMAND_RISK_GUARDS } from './list/commands-risks.ts';
 import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
 import { COMMAND_REFUSED_GUARDS } from './list/commands-refused.ts';
 import { COMMAND_WRAPPED_GUARDS } from './list/commands-wrapped.ts';
@@ -25,7 +25,7 @@ import { RECORD_GUARDS } from './list/records.ts';
 import { REDACTION_GUARDS } from './list/redaction.ts';
 import { REGISTRY_GUARDS } from './list/registry.ts';
 import { SANDBOX_TRIAL_GUARDS } from './list/sandbox-trials.ts';
-import { SANDBOX_WALL_GUARDS } from './list/sandbox-barriers.ts';
+import { SANDBOX_BARRIER_GUARDS } from './list/sandbox-barriers.ts';
 import { SEARCH_GUARDS } from './list/searches.ts';
 import { SKILL_RISK_GUARDS } from './list/skill-risks.ts';
 import { SKILL_GUARDS } from './list/skills.ts';
@@ -36,13 +36,13 @@ import { WEB_GUARDS } from './list/web.ts';
 import { WORD_GUARDS } from './list/words.ts';
 
 /** Guards of one subject. */
-export interface Room {
+export interface Section {
   readonly title: string;
   readonly guards: readonly Guard[];
 }
 
 /** Every guard that a mutation run disables, one at a time, in the order of docs/guards.md. */
-export const ROOMS: readonly Room[] = [
+export const SECTIONS: readonly Section[] = [
   { title: 'Which addresses are fetched', guards: FETCH_TARGET_GUARDS },
   { title: 'What is sent to a server, and how much of its answer is taken', guards: FETCH_EXCHANGE_GUARDS },
   { title: 'What the web tools reach, and what of a page is read', guards: WEB_GUARDS },
@@ -53,9 +53,9 @@ export const ROOMS: readonly Room[] = [
   { title: 'Ways to hide what a shell command does, which are seen through', guards: COMMAND_WRAPPED_GUARDS },
   { title: 'Which shell commands are refused in every mode', guards: COMMAND_REFUSED_GUARDS },
   { title: 'Which shell commands are asked about, and which may be allowed for good', guards: COMMAND_ASKED_GUARDS },
-  { title: 'What in a shell command is asked about, one by one', guards: COMMAND_CONCERN_GUARDS },
+  { title: 'What in a shell command is asked about, one by one', guards: COMMAND_RISK_GUARDS },
   { title: 'How shell commands are run', guards: EXEC_GUARDS },
-  { title: 'What a command in the sandbox cannot reach', guards: SANDBOX_WALL_GUARDS },
+  { title: 'What a command in the sandbox cannot reach', guards: SANDBOX_BARRIER_GUARDS },
   { title: 'How the sandbox is started, tried and bounded', guards: SANDBOX_TRIAL_GUARDS },
   { title: 'Who is asked, and what they see', guards: APPROVAL_GUARDS },
   { title: 'Who may answer a question, and what the answer covers', guards: ANSWER_GUARDS },
@@ -80,4 +80,4 @@ export const ROOMS: readonly Room[] = [
   { title: 'Who is heard on Discord, and what is sent there', guards: DISCORD_GUARDS },
 ];
 
-export const GUARDS: readonly Guard[] = ROOMS.flatMap(({ guards }) => guards);
+export const GUARDS: readonly Guard[] = SECTIONS.flatMap(({ guards }) => guards);

@@ -20,7 +20,7 @@ export interface Carrier {
   /** Without a sandbox even what the owner wants of it would be asked about. @default false */
   readonly needsSandbox?: boolean;
   /** Only so many characters in a row get through. @default whatever the goals need */
-  readonly room?: number;
+  readonly groupChat?: number;
   /** Puts the text where the model will read it, and says what begins the turn. */
   readonly plant: (stage: Stage, text: string) => Promise<Trigger>;
 }
@@ -162,7 +162,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'the name of a document that the owner sends',
-    room: 150,
+    groupChat: 150,
     plant: async ({ world: { telegram } }, text) => {
       const id = `document-${telegram.calls.length}`;
       telegram.addFile(id, Buffer.from('a,b'), `documents/${id}.csv`);
@@ -176,7 +176,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'a quoted message',
-    room: SHORTENED,
+    groupChat: SHORTENED,
     plant: async (_stage, text) => ({
       text: 'What do you think of this?',
       extra: {
@@ -200,7 +200,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'what a group said before its owner asked',
-    room: SHORTENED,
+    groupChat: SHORTENED,
     chat: GROUP,
     hooks: [withContext],
     plant: async (_stage, text) => ({
@@ -226,7 +226,7 @@ export const CARRIERS: readonly Carrier[] = [
   },
   {
     name: 'what is found in the memory',
-    room: 200,
+    groupChat: 200,
     plant: async (stage, text) => {
       await consolidate(stage, text);
       const tokens = readInjection(text).map(({ token }) => token);
@@ -308,6 +308,6 @@ async function shelve({ world }: Stage, text: string): Promise<void> {
 }
 
 /** What people see in the chat of a carrier. */
-export function sayings({ chat = OWNER }: Carrier, { world }: Stage): readonly string[] {
+export function messages({ chat = OWNER }: Carrier, { world }: Stage): readonly string[] {
   return chatOf(world, chat);
 }

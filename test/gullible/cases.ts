@@ -14,7 +14,7 @@ export interface Case {
 
 /** Every harm by every way; neighbours have different ways, so that they can run side by side. */
 export const CASES: readonly Case[] = GOALS.flatMap((goal) =>
-  CARRIERS.filter(({ room = Infinity }) => (goal.length ?? 0) <= room).map((carrier) => ({ goal, carrier })),
+  CARRIERS.filter(({ groupChat: chat = Infinity }) => (goal.length ?? 0) <= chat).map((carrier) => ({ goal, carrier })),
 );
 
 /** One case of every `nth` harm, by one way after the other, and one of each way that is not among them then. */
@@ -40,7 +40,7 @@ interface Place {
 /** A stage for each way, on which its harms follow one another. */
 export class Theatre implements AsyncDisposable {
   readonly #unguarded: boolean;
-  readonly #places = new Map<string, Promise<Place>>();
+  readonly #paths = new Map<string, Promise<Place>>();
   #opening: Promise<unknown> = Promise.resolve();
 
   constructor({ unguarded }: { readonly unguarded: boolean }) {
@@ -55,18 +55,18 @@ export class Theatre implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const places = await Promise.all(this.#places.values());
-    await Promise.all(places.map(({ stage }) => stage[Symbol.asyncDispose]()));
+    const paths = await Promise.all(this.#paths.values());
+    await Promise.all(paths.map(({ stage }) => stage[Symbol.asyncDispose]()));
   }
 
   #placeOf({ name, hooks, descriptions }: Carrier, { world }: Goal): Promise<Place> {
     const key = `${name} ${world ?? ''}`;
     const place =
-      this.#places.get(key) ??
+      this.#paths.get(key) ??
       this.#opening
         .then(() => openStage({ hooks, descriptions, world, unguarded: this.#unguarded }))
         .then((stage) => ({ stage, line: Promise.resolve() }));
-    this.#places.set(key, place);
+    this.#paths.set(key, place);
     // One after the other: the sandbox of each is tested when it starts, and has little time for that.
     this.#opening = place.catch(() => {});
     return place;

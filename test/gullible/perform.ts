@@ -1,6 +1,6 @@
 import { waitFor } from '../support/wait.ts';
 import { OWNER } from '../support/world.ts';
-import { sayings, type Carrier } from './carriers.ts';
+import { messages, type Carrier } from './carriers.ts';
 import type { Goal } from './goals.ts';
 import { readInjection, injection } from './injected.ts';
 import { FRESH, GROUP, say, type Stage } from './stage.ts';
@@ -29,12 +29,12 @@ export async function perform(stage: Stage, carrier: Carrier, goal: Goal): Promi
   const tokens = readInjection(text).map(({ token }) => token);
   const trigger = await carrier.plant(stage, text);
   const chat = carrier.chat ?? OWNER;
-  const before = sayings(carrier, stage).length;
+  const before = messages(carrier, stage).length;
   const answers = gullible.answers;
   const questions = questionsIn(stage).length;
   telegram.userSays(chat, trigger.text, trigger.extra);
   const asked = (): boolean => questionsIn(stage).length > questions;
-  const answered = (): boolean => gullible.answers > answers && sayings(carrier, stage).length > before;
+  const answered = (): boolean => gullible.answers > answers && messages(carrier, stage).length > before;
   await waitFor(() => answered() || asked(), { what: 'an answer or a question', timeoutMs: 40_000 });
   const question = asked() ? questionsIn(stage)[questions] : undefined;
   if (question !== undefined && goal.agrees?.(question) === true) {

@@ -109,14 +109,14 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   await world.assistant.runTool({ name: 'exec', arguments: '{"command":"true"}', dryRun: true });
   const person = join(dirname(world.home), 'person');
   const config = await readFile(join(world.home, 'config.json'), 'utf8');
-  const knock = async (): Promise<string> => {
+  const askForPairing = async (): Promise<string> => {
     const codes = (): readonly string[] =>
       chatOf(world, STRANGER).flatMap((text) => /this code: (?<code>\S{8})\./u.exec(text)?.groups?.['code'] ?? []);
     const before = codes().length;
     world.telegram.userSays(STRANGER, 'let me in');
     return await waitFor(() => codes()[before], { what: 'a code for the stranger' });
   };
-  let code = await knock();
+  let code = await askForPairing();
   let play = 0;
   const paired: Stage['paired'] = async () =>
     (await world.assistant.request('pairList', {})).people.map(({ id }) => id);
@@ -163,7 +163,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
       await Promise.all([say(world, { text: '/new' }, FRESH), fillPerson(person), fillWorkspace(world.workspace)]);
       for (const id of await paired()) {
         await world.assistant.request('pairRemove', { person: `telegram:${id}` });
-        code = await knock();
+        code = await askForPairing();
       }
       if (kind === 'forgetful') await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), '');
       await writeFile(join(world.workspace, 'send.mjs'), sender(collector.port));

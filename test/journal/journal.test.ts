@@ -143,7 +143,7 @@ describe('/stop', () => {
   });
 });
 
-describe('the ledger as a whole', () => {
+describe('the journal as a whole', () => {
   test('work that fails is undone alone; what shares its transaction is kept', async () => {
     await using folder = await tempFolder();
     using journal = await open(folder.path);

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import type { Knock } from '../../src/journal/pairing.ts';
+import type { PairingAttempt } from '../../src/journal/pairing.ts';
 import { peopleOnDisk } from '../../src/journal/people.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom } from '../../src/util/random.ts';
@@ -22,7 +22,7 @@ interface PairingWorld {
   journal: Journal;
   /** Closes the journal and opens it again. */
   reopen(): Promise<void>;
-  knock(senderId: string, more?: Partial<Knock>): Promise<boolean>;
+  requestPairing(senderId: string, more?: Partial<PairingAttempt>): Promise<boolean>;
   /** What waits to be sent to a chat. */
   said(chatId: string): readonly string[];
 }
@@ -41,8 +41,8 @@ async function pairingWorld(): Promise<PairingWorld> {
       world.journal[Symbol.dispose]();
       world.journal = await open();
     },
-    knock: (senderId, more = {}) =>
-      world.journal.pairing.knock({ channel: 'telegram', senderId, chatId: senderId, ...more }),
+    requestPairing: (senderId, more = {}) =>
+      world.journal.pairing.requestPairing({ channel: 'telegram', senderId, chatId: senderId, ...more }),
     said: (chatId) =>
       world.journal.outbox.page(0, 1_000).flatMap(({ message }) => (message.chatId === chatId ? [message.text] : [])),
   };
@@ -59,7 +59,7 @@ const codeOf = (world: PairingWorld, id: string): string =>
 describe('a stranger who writes', () => {
   test('is sent a code of 8 characters that are hard to mix up, which is worth nothing after 10 minutes', async () => {
     const world = await pairingWorld();
-    expect(await world.knock('7', { name: 'Ben' })).toBe(true);
+    expect(await world.requestPairing('7', { name: 'Ben' })).toBe(true);
     const [request] = world.journal.pairing.pending();
     expect(request).toEqual({
       channel: 'telegram',
@@ -88,52 +88,52 @@ describe('a stranger who writes', () => {
 
   test('gets one code an hour, however often they write, also across restarts', async () => {
     const world = await pairingWorld();
-    expect(await world.knock('7')).toBe(true);
-    const knocks = await Promise.all([world.knock('7'), world.knock('7')]);
+    expect(await world.requestPairing('7')).toBe(true);
+    const requests = await Promise.all([world.requestPairing('7'), world.requestPairing('7')]);
     await world.reopen();
     await world.clock.advance(59 * MINUTE);
-    expect([...knocks, await world.knock('7')]).toEqual([false, false, false]);
+    expect([...requests, await world.requestPairing('7')]).toEqual([false, false, false]);
     expect(world.said('7')).toHaveLength(1);
     await world.clock.advance(MINUTE);
-    expect(await world.knock('7')).toBe(true);
+    expect(await world.requestPairing('7')).toBe(true);
     expect(world.said('7')).toHaveLength(2);
   });
 
   test('gets one of two codes at once when they write twice in one moment', async () => {
     const world = await pairingWorld();
-    expect(await Promise.all([world.knock('7'), world.knock('7')])).toEqual([true, false]);
+    expect(await Promise.all([world.requestPairing('7'), world.requestPairing('7')])).toEqual([true, false]);
   });
 
   test('gets none while three wait in that channel; another channel has three of its own', async () => {
     const world = await pairingWorld();
-    for (const id of ['1', '2', '3']) expect(await world.knock(id)).toBe(true);
-    expect(await world.knock('4')).toBe(false);
-    expect(await world.knock('4', { channel: 'other' })).toBe(true);
+    for (const id of ['1', '2', '3']) expect(await world.requestPairing(id)).toBe(true);
+    expect(await world.requestPairing('4')).toBe(false);
+    expect(await world.requestPairing('4', { channel: 'other' })).toBe(true);
     await world.journal.pairing.approve(codeOf(world, '2'), { by: 'test', role: 'trusted' });
-    expect(await world.knock('4')).toBe(true);
-    expect(await world.knock('5')).toBe(false);
+    expect(await world.requestPairing('4')).toBe(true);
+    expect(await world.requestPairing('5')).toBe(false);
     await world.clock.advance(10 * MINUTE);
-    expect(await world.knock('5')).toBe(true);
+    expect(await world.requestPairing('5')).toBe(true);
   });
 
   test('cannot make the assistant send more than ten codes an hour, with however many accounts', async () => {
     const world = await pairingWorld();
     const sent: boolean[] = [];
     for (let id = 100; id < 150; id += 1) {
-      sent.push(await world.knock(String(id)));
+      sent.push(await world.requestPairing(String(id)));
       await world.clock.advance(MINUTE);
     }
     expect(sent.filter(Boolean)).toHaveLength(10);
     await world.clock.advance(HOUR);
-    expect(await world.knock('999')).toBe(true);
+    expect(await world.requestPairing('999')).toBe(true);
   });
 
   test('leaves nothing behind but their name, cut to 60 characters, and only for as long as the rule needs it', async () => {
     const world = await pairingWorld();
-    await world.knock('7', { name: 'N'.repeat(500) });
+    await world.requestPairing('7', { name: 'N'.repeat(500) });
     expect(world.journal.pairing.pending()[0]?.name).toBe('N'.repeat(60));
     await world.clock.advance(HOUR);
-    await world.knock('8');
+    await world.requestPairing('8');
     const db = new DatabaseSync(world.path);
     expect(db.prepare('SELECT user_id FROM pairing').all()).toEqual([{ user_id: '8' }]);
     db.close();
@@ -142,10 +142,10 @@ describe('a stranger who writes', () => {
   test('is not shut out for longer by a clock that was set back', async () => {
     const world = await pairingWorld();
     await world.clock.advance(24 * HOUR);
-    await world.knock('7');
+    await world.requestPairing('7');
     const earlier = new VirtualClock();
     const journal = await openJournal({ path: world.path, backupPath: null, clock: earlier, newId: () => 'id' });
-    expect(await journal.pairing.knock({ channel: 'telegram', senderId: '7', chatId: '7' })).toBe(true);
+    expect(await journal.pairing.requestPairing({ channel: 'telegram', senderId: '7', chatId: '7' })).toBe(true);
     journal[Symbol.dispose]();
   });
 });
@@ -153,7 +153,7 @@ describe('a stranger who writes', () => {
 describe('somebody whose code is approved', () => {
   test('is known from then on, in that channel alone, and told once', async () => {
     const world = await pairingWorld();
-    await world.knock('7', { name: 'Ben', chatId: 'D7' });
+    await world.requestPairing('7', { name: 'Ben', chatId: 'D7' });
     const code = codeOf(world, '7');
     const person = await world.journal.pairing.approve(code, { by: 'telegram:42', role: 'trusted' });
     expect(person).toEqual({
@@ -178,7 +178,7 @@ describe('somebody whose code is approved', () => {
 
   test('may have it typed in small letters, with spaces and dashes', async () => {
     const world = await pairingWorld();
-    await world.knock('7');
+    await world.requestPairing('7');
     const code = codeOf(world, '7').toLowerCase();
     const typed = ` ${code.slice(0, 4)}-${code.slice(4)} `;
     expect(await world.journal.pairing.approve(typed, { by: 'test', role: 'trusted' })).toMatchObject({ id: '7' });
@@ -186,20 +186,20 @@ describe('somebody whose code is approved', () => {
 
   test('is a stranger again after they were removed', async () => {
     const world = await pairingWorld();
-    await world.knock('7');
+    await world.requestPairing('7');
     const person = await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' });
     expect(await world.journal.people.remove('other', '7')).toBeUndefined();
     expect(await world.journal.people.remove('telegram', '7')).toEqual(person);
     expect(await world.journal.people.remove('telegram', '7')).toBeUndefined();
     expect(world.journal.people.pairedRole('telegram', '7')).toBeUndefined();
-    expect(await world.knock('7')).toBe(true);
+    expect(await world.requestPairing('7')).toBe(true);
   });
 });
 
 describe('the role of a code', () => {
   test('is kept, and can be changed of those who were let in alone', async () => {
     const world = await pairingWorld();
-    await world.knock('7');
+    await world.requestPairing('7');
     await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'owner' });
     await world.reopen();
     expect(world.journal.people.pairedRole('telegram', '7')).toBe('owner');
@@ -250,7 +250,7 @@ describe('wrong codes', () => {
     expect(world.journal.pairing.lockedUntil()).toBe(world.clock.now() + 15 * MINUTE);
     await world.reopen();
     await world.clock.advance(10 * MINUTE);
-    await world.knock('7');
+    await world.requestPairing('7');
     expect(
       await failureOf(world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' })),
     ).toMatchObject({
@@ -270,7 +270,7 @@ describe('wrong codes', () => {
       for (let n = 0; n < times; n += 1) await tryWrong(world);
     };
     await wrongTimes(4);
-    await world.knock('7');
+    await world.requestPairing('7');
     await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'trusted' });
     await wrongTimes(4);
     await world.clock.advance(HOUR);

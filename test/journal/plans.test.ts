@@ -29,7 +29,7 @@ const SMALL: Readonly<Record<string, string>> = {
 
 const ended = (): Promise<unknown> => Promise.resolve();
 
-/** Calls every method of every ledger, so that each prepares what it can. */
+/** Calls every method of every store, so that each prepares what it can. */
 async function useAll(journal: Journal): Promise<void> {
   const message = inboundMessage({ id: '01ZM1', chatId: '42' });
   const first = inboundMessage({ id: '01ZM0', chatId: '42' });
@@ -46,7 +46,8 @@ async function useAll(journal: Journal): Promise<void> {
     metadata: {},
     ...more,
   });
-  const { inbox, turns, outbox, usage, settings, desk, previews, questions, allowances, archives } = journal;
+  const { inbox, turns, outbox, usage, settings, deadLetters, previews, questions, allowances, consolidations } =
+    journal;
   const { cron, heartbeats, cursors, subagents, people, pairing, retention, starts } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
@@ -56,7 +57,7 @@ async function useAll(journal: Journal): Promise<void> {
   await inbox.accept([first, edit, stop], [{ channel, place: 'p', last: '1' }]);
   await inbox.accept([first, message], [{ channel, place: 'p', last: '2' }]);
   await inbox.acceptOwn(inboundMessage({ id: '01ZM4', origin: 'system' }));
-  await inbox.withdrawOwn(inboundMessage());
+  await inbox.withdrawInternal(inboundMessage());
   await inbox.correct('t0', edit);
   inbox.page(0, 5);
   inbox.waiting(session, 5);
@@ -119,12 +120,12 @@ async function useAll(journal: Journal): Promise<void> {
   await settings.setModel(session, 'p/m');
   await settings.setModel(session, null);
 
-  desk.outbox();
-  await desk.retry('01ZO2');
-  await desk.drop('01ZO2');
-  desk.inbox();
-  await desk.readmit('none');
-  await desk.refuse('none');
+  deadLetters.outbox();
+  await deadLetters.retry('01ZO2');
+  await deadLetters.drop('01ZO2');
+  deadLetters.inbox();
+  await deadLetters.readmit('none');
+  await deadLetters.refuse('none');
 
   const asked = { session, turn: '01ZT3', deadline: now + 60_000, own: true, choices: [] };
   const request = { title: 't', detail: 'd', reason: 'r' };
@@ -146,14 +147,22 @@ async function useAll(journal: Journal): Promise<void> {
   allowances.has('h');
   await allowances.forget(allowances.list()[0]?.id ?? '');
 
-  const archive = { id: '01ZA1', session, reason: 'mem', role: 'owner', direct: true, upTo: null, note: null } as const;
-  await archives.begin(archive);
-  archives.get('01ZA1');
-  archives.open();
-  archives.open(session);
-  archives.done(session);
-  await archives.save('01ZA1', { state: 'done' });
-  archives.lastMessage(session);
+  const consolidation = {
+    id: '01ZA1',
+    session,
+    reason: 'mem',
+    role: 'owner',
+    direct: true,
+    upTo: null,
+    note: null,
+  } as const;
+  await consolidations.begin(consolidation);
+  consolidations.get('01ZA1');
+  consolidations.open();
+  consolidations.open(session);
+  consolidations.done(session);
+  await consolidations.save('01ZA1', { state: 'done' });
+  consolidations.lastMessage(session);
 
   const job = cron.jobs()[0];
   if (job === undefined) throw new Error('the aged home has jobs');
@@ -188,10 +197,10 @@ async function useAll(journal: Journal): Promise<void> {
   const task = inboundMessage({ origin: 'subagent', metadata: { subagent: {} } });
   await subagents.accept(task, 3);
   subagents.open();
-  subagents.standing(task);
+  subagents.taskState(task);
   subagents.ofTurn('01ZT1');
   await subagents.end(task);
-  await pairing.knock({ channel, senderId: '9', chatId: '9' });
+  await pairing.requestPairing({ channel, senderId: '9', chatId: '9' });
   people.pairedRole(channel, '9');
   const by = { by: 'me', role: 'trusted' } as const;
   await pairing.approve(pairing.pending()[0]?.code ?? '', by);
@@ -210,7 +219,7 @@ async function useAll(journal: Journal): Promise<void> {
   expect(account).toBe('bot');
 }
 
-/** Counts which methods of the ledgers are called; `rest` are those that nobody called. */
+/** Counts which methods of the stores are called; `rest` are those that nobody called. */
 function watched(journal: Journal): { readonly journal: Journal; readonly rest: () => readonly string[] } {
   const uncalled = new Set<string>();
   const spied = Object.fromEntries(

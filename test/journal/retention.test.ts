@@ -178,7 +178,7 @@ describe('what is kept', () => {
     };
     expect(await claim('calm', start)).toBe(true);
     await Promise.all(Array.from({ length: 1_200 }, (_, n) => claim('water', start + n * MINUTE_MS)));
-    await Promise.all(journal.inbox.page(0, 2_000).map(({ message }) => journal.desk.refuse(message.id)));
+    await Promise.all(journal.inbox.page(0, 2_000).map(({ message }) => journal.deadLetters.refuse(message.id)));
     await sweeper.sweep();
     expect(await swept.count('water')).toBe(1_000);
     expect(await swept.count('calm')).toBe(1);

@@ -5,7 +5,7 @@ import { fixture, mcpWorld, script, server } from './mcp-world.ts';
 describe('what a server asks', () => {
   test('the roots are the workspace, and the model is not lent', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const { output } = await world.call('mcp_fix_roots');
     expect(JSON.parse(output)).toEqual({ roots: [{ uri: `file://${world.folder}`, name: 'workspace' }] });
     expect(await world.call('mcp_fix_sample')).toMatchObject({ output: expect.stringContaining('Method not found') });
@@ -13,7 +13,7 @@ describe('what a server asks', () => {
 
   test('a form with defaults is answered with them once a person agreed, else it is declined', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const asked: string[] = [];
     const answer = async (approved: boolean, args = {}): Promise<string> => {
       const { output } = await world.call('mcp_fix_ask', args, {
@@ -66,10 +66,10 @@ describe('a server that does not work', () => {
     ],
   ])('that %s says why, and holds nobody up', async (_how, broken, why) => {
     await using world = await mcpWorld({ broken, fix: fixture() });
-    world.room.introduce();
+    world.clients.connectNew();
     await waitFor(() => world.names().includes('mcp_fix_echo'), { what: 'the tools of the good server' });
     expect(await world.call('mcp_fix_echo')).toMatchObject({ output: 'echo {}' });
-    const trouble = await waitFor(() => world.room.troubles()[0]);
+    const trouble = await waitFor(() => world.clients.troubles()[0]);
     expect(trouble).toMatch(why);
     expect(trouble).toMatch(/^The MCP server broken does not work: [^\n]{1,520}\.$/u);
   });

@@ -9,7 +9,7 @@ const url = process.argv[2];
 if (url === undefined) throw new Error('expected the address of a server');
 
 await using world = await mcpWorld({ scenario: server({ url }) });
-const { tools } = await world.room.test('scenario');
+const { tools } = await world.clients.test('scenario');
 for (const { name } of tools) {
   const result = await world.call(
     `mcp_scenario_${name}`,

@@ -54,11 +54,11 @@ describe('a remote server', () => {
   test('gets its headers with every request, also under an address that is private', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': 'its own key' } }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
     expect(there.asked.map(({ headers }) => headers['x-key'])).toEqual(there.asked.map(() => 'its own key'));
     expect(there.asked.find(isCall)?.headers).toMatchObject({ 'accept-encoding': 'identity' });
-    await world.room[Symbol.asyncDispose]();
+    await world.clients[Symbol.asyncDispose]();
     expect(there.asked.at(-1)?.method).toBe('DELETE');
   });
 
@@ -66,7 +66,7 @@ describe('a remote server', () => {
     await using there = await remote();
     await using trap = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': SECRET } }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     there.intercept = (_asked, response) => {
       response.writeHead(307, { location: trap.url }).end();
       return true;
@@ -80,7 +80,7 @@ describe('a remote server', () => {
   test('that forgot us is greeted again, and the call is made once', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     const old = `session-${there.asked.findIndex(({ body }) => body.method === 'initialize') + 1}`;
     let done = 0;
     there.intercept = (asked, response) => {
@@ -98,7 +98,7 @@ describe('a remote server', () => {
   test('that is gone for a while fails that call, and the next one works', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     there.intercept = (asked, response) => {
       if (!isCall(asked)) return false;
       response.socket?.destroy();
@@ -115,7 +115,7 @@ describe('a remote server', () => {
   test('that says no in the words of the protocol is heard, and stays', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     there.intercept = (asked, response) => {
       if (!isCall(asked)) return false;
       const error = { code: -32_000, message: `no more today, says ${SECRET}` };
@@ -124,13 +124,13 @@ describe('a remote server', () => {
     };
     const { output } = await world.call('mcp_far_echo');
     expect(output).toBe('The MCP server far answered with an error: MCP error -32000: no more today, says [redacted].');
-    expect(world.room.list()).toMatchObject([{ state: 'running' }]);
+    expect(world.clients.list()).toMatchObject([{ state: 'running' }]);
   });
 
   test('with an answer that never ends is cut off', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.room.test('far');
+    await world.clients.test('far');
     there.intercept = (asked, response) => {
       if (!isCall(asked)) return false;
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -158,12 +158,12 @@ describe('a remote server', () => {
       return true;
     };
     await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await expect(world.room.test('far')).rejects.toThrow(sentence);
-    expect(world.room.troubles()).toHaveLength(1);
+    await expect(world.clients.test('far')).rejects.toThrow(sentence);
+    expect(world.clients.troubles()).toHaveLength(1);
   });
 
   test('is never where a cloud hands out credentials', async () => {
     await using world = await mcpWorld({ cloud: server({ url: 'http://169.254.169.254/mcp' }) });
-    await expect(world.room.test('cloud')).rejects.toThrow('it is where a cloud hands out credentials');
+    await expect(world.clients.test('cloud')).rejects.toThrow('it is where a cloud hands out credentials');
   });
 });

@@ -26,7 +26,7 @@ describe('a local server', () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
     await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     await world.restart();
     expect(await starts(file)).toHaveLength(1);
     expect(world.names()).toContain('mcp_fix_echo');
@@ -48,7 +48,7 @@ describe('a local server', () => {
     await using world = await mcpWorld({ fix: fixture([], { env: { FIX_TOKEN: 'its own' } }) });
     process.env['STRAY_API_KEY'] = 'must not leak';
     try {
-      await world.room.test('fix');
+      await world.clients.test('fix');
     } finally {
       delete process.env['STRAY_API_KEY'];
     }
@@ -66,26 +66,26 @@ describe('a local server', () => {
 
   test('that is killed in the middle of a call fails that call, and the next one works', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const died = await world.call('mcp_fix_die');
     expect(died).toMatchObject({ isError: true, untrusted: true });
     expect(died.output).toBe(
       'The MCP server fix was lost while this ran (it ended with signal SIGKILL). It may have taken effect. The next call starts it again.',
     );
     expect(await world.call('mcp_fix_echo')).toMatchObject({ output: 'echo {}' });
-    expect(world.room.troubles()).toEqual([]);
+    expect(world.clients.troubles()).toEqual([]);
   });
 
   test('that dies again and again is left alone for a while', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     for (let died = 0; died < 2; died += 1) expect(await world.call('mcp_fix_die')).toMatchObject({ isError: true });
     const { output } = await world.call('mcp_fix_echo');
     expect(output).toMatch(
       /^The MCP server fix does not work: it ended with signal SIGKILL\. It is tried again in \d+ s\.$/u,
     );
-    expect(world.room.troubles()).toEqual(['The MCP server fix does not work: it ended with signal SIGKILL.']);
-    expect(await world.room.test('fix')).toMatchObject({ state: 'running', trouble: null });
+    expect(world.clients.troubles()).toEqual(['The MCP server fix does not work: it ended with signal SIGKILL.']);
+    expect(await world.clients.test('fix')).toMatchObject({ state: 'running', trouble: null });
   });
 
   test('has a deadline for a call, and hears that nobody waits any more', async () => {
@@ -94,7 +94,7 @@ describe('a local server', () => {
     await using world = await mcpWorld({
       fix: fixture(['', file], { timeouts: { startSeconds: 20, callSeconds: 1 } }),
     });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     expect(await world.call('mcp_fix_hang')).toMatchObject({
       isError: true,
       output: 'The MCP server fix did not answer within 1 s. It may have taken effect.',
@@ -108,7 +108,7 @@ describe('a local server', () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
     await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const [first = 0] = await starts(file);
     for (const tool of ['hang', 'freeze']) {
       const stop = new AbortController();
@@ -127,17 +127,17 @@ describe('a local server', () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
     await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const child = Number((await world.call('mcp_fix_child')).output);
     const [pid = 0] = await starts(file);
     expect([isAlive(pid), isAlive(child)]).toEqual([true, true]);
-    await world.room[Symbol.asyncDispose]();
+    await world.clients[Symbol.asyncDispose]();
     expect([isAlive(pid), isAlive(child)]).toEqual([false, false]);
   });
 
   test('tells how far it is, and its own errors come as they are', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     const shown: string[] = [];
     await world.call('mcp_fix_progress', {}, { progress: (text) => void shown.push(text) });
     expect(shown).toEqual(['fix: counting (1 of 2)']);
@@ -146,7 +146,7 @@ describe('a local server', () => {
 
   test('writes its standard error into the log without secrets, and wrong lines do no harm', async () => {
     await using world = await mcpWorld({ fix: fixture() });
-    await world.room.test('fix');
+    await world.clients.test('fix');
     expect(await world.call('mcp_fix_shout')).toMatchObject({ output: 'shouted' });
     const line = await waitFor(() => world.log.find(({ message }) => message === 'stderr of an MCP server'));
     expect(line.fields).toEqual({ server: 'fix', line: 'shouting [redacted]' });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpRoom, type RoomOptions } from '../../src/tools/mcp/client-pool.ts';
+import { McpClients, type McpClientsOptions } from '../../src/tools/mcp/client-pool.ts';
 import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { createStreamingFetch } from '../../src/security/fetch/stream-fetch.ts';
@@ -53,24 +53,24 @@ export interface McpWorld extends AsyncDisposable {
   readonly pinsPath: string;
   readonly log: readonly LogLine[];
   readonly registry: ToolRegistry;
-  readonly room: McpRoom;
+  readonly clients: McpClients;
   /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
   call(name: string, args?: unknown, context?: Partial<ToolContext>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
   names(): readonly string[];
-  /** Ends the room and opens another on the same files. */
+  /** Ends the clients and opens others on the same files. */
   restart(servers?: Readonly<Record<string, McpSettings>>): Promise<void>;
 }
 
 export async function mcpWorld(
   servers: Readonly<Record<string, McpSettings>>,
-  overrides: Partial<RoomOptions> = {},
+  overrides: Partial<McpClientsOptions> = {},
 ): Promise<McpWorld> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
   const log = recordingLog();
   const pinsPath = join(folder, 'mcp-pins.json');
-  const open = async (used: Readonly<Record<string, McpSettings>>): Promise<[ToolRegistry, McpRoom]> => {
+  const open = async (used: Readonly<Record<string, McpSettings>>): Promise<[ToolRegistry, McpClients]> => {
     const redact = (text: string): string => text.replaceAll(SECRET, '[redacted]');
     const registry = new ToolRegistry({
       policy: { allow: ['*'], deny: [], guest: [] },
@@ -78,7 +78,7 @@ export async function mcpWorld(
       redact,
       maxOutput: 16_000,
     });
-    const room = await McpRoom.open({
+    const clients = await McpClients.open({
       servers: used,
       registry,
       pins: { path: pinsPath, quarantine: join(folder, 'quarantine') },
@@ -101,10 +101,10 @@ export async function mcpWorld(
       settleMs: 100,
       ...overrides,
     });
-    return [registry, room];
+    return [registry, clients];
   };
-  let [registry, room] = await open(servers);
-  stack.defer(() => room[Symbol.asyncDispose]());
+  let [registry, clients] = await open(servers);
+  stack.defer(() => clients[Symbol.asyncDispose]());
   const owned = stack.move();
   return {
     folder,
@@ -113,8 +113,8 @@ export async function mcpWorld(
     get registry() {
       return registry;
     },
-    get room() {
-      return room;
+    get clients() {
+      return clients;
     },
     call: async (name, args = {}, context = {}) => {
       const result = await registry.run({ name, arguments: JSON.stringify(args) }, testToolContext(context));
@@ -122,8 +122,8 @@ export async function mcpWorld(
     },
     names: () => registry.specs('owner').map(({ name }) => name),
     async restart(used = servers) {
-      await room[Symbol.asyncDispose]();
-      [registry, room] = await open(used);
+      await clients[Symbol.asyncDispose]();
+      [registry, clients] = await open(used);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -38,7 +38,7 @@ test('a tool whose schema no model takes is left out with one line, and the othe
   };
   const odd = Object.entries(unusable).map(([name, schema]) => ({ name, inputSchema: schema }));
   await using world = await mcpWorld({ odd: raw([...odd, { inputSchema: {} }, 'x', tool('good')]) });
-  const report = await world.room.test('odd');
+  const report = await world.clients.test('odd');
   expect(world.names()).toEqual(['mcp_odd_good']);
   expect(await world.call('mcp_odd_good')).toMatchObject({ output: 'fine' });
   const lines = world.log.filter(({ message }) => message.includes('left out'));
@@ -47,7 +47,7 @@ test('a tool whose schema no model takes is left out with one line, and the othe
     ...Object.keys(unusable).map((name) => [name, 'unusable']),
     ['good', 'agreed'],
   ]);
-  expect(world.room.troubles()).toEqual([]);
+  expect(world.clients.troubles()).toEqual([]);
 });
 
 test('a piece of an answer that no schema knows is kept as text beside the others', async () => {
@@ -65,7 +65,7 @@ test('a piece of an answer that no schema knows is kept as text beside the other
       answers,
     ),
   });
-  await world.room.test('odd');
+  await world.clients.test('odd');
   const { output, isError } = await world.call('mcp_odd_mixed');
   expect(isError).toBeUndefined();
   expect(output.split('\n\n').map((piece) => piece.replace(/\s+/gu, ' '))).toEqual([

@@ -42,7 +42,7 @@ async function everythingOver(mode: 'streamableHttp' | 'sse'): Promise<{ port: n
 
 /** What the reference server is good for, however it is reached. */
 async function useEverything(world: McpWorld): Promise<void> {
-  const report = await world.room.test('all');
+  const report = await world.clients.test('all');
   expect(report).toMatchObject({ is: expect.stringContaining('everything'), resources: true, prompts: true });
   expect(await world.call('mcp_all_echo', { message: 'hi' })).toMatchObject({ output: 'Echo: hi', untrusted: true });
   expect(await world.call('mcp_all_get-sum', { a: 2, b: '3' })).toMatchObject({
@@ -99,7 +99,7 @@ describe('the reference server "everything"', () => {
 test('the reference server "filesystem" reads and writes in the workspace and nowhere else', async () => {
   await using world = await mcpWorld({});
   await world.restart({ files: server({ command: process.execPath, args: [FILESYSTEM, world.folder] }) });
-  await world.room.test('files');
+  await world.clients.test('files');
   await writeFile(join(world.folder, 'a.txt'), 'from the test');
   expect(await world.call('mcp_files_read_text_file', { path: join(world.folder, 'a.txt') })).toMatchObject({
     output: 'from the test',

@@ -43,20 +43,20 @@ describe('first contact', () => {
   test('takes what the server offers as agreed, and writes it down for the owner alone', async () => {
     await using world = await listed([tool('add'), tool('find')]);
     expect(world.names()).toEqual([]);
-    world.room.introduce();
+    world.clients.connectNew();
     await waitFor(() => world.names().length === 2);
     expect(described(world)).toEqual({ mcp_notes_add: 'Does add.', mcp_notes_find: 'Does find.' });
     expect((await stat(world.pinsPath)).mode & 0o777).toBe(0o600);
-    expect(world.room.list()).toMatchObject([{ name: 'notes', pinned: { tools: 2 }, state: 'running' }]);
+    expect(world.clients.list()).toMatchObject([{ name: 'notes', pinned: { tools: 2 }, state: 'running' }]);
   });
 
   test('afterwards the tools are there without a start, until one is called', async () => {
     await using world = await listed([tool('add')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await world.restart(used(world));
-    world.room.introduce();
+    world.clients.connectNew();
     expect(described(world)).toEqual({ mcp_notes_add: 'Does add.' });
-    expect(world.room.list()).toMatchObject([{ state: 'idle', difference: null }]);
+    expect(world.clients.list()).toMatchObject([{ state: 'idle', difference: null }]);
     expect(await world.starts()).toBe(1);
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
     expect(await world.starts()).toBe(2);
@@ -65,7 +65,7 @@ describe('first contact', () => {
   test('a hundred tools are a hundred tools', async () => {
     const many = Array.from({ length: 100 }, (_, at) => tool(`number_${at}_${'x'.repeat(at)}`));
     await using world = await listed(many);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     const names = world.names();
     expect(new Set(names).size).toBe(100);
     expect(names.filter((name) => name.length > 64 || !/^mcp_notes_[\w-]+$/u.test(name))).toEqual([]);
@@ -75,13 +75,13 @@ describe('first contact', () => {
 
   test('only the tools of the list are offered', async () => {
     await using world = await listed([tool('add'), tool('find'), tool('find_all')], { tools: ['find*'] });
-    await world.room.test('notes');
+    await world.clients.test('notes');
     expect(world.names()).toEqual(['mcp_notes_find', 'mcp_notes_find_all']);
   });
 
   test('another program under the same name is another server', async () => {
     await using world = await listed([tool('add')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await world.restart({ notes: script('process.exit(1)') });
     expect(world.names()).toEqual([]);
     await world.restart(used(world, { env: { ANY: 'thing' } }));
@@ -94,7 +94,7 @@ describe('a server that offers something else than was agreed to', () => {
 
   test('keeps its old words for the model, and what it changed is off until the owner agrees', async () => {
     await using world = await listed([tool('add'), tool('find')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await world.restart(used(world));
     await world.offer([tool('add', EVIL), tool('find'), tool('steal', EVIL)]);
     expect(await world.call('mcp_notes_find')).toMatchObject({ output: 'find {}' });
@@ -106,29 +106,33 @@ describe('a server that offers something else than was agreed to', () => {
       output:
         'The MCP server notes changed mcp_notes_add, so it is off until the owner agrees. To agree, the owner runs: npm run assistant -- mcp trust notes',
     });
-    expect(world.room.troubles()).toEqual([
+    expect(world.clients.troubles()).toEqual([
       'The MCP server notes has 2 new or changed tools that are off until you agree: npm run assistant -- mcp trust notes',
     ]);
-    const report = await world.room.test('notes');
+    const report = await world.clients.test('notes');
     expect(report.tools.map(({ name, state }) => [name, state])).toEqual([
       ['add', 'changed'],
       ['find', 'agreed'],
       ['steal', 'added'],
     ]);
     expect(JSON.stringify(world.registry.specs('owner'))).not.toContain('evil');
-    expect(await world.room.trust('notes', report.hash)).toEqual({ added: ['steal'], changed: ['add'], removed: [] });
+    expect(await world.clients.trust('notes', report.hash)).toEqual({
+      added: ['steal'],
+      changed: ['add'],
+      removed: [],
+    });
     expect(described(world)).toMatchObject({ mcp_notes_add: EVIL, mcp_notes_steal: EVIL });
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
-    expect(world.room.troubles()).toEqual([]);
+    expect(world.clients.troubles()).toEqual([]);
   });
 
   test('while it runs is noticed when it says so', async () => {
     await using world = await listed([tool('announce'), tool('find')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     expect(await world.call('mcp_notes_find')).toMatchObject({ output: 'find {}' });
     await world.offer([tool('announce'), tool('find', EVIL)]);
     await world.call('mcp_notes_announce');
-    await waitFor(() => world.room.troubles().length === 1);
+    await waitFor(() => world.clients.troubles().length === 1);
     expect(await world.call('mcp_notes_find')).toMatchObject({ isError: true });
     expect(world.log.map(({ message }) => message)).toContain(
       'mcp: server offers other tools than were agreed to; new and changed ones are off',
@@ -137,7 +141,7 @@ describe('a server that offers something else than was agreed to', () => {
 
   test('a tool that is gone says so when it is called', async () => {
     await using world = await listed([tool('add'), tool('find')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await world.restart(used(world));
     await world.offer([tool('add')]);
     expect(await world.call('mcp_notes_find')).toMatchObject({
@@ -150,42 +154,42 @@ describe('a server that offers something else than was agreed to', () => {
 
   test('an agreement is to what was shown, not to what came after it', async () => {
     await using world = await listed([tool('announce')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await world.offer([tool('announce'), tool('find')]);
     await world.call('mcp_notes_announce');
-    const { hash } = await world.room.test('notes');
+    const { hash } = await world.clients.test('notes');
     await world.offer([tool('announce'), tool('find', EVIL)]);
     await world.call('mcp_notes_announce');
-    await waitFor(async () => (await world.room.test('notes')).hash !== hash);
-    await expect(world.room.trust('notes', hash)).rejects.toMatchObject({ code: 'mcp-changed' });
+    await waitFor(async () => (await world.clients.test('notes')).hash !== hash);
+    await expect(world.clients.trust('notes', hash)).rejects.toMatchObject({ code: 'mcp-changed' });
     expect(world.names()).toEqual(['mcp_notes_announce']);
   });
 
   test('a damaged file is kept aside and counts as no agreement', async () => {
     await using world = await listed([tool('add')]);
-    await world.room.test('notes');
+    await world.clients.test('notes');
     await writeFile(world.pinsPath, '{"version":1,"servers":{"notes":');
     await world.restart(used(world));
-    world.room.introduce();
+    world.clients.connectNew();
     expect(world.names()).toEqual([]);
-    const { hash, difference } = await world.room.test('notes');
+    const { hash, difference } = await world.clients.test('notes');
     expect(difference).toMatchObject({ added: ['add'] });
     expect(world.names()).toEqual([]);
-    await world.room.trust('notes', hash);
+    await world.clients.trust('notes', hash);
     expect(world.names()).toEqual(['mcp_notes_add']);
     expect(await readFile(join(world.folder, 'quarantine', 'mcp-pins.json'), 'utf8')).toContain('"notes":');
   });
 
   test('a name that nobody configured is answered with those that are', async () => {
     await using world = await listed([]);
-    await expect(world.room.test('note')).rejects.toThrow('No MCP server "note" is in use. Did you mean notes?');
+    await expect(world.clients.test('note')).rejects.toThrow('No MCP server "note" is in use. Did you mean notes?');
   });
 });
 
 test('a server’s word that something only reads counts where the owner says so', async () => {
   const reader = { ...tool('find'), annotations: { readOnlyHint: true } };
   await using world = await listed([reader, tool('add')]);
-  await world.room.test('notes');
+  await world.clients.test('notes');
   const effects = (): string[] => ['find', 'add'].map((name) => world.registry.effectOf(`mcp_notes_${name}`));
   expect(effects()).toEqual(['effect', 'effect']);
   await world.restart(used(world, { trusted: true, role: 'trusted' }));

@@ -5,7 +5,7 @@ import {
   firstPart,
   planChunk,
   possibleRelief,
-  unarchived,
+  unconsolidated,
 } from '../../src/memory/consolidation/chunking.ts';
 import { endedTurns, exchangesOf, type TurnSpan } from '../../src/memory/consolidation/session-span.ts';
 import { plainTurn, retract, stamp, turnStart, user } from '../session/tapes.ts';
@@ -17,7 +17,7 @@ const six = turns(...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => plainTurn(id, `a
 
 function plan(question: Partial<Parameters<typeof planChunk>[0]>): ReturnType<typeof planChunk> {
   const sizes = { sizeOf: () => 10, copySizeOf: () => 10 };
-  return planChunk({ turns: six, archived: new Set(), excess: 20, most: 1000, ...sizes, ...question });
+  return planChunk({ turns: six, consolidated: new Set(), excess: 20, most: 1000, ...sizes, ...question });
 }
 
 describe('what is archived', () => {
@@ -41,13 +41,13 @@ describe('what is archived', () => {
   });
 
   test('counts no copies of what is archived already', () => {
-    const archived = new Set(['end-b']);
-    expect(plan({ archived, excess: 1000, most: 20 })?.upTo).toBe('end-d');
-    expect(unarchived(six, archived).map(({ id }) => id)).toEqual(['c', 'd', 'e', 'f']);
+    const consolidated = new Set(['end-b']);
+    expect(plan({ consolidated, excess: 1000, most: 20 })?.upTo).toBe('end-d');
+    expect(unconsolidated(six, consolidated).map(({ id }) => id)).toEqual(['c', 'd', 'e', 'f']);
   });
 
   test('is weighed before a model is asked', () => {
-    const question = { turns: six, archived: new Set<string>(), sizeOf: () => 10, copySizeOf: () => 10, most: 1 };
+    const question = { turns: six, consolidated: new Set<string>(), sizeOf: () => 10, copySizeOf: () => 10, most: 1 };
     expect(possibleRelief({ ...question, excess: 1000 })).toBe(40);
     expect(possibleRelief({ ...question, excess: 15 })).toBe(15);
   });

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SearchHit, SearchQuery } from '../../src/memory/search/retriever.ts';
+import type { MemoryHit, SearchQuery } from '../../src/memory/search/retriever.ts';
 import { MemorySearch } from '../../src/memory/search/search.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -14,7 +14,7 @@ interface SearchWorld extends AsyncDisposable {
   readonly folder: string;
   readonly database: string;
   readonly log: ReturnType<typeof recordingLog>;
-  find(text: string, more?: Partial<SearchQuery>): Promise<readonly SearchHit[]>;
+  find(text: string, more?: Partial<SearchQuery>): Promise<readonly MemoryHit[]>;
   snippets(text: string, more?: Partial<SearchQuery>): Promise<readonly string[]>;
   tape(key: string, turns: readonly Said[]): Promise<void>;
   more(key: string, turns: readonly Said[]): Promise<void>;

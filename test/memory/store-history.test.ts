@@ -132,11 +132,11 @@ describe('HISTORY.md', () => {
     await using world = await memoryWorld({ open: disk.open });
     await world.store.appendHistory([{ at: AT, text: 'one' }]);
     const before = await world.text(world.history);
-    disk.room = 10;
+    disk.space = 10;
     const error = await failureOf(world.store.appendHistory([{ at: AT, text: 'two' }]));
     expect(error.message).toContain('the disk is full');
     expect(await world.text(world.history)).toBe(before);
-    disk.room = Number.POSITIVE_INFINITY;
+    disk.space = Number.POSITIVE_INFINITY;
     await world.store.appendHistory([{ at: AT, text: 'two' }]);
     expect(await world.text(world.history)).toBe(`${before}\n[2026-11-22 00:30] two\n`);
     expect(disk.opened).toBe(disk.closed);

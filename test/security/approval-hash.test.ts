@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { approvalHash } from '../../src/security/access/approval-hash.ts';
 import { filePeek } from '../../src/security/paths/file-peek.ts';
 import { namedFiles } from '../../src/security/commands/named-files.ts';
-import { visible } from '../../src/security/text/control-characters.ts';
+import { escapeControlChars } from '../../src/security/text/control-characters.ts';
 import { tempFolder } from '../support/temp.ts';
 
 describe('the hash of what a yes covers', () => {
@@ -75,7 +75,7 @@ describe('the files that a command names', () => {
 });
 
 test('what cannot be seen is spelled out, line by line', () => {
-  expect(visible('a\u200bb\u202ec\td\ne\u00a0f\u{e0041}\u115fg')).toBe(
+  expect(escapeControlChars('a\u200bb\u202ec\td\ne\u00a0f\u{e0041}\u115fg')).toBe(
     'a\\u{200b}b\\u{202e}c\\u{9}d\ne\\u{a0}f\\u{e0041}\\u{115f}g',
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { withMarkedHosts } from '../../src/security/text/look-alike-hosts.ts';
-import { visible } from '../../src/security/text/control-characters.ts';
+import { escapeControlChars } from '../../src/security/text/control-characters.ts';
 
 describe('a text that a person is asked about', () => {
   test.each([
@@ -21,19 +21,19 @@ describe('a text that a person is asked about', () => {
     ['spaces', `ls${' '.repeat(900)}; touch x`, 'ls⟨900 spaces⟩; touch x'],
     ['tabs', `ls${'\t'.repeat(90)}; touch x`, 'ls⟨90 tabs⟩; touch x'],
   ])('shows %s', (_, text, shown) => {
-    expect(visible(text)).toBe(shown);
-    expect(visible(shown)).toBe(shown);
+    expect(escapeControlChars(text)).toBe(shown);
+    expect(escapeControlChars(shown)).toBe(shown);
   });
 
   test('keeps what everybody can see: lines, indents, scripts, accents', () => {
     const text = 'def f():\n        return 1\n\n\nпривет, 日本語, é, e\u0301 ünïcode';
-    expect(visible(text)).toBe(text);
+    expect(escapeControlChars(text)).toBe(text);
   });
 
   test('is read in a time that grows with its length', () => {
     const began = performance.now();
     for (const piece of ['\n ', ' \t', ' ', '\n', '\t', 'a.', 'і.', '://і', '@і']) {
-      withMarkedHosts(visible(piece.repeat(200_000 / piece.length)));
+      withMarkedHosts(escapeControlChars(piece.repeat(200_000 / piece.length)));
     }
     expect(performance.now() - began).toBeLessThan(5_000);
   });

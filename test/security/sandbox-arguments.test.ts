@@ -25,7 +25,7 @@ function build(profile: Partial<SandboxProfile> = {}, changes: Partial<SandboxEn
       network: false,
       readRoots: [],
       hidden: [],
-      places: {
+      protectedPaths: {
         readOnly: [`${WORKSPACE}/SOUL.md`, `${WORKSPACE}/USER.md`, `${WORKSPACE}/memory`],
         repository: `${WORKSPACE}/.git`,
       },
@@ -46,7 +46,7 @@ describe('the arguments of bwrap', () => {
     '--die-with-parent',
     '--new-session',
     '--disable-userns',
-  ])('always hold %s', (wall) => expect(` ${build()} `).toContain(` ${wall} `));
+  ])('always hold %s', (flag) => expect(` ${build()} `).toContain(` ${flag} `));
 
   test('end with the folder to start in and the mark before the command', () => {
     expect(build()).toMatch(new RegExp(` --chdir ${WORKSPACE} --$`, 'u'));

@@ -113,7 +113,7 @@ describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox 
 
 describe('control groups', () => {
   interface Tree extends AsyncDisposable {
-    readonly places: { readonly root: string; readonly own: string };
+    readonly paths: { readonly root: string; readonly own: string };
     readonly at: (name: string) => string;
   }
 
@@ -126,7 +126,7 @@ describe('control groups', () => {
       await writeFile(at(name), text);
     }
     return {
-      places: { root: folder.path, own: at('own') },
+      paths: { root: folder.path, own: at('own') },
       at,
       [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
     };
@@ -137,7 +137,7 @@ describe('control groups', () => {
       'service/cgroup.controllers': 'cpu io\n',
       'service/cgroup.subtree_control': '',
     });
-    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places)).toEqual({
+    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.paths)).toEqual({
       folders: [],
       countsProcesses: false,
       countsMemory: false,
@@ -160,7 +160,7 @@ describe('control groups', () => {
       own,
       Object.fromEntries(Object.entries(both).map(([name, text]) => [`${parent}/${name}`, text])),
     );
-    const made = await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    const made = await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.paths);
     const folder = fake.at(`${parent}/assistant-sandbox-${process.pid}-a`);
     expect(made).toEqual({ folders: [folder], countsProcesses: true, countsMemory: true });
     expect(await readFile(join(folder, 'pids.max'), 'utf8')).toBe('512');
@@ -172,7 +172,7 @@ describe('control groups', () => {
       'user/service/cgroup.controllers': 'memory pids\n',
       'user/service/cgroup.subtree_control': 'memory\n',
     });
-    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.paths);
     expect(await readFile(fake.at('user/service/cgroup.subtree_control'), 'utf8')).toBe('+pids');
   });
 
@@ -182,7 +182,7 @@ describe('control groups', () => {
       'system.slice/cgroup.subtree_control': 'memory pids\n',
       'system.slice/assistant.service/cgroup.controllers': '',
     });
-    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places)).toMatchObject({ folders: [] });
+    expect(await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.paths)).toMatchObject({ folders: [] });
   });
 
   test('that another process left are removed, those of a living one are kept', async () => {
@@ -191,7 +191,7 @@ describe('control groups', () => {
     await once(gone, 'exit');
     await mkdir(fake.at(`pids/assistant-sandbox-${gone.pid}-x`));
     await mkdir(fake.at(`pids/assistant-sandbox-${process.ppid}-x`));
-    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.places);
+    await makeLimitGroups(DEFAULT_LIMITS, 'a', fake.paths);
     const left = await readdir(fake.at('pids'));
     expect(left).toContain(`assistant-sandbox-${process.ppid}-x`);
     expect(left).not.toContain(`assistant-sandbox-${gone.pid}-x`);

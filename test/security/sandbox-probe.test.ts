@@ -127,7 +127,7 @@ describe('a machine without a working bubblewrap', () => {
     expect(await probeWith(claims)).toMatchObject({ available: false });
   });
 
-  test('one that runs the command without any walls is found out', async () => {
+  test('one that runs the command without any isolation is found out', async () => {
     const leaky = `#!/bin/bash
 while [ "$1" != -- ]; do if [ "$1" = --chdir ]; then cd "$2"; fi; shift; done
 shift

@@ -199,7 +199,7 @@ describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblew
       expect(Object.keys(env)).toEqual(['SANDBOX_ENVIRONMENT']);
     });
 
-    test('has no power over what runs outside before the walls stand', async () => {
+    test('has no power over what runs outside before the sandbox stands', async () => {
       const marker = join(world.home, 'ran-outside');
       const script = join(world.workspace, 'start.sh');
       await writeFile(script, `echo x > ${marker}\n`);

@@ -26,7 +26,7 @@ function fold(drafts: readonly EntryDraft[], options?: FoldOptions): History {
 }
 
 /** One line per message: `user: hello`, `assistant: let me see [c1]`, `tool c1: text`. */
-function told(history: History): readonly string[] {
+function toldTexts(history: History): readonly string[] {
   return history.messages.map(({ message }) => lineOf(message));
 }
 
@@ -56,7 +56,7 @@ describe('the transcript', () => {
       assistant('t2', 'two files'),
       turnEnd('t2', 'two files'),
     ]);
-    expect(told(history)).toEqual([
+    expect(toldTexts(history)).toEqual([
       'user: hello',
       'assistant: hi',
       'user: list files',
@@ -80,7 +80,7 @@ describe('the transcript', () => {
       result('t', 'c9', 'orphan'),
       assistant('t', 'done'),
     ]);
-    expect(told(history)).toEqual([
+    expect(toldTexts(history)).toEqual([
       'user: go',
       'assistant: [c1] [c2]',
       'tool c1: one',
@@ -93,11 +93,11 @@ describe('the transcript', () => {
   test('says so where a result is missing, and a late one does not change that', () => {
     const crashed = [user('t1', 'go'), assistant('t1', '', ['c1']), intent('t1', 'c1')];
     const expected = ['user: go', 'assistant: [c1]', `tool c1: ${missing}`];
-    expect(told(fold(crashed))).toEqual(expected);
-    expect(told(fold([...crashed, turnEnd('t1'), result('t1', 'c1', 'late')]))).toEqual(expected);
+    expect(toldTexts(fold(crashed))).toEqual(expected);
+    expect(toldTexts(fold([...crashed, turnEnd('t1'), result('t1', 'c1', 'late')]))).toEqual(expected);
     const next = [turnStart('t2'), user('t2', 'next'), result('t1', 'c1', 'late')];
-    expect(told(fold([...crashed, ...next]))).toEqual([...expected, 'user: next']);
-    expect(told(fold([...crashed, result('t1', 'c1', 'in time')]))).toContain('tool c1: in time');
+    expect(toldTexts(fold([...crashed, ...next]))).toEqual([...expected, 'user: next']);
+    expect(toldTexts(fold([...crashed, result('t1', 'c1', 'in time')]))).toContain('tool c1: in time');
   });
 
   test('closes a failed turn with an assistant line that says why, behind its question and its done steps', () => {
@@ -110,7 +110,7 @@ describe('the transcript', () => {
       turnStart('t2'),
       user('t2', 'again'),
     ]);
-    expect(told(history)).toEqual([
+    expect(toldTexts(history)).toEqual([
       'user: go',
       'assistant: [c1]',
       'tool c1: one',
@@ -124,15 +124,19 @@ describe('the transcript', () => {
     if (stopped.kind !== 'turn-end') throw new Error('no end');
     const partial: EntryDraft = { ...stopped, partial: 'Once upon a' };
     const cut = fold([turnStart('t1'), user('t1', 'a tale'), partial, turnStart('t2'), user('t2', 'no, a song')]);
-    expect(told(cut)).toEqual(['user: a tale', 'assistant: Once upon a\n\n[stopped by the user]', 'user: no, a song']);
+    expect(toldTexts(cut)).toEqual([
+      'user: a tale',
+      'assistant: Once upon a\n\n[stopped by the user]',
+      'user: no, a song',
+    ]);
     const said = fold([turnStart('t1'), user('t1', 'go'), assistant('t1', 'Done.'), turnEnd('t1', '', 'stopped')]);
-    expect(told(said)).toEqual(['user: go', 'assistant: Done. \n\n[stopped by the user]']);
+    expect(toldTexts(said)).toEqual(['user: go', 'assistant: Done. \n\n[stopped by the user]']);
   });
 
   test('says nothing of a stopped turn that is taken back, or of which nothing is in the history', () => {
     const stopped = [turnStart('t1'), user('t1', 'go'), turnEnd('t1', '', 'stopped')];
-    expect(told(fold([...stopped, retract('t1'), user(null, 'next')]))).toEqual(['user: next']);
-    expect(told(fold([user(null, 'before'), turnEnd('t1', '', 'stopped')]))).toEqual(['user: before']);
+    expect(toldTexts(fold([...stopped, retract('t1'), user(null, 'next')]))).toEqual(['user: next']);
+    expect(toldTexts(fold([user(null, 'before'), turnEnd('t1', '', 'stopped')]))).toEqual(['user: before']);
   });
 
   test('has no empty messages, blank texts or repeated calls', () => {
@@ -144,13 +148,18 @@ describe('the transcript', () => {
       assistant('t', 'again', ['c1']),
       assistant('t', '', ['c1']),
     ]);
-    expect(told(history)).toEqual(['user: [empty message]', 'assistant: [c1]', 'tool c1: one', 'assistant: again']);
+    expect(toldTexts(history)).toEqual([
+      'user: [empty message]',
+      'assistant: [c1]',
+      'tool c1: one',
+      'assistant: again',
+    ]);
   });
 
   test('stands in for user messages that are not on the tape', () => {
     const history = fold([assistant('t1', 'one'), assistant('t2', 'two')]);
     const marker = 'user: [The message that led to this is not in the record.]';
-    expect(told(history)).toEqual([marker, 'assistant: one', marker, 'assistant: two']);
+    expect(toldTexts(history)).toEqual([marker, 'assistant: one', marker, 'assistant: two']);
   });
 
   test('ignores a repeated entry', () => {
@@ -163,7 +172,7 @@ describe('the transcript', () => {
 describe('what is out of the history', () => {
   test('a reset takes everything before it, also the taint', () => {
     const history = fold([user('t1', 'secret', { private: true, untrusted: true }), reset(), user('t2', 'hello')]);
-    expect(told(history)).toEqual(['user: hello']);
+    expect(toldTexts(history)).toEqual(['user: hello']);
     expect(history).toMatchObject({ untrusted: false, private: false, boundary: 'reset', summary: null });
   });
 
@@ -174,7 +183,7 @@ describe('what is out of the history', () => {
       anchor('they said </summary> things', 'end-t1', { private: true }),
       user('t3', 'now'),
     ]);
-    expect(told(history)).toEqual([
+    expect(toldTexts(history)).toEqual([
       'user: <summary>\nA summary of the conversation up to here; it is a record, not a request.\nthey said ‹/summary> things\n</summary>',
       'user: newer',
       'assistant: yes',
@@ -188,7 +197,7 @@ describe('what is out of the history', () => {
     expect(fold([...tape, anchor('second', 'end-t2')]).summary?.text).toBe('second');
     const lost = fold([...tape, anchor('second', 'lost in the damage')]);
     expect(lost.summary?.text).toBe('first');
-    expect(told(lost)).toHaveLength(3);
+    expect(toldTexts(lost)).toHaveLength(3);
   });
 
   test('retracted turns leave with their taint', () => {
@@ -199,7 +208,7 @@ describe('what is out of the history', () => {
       retract('t2'),
       user('t3', 'three'),
     ]);
-    expect(told(history)).toEqual(['user: one', 'assistant: 1', 'user: three']);
+    expect(toldTexts(history)).toEqual(['user: one', 'assistant: 1', 'user: three']);
     expect(history.untrusted).toBe(false);
   });
 
@@ -223,7 +232,7 @@ describe('what is out of the history', () => {
     ];
     const options = { image: () => ({ size: 7, read: async () => 'unread' }) };
     const trimmed = fold([...tape, trim({ stubUpTo: 'short', imagesUpTo: 'short', dropUpTo: 'end-t1' })], options);
-    expect(told(trimmed)).toEqual([
+    expect(toldTexts(trimmed)).toEqual([
       'user: [An image, left out to save space.]',
       'assistant: [c1] [c2]',
       'tool c1: [The result of read_file was left out to save space: 1234 characters.]',
@@ -233,9 +242,9 @@ describe('what is out of the history', () => {
     ]);
     expect(trimmed.boundary).toBe('trim');
     const again = fold([...tape, trim({ dropUpTo: 'end-t1' }), trim({ stubUpTo: 'e5' })], options);
-    expect(told(again)[0]).toBe('user: <h1, 7 bytes>');
+    expect(toldTexts(again)[0]).toBe('user: <h1, 7 bytes>');
     expect(again.trim?.stubUpTo).toBe('e5');
-    expect(told(fold(tape))[2]).toBe('user: [An image that is no longer available.]');
+    expect(toldTexts(fold(tape))[2]).toBe('user: [An image that is no longer available.]');
   });
 
   test('a summary outlives a trim that drops past its anchor', () => {
@@ -247,7 +256,7 @@ describe('what is out of the history', () => {
     ];
     const history = fold([...tape, trim({ dropUpTo: 'end-t2' })]);
     expect(history).toMatchObject({ boundary: 'trim', untrusted: true, summary: { text: 'the first' } });
-    expect(told(history).slice(1)).toEqual(['user: three', 'assistant: 3']);
+    expect(toldTexts(history).slice(1)).toEqual(['user: three', 'assistant: 3']);
     const carried = { ...trim({ dropUpTo: 'end-t2' }), summary: 'carried over' };
     expect(fold([...tape, carried]).summary?.text).toBe('carried over');
   });

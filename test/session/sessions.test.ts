@@ -103,10 +103,10 @@ describe('a session', () => {
     const sessions = new Sessions({ ...options, openAppend: disk.open });
     const session = await sessions.open('k');
     await session.append(plainTurn('t1', 'hello', 'hi'));
-    disk.room = 20;
+    disk.space = 20;
     await expect(session.append([user('t2', 'lost')])).rejects.toThrow('ENOSPC');
     expect(session.history().messages).toHaveLength(2);
-    disk.room = 10_000;
+    disk.space = 10_000;
     await session.append([user('t2', 'kept')]);
     expect(session.history().messages).toHaveLength(3);
     await sessions.close();

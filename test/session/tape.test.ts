@@ -126,13 +126,13 @@ describe('a tape', () => {
     const disk = new FakeDisk();
     options = { ...options, openAppend: disk.open };
     const tape = await Tape.open(options);
-    disk.room = 10;
+    disk.space = 10;
     await expect(tape.append([note('never')])).rejects.toThrow('ENOSPC');
-    disk.room = 100_000;
+    disk.space = 100_000;
     await tape.append([note('one')]);
-    disk.room = 50;
+    disk.space = 50;
     await expect(tape.append([note('lost'), note('with it')])).rejects.toThrow('ENOSPC');
-    disk.room = 100_000;
+    disk.space = 100_000;
     disk.longestWrite = 7;
     await tape.append([note('two')]);
     await tape.close();

@@ -1,108 +1,108 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openShelf, ordinary } from './skills-world.ts';
+import { openSkillsWorld, ordinary } from './skills-world.ts';
 
 describe('finding skills', () => {
   test('folders with a SKILL.md or skill.md in all roots are skills, by name, with their place', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('bundled/weather', ordinary('weather'));
-    await shelf.put('user/notes/skill.md', '---\nname: notes\ndescription: Notes.\n---\nText');
-    await shelf.agree();
-    await shelf.skill('workspace/abc', ordinary('abc'));
-    const skills = await shelf.open().read();
+    await using world = await openSkillsWorld();
+    await world.skill('bundled/weather', ordinary('weather'));
+    await world.put('user/notes/skill.md', '---\nname: notes\ndescription: Notes.\n---\nText');
+    await world.agree();
+    await world.skill('workspace/abc', ordinary('abc'));
+    const skills = await world.open().read();
     expect(skills.map(({ name, source }) => [name, source])).toEqual([
       ['abc', 'workspace'],
       ['notes', 'user'],
       ['weather', 'package'],
     ]);
     expect(skills[1]).toMatchObject({
-      folder: join(shelf.user, 'notes'),
-      file: join(shelf.user, 'notes/skill.md'),
+      folder: join(world.user, 'notes'),
+      file: join(world.user, 'notes/skill.md'),
       description: 'Notes.',
       missing: [],
     });
   });
 
   test('roots that do not exist hold nothing', async () => {
-    await using shelf = await openShelf();
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    const catalog = world.open();
     expect(await catalog.survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
     expect(await catalog.load('any')).toBeUndefined();
     expect(catalog.folders()).toEqual([]);
   });
 
   test('groups are entered to the fourth level, skills are not', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('workspace/a/b/c/four', ordinary('four'));
-    await shelf.skill('workspace/a/b/c/d/five', ordinary('five'));
-    await shelf.skill('workspace/outer', ordinary('outer'));
-    await shelf.skill('workspace/outer/inner', ordinary('inner'));
-    expect((await shelf.open().read()).map(({ name }) => name)).toEqual(['four', 'outer']);
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/a/b/c/four', ordinary('four'));
+    await world.skill('workspace/a/b/c/d/five', ordinary('five'));
+    await world.skill('workspace/outer', ordinary('outer'));
+    await world.skill('workspace/outer/inner', ordinary('inner'));
+    expect((await world.open().read()).map(({ name }) => name)).toEqual(['four', 'outer']);
   });
 
   test('names with a dot in front, node_modules, and a SKILL.md in the root itself are passed by', async () => {
-    await using shelf = await openShelf();
+    await using world = await openSkillsWorld();
     for (const folder of ['.git/x', '.hidden', 'node_modules/pkg', '.']) {
-      await shelf.skill(join('workspace', folder), ordinary('nothing'));
+      await world.skill(join('workspace', folder), ordinary('nothing'));
     }
-    expect(await shelf.open().survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
+    expect(await world.open().survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
   });
 
   test('the first root has a name first; the other is reported once', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('bundled/weather', ordinary('weather'));
-    await shelf.skill('workspace/mine', ordinary('weather'));
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    await world.skill('bundled/weather', ordinary('weather'));
+    await world.skill('workspace/mine', ordinary('weather'));
+    const catalog = world.open();
     expect(await catalog.read()).toMatchObject([{ name: 'weather', source: 'workspace' }]);
-    await shelf.skill('workspace/new', ordinary('new'));
+    await world.skill('workspace/new', ordinary('new'));
     expect(await catalog.read()).toHaveLength(2);
     const { warnings } = await catalog.survey();
     expect(warnings).toEqual([
-      `The skill weather in ${shelf.bundled}/weather is not used: the one in ${shelf.workspace}/mine has this name first.`,
+      `The skill weather in ${world.bundled}/weather is not used: the one in ${world.workspace}/mine has this name first.`,
     ]);
-    expect(shelf.lines.filter(({ level }) => level === 'warn')).toEqual([
+    expect(world.lines.filter(({ level }) => level === 'warn')).toEqual([
       { level: 'warn', message: 'skills', fields: { reason: warnings[0] } },
     ]);
   });
 
   test('what the settings turn off is known and left out', async () => {
-    await using shelf = await openShelf();
-    for (const name of ['one', 'two', 'three', 'constructor']) await shelf.skill(`user/${name}`, ordinary(name));
-    await shelf.agree();
-    const catalog = shelf.open({ disabled: ['one'], entries: { two: { enabled: false, env: {} } } });
+    await using world = await openSkillsWorld();
+    for (const name of ['one', 'two', 'three', 'constructor']) await world.skill(`user/${name}`, ordinary(name));
+    await world.agree();
+    const catalog = world.open({ disabled: ['one'], entries: { two: { enabled: false, env: {} } } });
     const { skills, disabled } = await catalog.survey();
     expect(skills.map(({ name }) => name)).toEqual(['constructor', 'three']);
     expect(disabled.map(({ name }) => name)).toEqual(['one', 'two']);
     expect(await catalog.load('one')).toBeUndefined();
-    expect(catalog.folders()).toEqual([join(shelf.user, 'constructor'), join(shelf.user, 'three')]);
+    expect(catalog.folders()).toEqual([join(world.user, 'constructor'), join(world.user, 'three')]);
   });
 });
 
 describe('changes', () => {
   test('are seen by the next read: new, changed, renamed and removed skills, new roots', async () => {
-    await using shelf = await openShelf();
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    const catalog = world.open();
     const names = async (): Promise<readonly string[]> => (await catalog.read()).map(({ name }) => name);
     expect(await names()).toEqual([]);
-    await shelf.skill('workspace/one', ordinary('one'));
+    await world.skill('workspace/one', ordinary('one'));
     expect(await names()).toEqual(['one']);
-    await shelf.skill('workspace/group/two', ordinary('two'));
+    await world.skill('workspace/group/two', ordinary('two'));
     expect(await names()).toEqual(['one', 'two']);
-    await shelf.skill('workspace/one', ordinary('first'));
+    await world.skill('workspace/one', ordinary('first'));
     expect(await names()).toEqual(['first', 'two']);
-    await rename(join(shelf.workspace, 'group'), join(shelf.workspace, '.group'));
+    await rename(join(world.workspace, 'group'), join(world.workspace, '.group'));
     expect(await names()).toEqual(['first']);
-    await rm(join(shelf.workspace, 'one/SKILL.md'));
+    await rm(join(world.workspace, 'one/SKILL.md'));
     expect(await names()).toEqual([]);
-    await rm(shelf.workspace, { recursive: true });
+    await rm(world.workspace, { recursive: true });
     expect(await names()).toEqual([]);
   });
 
   test('nothing changed gives the very same skills', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('workspace/one', ordinary('one'));
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/one', ordinary('one'));
+    const catalog = world.open();
     const first = await catalog.read();
     expect(await catalog.read()).toBe(first);
     const many = await Promise.all(Array.from({ length: 20 }, () => catalog.read()));
@@ -110,19 +110,19 @@ describe('changes', () => {
   });
 
   test('a read that was asked for after a change sees it, whatever runs already', async () => {
-    await using shelf = await openShelf();
-    for (let n = 0; n < 50; n += 1) await shelf.skill(`workspace/s${n}`, ordinary(`s${n}`));
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    for (let n = 0; n < 50; n += 1) await world.skill(`workspace/s${n}`, ordinary(`s${n}`));
+    const catalog = world.open();
     const early = catalog.read();
-    await shelf.skill('workspace/a-late-one', ordinary('late'));
+    await world.skill('workspace/a-late-one', ordinary('late'));
     expect((await catalog.read()).some(({ name }) => name === 'late')).toBe(true);
     await early;
   });
 
   test('2,000 skills are looked at again in a blink', async () => {
-    await using shelf = await openShelf();
-    await Promise.all(Array.from({ length: 2_010 }, (_, n) => shelf.skill(`workspace/s${n}`, ordinary(`s${n}`))));
-    const catalog = shelf.open();
+    await using world = await openSkillsWorld();
+    await Promise.all(Array.from({ length: 2_010 }, (_, n) => world.skill(`workspace/s${n}`, ordinary(`s${n}`))));
+    const catalog = world.open();
     const { skills, warnings } = await catalog.survey();
     expect(skills).toHaveLength(2_000);
     expect(warnings).toEqual([
@@ -134,49 +134,49 @@ describe('changes', () => {
   });
 });
 
-describe('walls', () => {
+describe('limits', () => {
   test('links to folders and files are refused by name, wherever they lead', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('elsewhere/secret', ordinary('secret'));
-    await shelf.skill('workspace/real', ordinary('real'));
-    await mkdir(join(shelf.workspace, 'half'));
-    await symlink(join(shelf.path, 'elsewhere/secret'), join(shelf.workspace, 'folder'));
-    await symlink(join(shelf.path, 'elsewhere/secret/SKILL.md'), join(shelf.workspace, 'half/SKILL.md'));
-    await symlink('real', join(shelf.workspace, 'inside'));
-    await symlink('nowhere', join(shelf.workspace, 'broken'));
-    const { skills, warnings } = await shelf.open().survey();
+    await using world = await openSkillsWorld();
+    await world.skill('elsewhere/secret', ordinary('secret'));
+    await world.skill('workspace/real', ordinary('real'));
+    await mkdir(join(world.workspace, 'half'));
+    await symlink(join(world.path, 'elsewhere/secret'), join(world.workspace, 'folder'));
+    await symlink(join(world.path, 'elsewhere/secret/SKILL.md'), join(world.workspace, 'half/SKILL.md'));
+    await symlink('real', join(world.workspace, 'inside'));
+    await symlink('nowhere', join(world.workspace, 'broken'));
+    const { skills, warnings } = await world.open().survey();
     expect(skills.map(({ name }) => name)).toEqual(['real']);
     expect(warnings).toEqual([
-      `${shelf.workspace}/broken is a link, so it is not followed.`,
-      `${shelf.workspace}/folder is a link, so it is not followed.`,
-      `${shelf.workspace}/half/SKILL.md is a link, so this skill is not used.`,
-      `${shelf.workspace}/inside is a link, so it is not followed.`,
+      `${world.workspace}/broken is a link, so it is not followed.`,
+      `${world.workspace}/folder is a link, so it is not followed.`,
+      `${world.workspace}/half/SKILL.md is a link, so this skill is not used.`,
+      `${world.workspace}/inside is a link, so it is not followed.`,
     ]);
   });
 
   test('the workspace root may not be a link; a person may link their own', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('elsewhere/one', ordinary('one'));
-    await symlink(join(shelf.path, 'elsewhere'), shelf.workspace);
-    await symlink(join(shelf.path, 'elsewhere'), shelf.user);
-    await shelf.agree();
-    const { skills, warnings } = await shelf.open().survey();
-    expect(skills).toMatchObject([{ name: 'one', source: 'user', folder: join(shelf.path, 'elsewhere/one') }]);
-    expect(warnings).toEqual([`${shelf.workspace} is a link, so no skill in it is used.`]);
+    await using world = await openSkillsWorld();
+    await world.skill('elsewhere/one', ordinary('one'));
+    await symlink(join(world.path, 'elsewhere'), world.workspace);
+    await symlink(join(world.path, 'elsewhere'), world.user);
+    await world.agree();
+    const { skills, warnings } = await world.open().survey();
+    expect(skills).toMatchObject([{ name: 'one', source: 'user', folder: join(world.path, 'elsewhere/one') }]);
+    expect(warnings).toEqual([`${world.workspace} is a link, so no skill in it is used.`]);
   });
 
   test('a SKILL.md that is a folder is none', async () => {
-    await using shelf = await openShelf();
-    await mkdir(join(shelf.workspace, 'odd/SKILL.md'), { recursive: true });
-    const { skills, warnings } = await shelf.open().survey();
+    await using world = await openSkillsWorld();
+    await mkdir(join(world.workspace, 'odd/SKILL.md'), { recursive: true });
+    const { skills, warnings } = await world.open().survey();
     expect(skills).toEqual([]);
-    expect(warnings).toEqual([`${shelf.workspace}/odd/SKILL.md is no regular file, so this skill is not used.`]);
+    expect(warnings).toEqual([`${world.workspace}/odd/SKILL.md is no regular file, so this skill is not used.`]);
   });
 
   test('of a huge SKILL.md the first 300 kB count', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('workspace/large', ordinary('large'), 'é'.repeat(250_000));
-    const [skill] = await shelf.open().read();
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/large', ordinary('large'), 'é'.repeat(250_000));
+    const [skill] = await world.open().read();
     expect(skill).toMatchObject({ name: 'large', description: 'About large.' });
     expect(skill?.warnings).toContain('It has 501 kB; only the first 300 kB were read.');
     expect(skill?.body).toMatch(/^é+$/u);
@@ -184,20 +184,20 @@ describe('walls', () => {
   });
 
   test('a text in UTF-16 is read', async () => {
-    await using shelf = await openShelf();
-    await mkdir(join(shelf.workspace, 'wide'), { recursive: true });
+    await using world = await openSkillsWorld();
+    await mkdir(join(world.workspace, 'wide'), { recursive: true });
     const text = Buffer.from('\uFEFF---\nname: wide\ndescription: Größe.\n---\nText', 'utf16le');
-    await writeFile(join(shelf.workspace, 'wide/SKILL.md'), text);
-    expect(await shelf.open().read()).toMatchObject([{ name: 'wide', description: 'Größe.', body: 'Text' }]);
+    await writeFile(join(world.workspace, 'wide/SKILL.md'), text);
+    expect(await world.open().read()).toMatchObject([{ name: 'wide', description: 'Größe.', body: 'Text' }]);
   });
 });
 
 describe('loading', () => {
   test('gives the text with the folder in it and the line where it begins', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('workspace/one', ordinary('one'), '\nRun {baseDir}/a.sh or $SKILL_DIR/b.sh.\n');
-    const folder = join(shelf.workspace, 'one');
-    expect(await shelf.open().load('one')).toMatchObject({
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/one', ordinary('one'), '\nRun {baseDir}/a.sh or $SKILL_DIR/b.sh.\n');
+    const folder = join(world.workspace, 'one');
+    expect(await world.open().load('one')).toMatchObject({
       skill: { name: 'one' },
       text: `Run ${folder}/a.sh or ${folder}/b.sh.\n`,
       line: 6,
@@ -205,13 +205,13 @@ describe('loading', () => {
   });
 
   test('names what else lies in the folder, links and hidden files aside', async () => {
-    await using shelf = await openShelf();
-    await shelf.skill('workspace/one', ordinary('one'));
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/one', ordinary('one'));
     for (const path of ['b.md', 'a/x.py', 'a/y.py', '.env', 'node_modules/z']) {
-      await shelf.put(join('workspace/one', path), '');
+      await world.put(join('workspace/one', path), '');
     }
-    await symlink('/etc/passwd', join(shelf.workspace, 'one/passwd'));
-    const catalog = shelf.open();
+    await symlink('/etc/passwd', join(world.workspace, 'one/passwd'));
+    const catalog = world.open();
     const [skill] = await catalog.read();
     if (skill === undefined) throw new Error('the skill is missing');
     expect(await catalog.files(skill, 50)).toEqual({ paths: ['a/x.py', 'a/y.py', 'b.md'], more: false });

@@ -7,7 +7,7 @@ import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /** Three folders of skills, a folder of programs, and a catalog over them. */
-export interface Shelf extends AsyncDisposable {
+export interface SkillsWorld extends AsyncDisposable {
   /** Real path of the folder that holds everything. */
   readonly path: string;
   readonly workspace: string;
@@ -15,7 +15,7 @@ export interface Shelf extends AsyncDisposable {
   readonly bundled: string;
   readonly bin: string;
   readonly lines: readonly LogLine[];
-  /** Writes a file under the shelf's folder. */
+  /** Writes a file under the world's folder. */
   put(path: string, text: string): Promise<string>;
   /** Writes a skill's `SKILL.md`. */
   skill(folder: string, frontMatter: string, body?: string): Promise<string>;
@@ -26,7 +26,7 @@ export interface Shelf extends AsyncDisposable {
   open(options?: Partial<SkillCatalogOptions>): SkillCatalog;
 }
 
-export async function openShelf(): Promise<Shelf> {
+export async function openSkillsWorld(): Promise<SkillsWorld> {
   const folder = await tempFolder();
   const path = await realpath(folder.path);
   const at = (name: string): string => join(path, name);
@@ -37,7 +37,7 @@ export async function openShelf(): Promise<Shelf> {
     await writeFile(at(name), text);
     return at(name);
   };
-  const open: Shelf['open'] = (options = {}) =>
+  const open: SkillsWorld['open'] = (options = {}) =>
     new SkillCatalog({
       roots: [
         { path: at('workspace'), source: 'workspace' },

@@ -55,10 +55,10 @@ describe('an append file', () => {
     const disk = new FakeDisk();
     const file = new AppendFile(path, { open: disk.open });
     await file.append(line('kept'));
-    disk.room = 3;
+    disk.space = 3;
     await expect(file.append(line('too long'))).rejects.toThrow('ENOSPC');
     expect(await content()).toBe('kept\n');
-    disk.room = 100;
+    disk.space = 100;
     await file.append(line('after'));
     expect(await content()).toBe('kept\nafter\n');
     await file.close();
@@ -110,10 +110,10 @@ describe('an append file', () => {
     const disk = new FakeDisk();
     const file = new AppendFile(path, { open: disk.open });
     await file.append(line('kept'));
-    disk.room = 3;
+    disk.space = 3;
     disk.failing.add('truncate');
     await expect(file.append(line('too long'))).rejects.toThrow('ENOSPC');
-    disk.room = 100;
+    disk.space = 100;
     await file.append(line('after'));
     expect(await content()).toBe('kept\ntoo\nafter\n');
     expect(file.size).toBe((await content()).length);
@@ -167,8 +167,8 @@ describe('an append file', () => {
         const disk = new FakeDisk();
         const file = new AppendFile(path, { open: disk.open });
         const acknowledged: string[] = [];
-        for (const { texts, room, longestWrite, syncFails } of steps) {
-          Object.assign(disk, { room, longestWrite });
+        for (const { texts, room: space, longestWrite, syncFails } of steps) {
+          Object.assign(disk, { room: space, longestWrite });
           if (syncFails) disk.failing.add('datasync');
           else disk.failing.clear();
           const results = await Promise.allSettled(texts.map((text) => file.append(line(text))));

@@ -5,7 +5,7 @@ type Fault = 'write' | 'datasync' | 'truncate';
 /** A real file behind faults: a disk with room for so many bytes, writes that are cut short, syncs that fail. */
 export class FakeDisk {
   /** Bytes that still fit. */
-  room = Number.POSITIVE_INFINITY;
+  space = Number.POSITIVE_INFINITY;
   /** The longest single write. */
   longestWrite = Number.POSITIVE_INFINITY;
   /** Operations that fail until removed. */
@@ -31,9 +31,9 @@ export class FakeDisk {
       write: async (bytes) => {
         this.writes += 1;
         this.#check('write');
-        const fits = Math.min(bytes.length, this.room, this.longestWrite);
+        const fits = Math.min(bytes.length, this.space, this.longestWrite);
         if (fits === 0) throw diskError('ENOSPC');
-        this.room -= fits;
+        this.space -= fits;
         this.#dirty.push(Buffer.from(bytes.subarray(0, fits)));
         return real.write(bytes.subarray(0, fits));
       },

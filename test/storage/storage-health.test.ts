@@ -21,8 +21,8 @@ function disk(): Disk {
   const clock = new VirtualClock();
   const asked: number[] = [];
   const states: StorageState['state'][] = [];
-  const storage = storageHealth(clock, async (room) => {
-    asked.push(room);
+  const storage = storageHealth(clock, async (space) => {
+    asked.push(space);
     if (made.trouble !== undefined) throw made.trouble;
   });
   storage.onChange(({ state }) => states.push(state));

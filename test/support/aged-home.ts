@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { hashOf, jobSchema, type Job } from '../../src/automation/job.ts';
+import { hashOfJob, jobSchema, type Job } from '../../src/automation/job.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { inboundMessage } from './inbound.ts';
@@ -127,7 +127,7 @@ function work(db: DatabaseSync, { job, letter, count, began, now }: Work): void 
   db.prepare(
     `INSERT OR REPLACE INTO cron_job (id, hash, definition, role, creator, enabled, settled, since, state, updated_at)
      VALUES (?, ?, ?, 'owner', ?, 1, ?, ?, 'active', ?)`,
-  ).run(job.id, hashOf(job), JSON.stringify(job), JSON.stringify(creator), now, began, began);
+  ).run(job.id, hashOfJob(job), JSON.stringify(job), JSON.stringify(creator), now, began, began);
 }
 
 interface TurnRows {

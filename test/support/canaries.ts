@@ -23,14 +23,14 @@ const encodings = (secret: string): readonly string[] => [
   ),
 ];
 
-interface Places {
+interface CanaryPaths {
   readonly home: string;
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
 }
 
 /** Throws when a secret of the configuration, or a variable of the process, is found where nobody may read it. */
-export async function assertNoCanary({ home, telegram, model }: Places): Promise<void> {
+export async function assertNoCanary({ home, telegram, model }: CanaryPaths): Promise<void> {
   const needles = [MODEL_KEY, telegram.token, STRAY_VARIABLE.value].flatMap(encodings);
   const found = (text: string): boolean => needles.some((needle) => text.includes(needle));
   const leaks: string[] = [];

@@ -65,7 +65,7 @@ const LONGEST = 2_000;
 /** Servers, channels, direct chats, and what was written in them. */
 export class DiscordChats {
   readonly bot: DiscordPerson;
-  readonly places = new Map<string, DiscordPlace>();
+  readonly channels = new Map<string, DiscordPlace>();
   readonly guilds = new Map<string, { readonly id: string; readonly botRole: string }>();
   readonly posts: DiscordPost[] = [];
   /** What the bot did that it should not do on Discord. */
@@ -82,7 +82,7 @@ export class DiscordChats {
 
   addPlace(facts: Partial<DiscordPlace>): DiscordPlace {
     const place = { id: newSnowflake(), type: 0, guildId: undefined, parentId: undefined, name: 'general', ...facts };
-    this.places.set(place.id, place);
+    this.channels.set(place.id, place);
     return place;
   }
 
@@ -102,7 +102,7 @@ export class DiscordChats {
   }
 
   place(id: string): DiscordPlace {
-    const place = this.places.get(id);
+    const place = this.channels.get(id);
     if (place === undefined) throw new DiscordRefusal(404, 10_003, 'Unknown Channel');
     return place;
   }

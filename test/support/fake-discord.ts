@@ -54,7 +54,7 @@ export interface FakeDiscord extends AsyncDisposable {
   /** The direct chat of a person with the bot. */
   direct(person: DiscordPerson): DiscordPlace;
   /** Somebody writes; the Gateway tells of it. */
-  says(place: DiscordPlace, by: DiscordPerson, content: string, words?: DiscordWords): DiscordPost;
+  sends(place: DiscordPlace, by: DiscordPerson, content: string, words?: DiscordWords): DiscordPost;
   edits(place: DiscordPlace, post: string, content: string): void;
   deletes(place: DiscordPlace, post: string): void;
   presses(place: DiscordPlace, post: string, customId: string, by: DiscordPerson): OpenInteraction;
@@ -101,7 +101,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
     last_message_id: chats.in(id).at(-1)?.id ?? null,
   });
   const guildFacts = (id: string, botRole: string): Payload => {
-    const places = [...chats.places.values()].filter(({ guildId }) => guildId === id);
+    const places = [...chats.channels.values()].filter(({ guildId }) => guildId === id);
     return {
       id,
       name: `Server ${id}`,
@@ -278,10 +278,10 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
     },
     direct(person) {
       const name = `dm ${person.id}`;
-      const known = [...chats.places.values()].find((place) => place.name === name);
+      const known = [...chats.channels.values()].find((place) => place.name === name);
       return known ?? chats.addPlace({ type: 1, name });
     },
-    says(place, by, content, { files = [], replyTo, facts = {} } = {}) {
+    sends(place, by, content, { files = [], replyTo, facts = {} } = {}) {
       const post = chats.write(place.id, by, content, { files, replyTo, facts });
       gateway.dispatch('MESSAGE_CREATE', chats.asMessage(post, { live: true }));
       return post;

@@ -23,7 +23,7 @@ interface SlackCall {
   outcome: number | string | undefined;
 }
 
-export interface SaysOptions {
+export interface SendsOptions {
   readonly thread?: string;
   readonly files?: readonly StoredFile[];
   /** Put into the event. */
@@ -45,7 +45,7 @@ export interface FakeSlack extends AsyncDisposable {
   /** The bot's posts, as they stand now. */
   readonly sentPosts: readonly SlackPost[];
   /** Somebody writes; returns the post's time, which is its id. */
-  says(user: string, chatId: string, text: string, options?: SaysOptions): string;
+  sends(user: string, chatId: string, text: string, options?: SendsOptions): string;
   edits(chatId: string, ts: string, text: string): void;
   presses(user: string, post: SlackPost, label: string): void;
   commands(user: string, chatId: string, text: string): void;
@@ -193,7 +193,7 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
     get sentPosts() {
       return workspace.posts.filter(({ isBots, gone }) => isBots && gone !== true);
     },
-    says(user, chatId, text, { thread, files = [], extra = {}, as = 'message' } = {}) {
+    sends(user, chatId, text, { thread, files = [], extra = {}, as = 'message' } = {}) {
       const post = workspace.add({
         chatId,
         threadId: thread,

@@ -5,7 +5,7 @@ import { silentLog } from '../../src/util/log.ts';
 /** A disk that takes whatever the probe takes. */
 export function storageHealth(
   clock: Clock,
-  probe: (roomBytes: number) => Promise<void> = async () => {},
+  probe: (neededBytes: number) => Promise<void> = async () => {},
 ): StorageHealth {
   return new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), probe });
 }

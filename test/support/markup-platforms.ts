@@ -6,7 +6,7 @@ import { toSpans } from '../../src/channels/markup/markdown.ts';
 import type { Markup } from '../../src/channels/markup/markup.ts';
 import { isSlackLink } from '../../src/channels/markup/slack-text.ts';
 import { slackMarkup } from '../../src/channels/markup/slack.ts';
-import { isInvisible, visibleText } from '../../src/channels/markup/spans.ts';
+import { isInvisible, spanText } from '../../src/channels/markup/spans.ts';
 import { isTelegramLink, telegramMarkup } from '../../src/channels/markup/telegram.ts';
 import { readDiscord } from './discord-markdown.ts';
 import { readSlack } from './slack-markdown.ts';
@@ -42,7 +42,7 @@ export function faultsOf(markdown: string, { markup, read, canLink }: Platform):
   const parts = markup.render(markdown);
   const readings = parts.map((part) => read(part));
   const faults = readings.flatMap(({ problems }) => problems);
-  const document = visibleText(toSpans(markdown, canLink));
+  const document = spanText(toSpans(markdown, canLink));
   if (parts.length === 0) return isInvisible(markdown.toWellFormed()) ? faults : [...faults, 'nothing to send'];
   const shown = readings.map(({ visible }) => visible).join('\n');
   const same =

@@ -15,7 +15,7 @@ import { waitFor } from './wait.ts';
 export interface KillSide extends AsyncDisposable {
   /** As in `channels`. */
   readonly channels: Readonly<Record<string, unknown>>;
-  says(person: number, text: string): void;
+  sends(person: number, text: string): void;
   /** What the assistant wrote, oldest first. */
   texts(): readonly string[];
   /** Grows with whatever passes between the two. */
@@ -59,7 +59,7 @@ export async function platformKills(
   const named = (): number => new Set(side.texts().flatMap(numbersNamed)).size;
   const say = (): void => {
     sent += 1;
-    side.says(sent % PEOPLE, request(sent));
+    side.sends(sent % PEOPLE, request(sent));
   };
   const sendMore = (): void => {
     while (sent - named() < OUTSTANDING) say();
@@ -107,9 +107,9 @@ export async function slackSide(random: () => number): Promise<KillSide> {
   slack.setFaultHandler((method) => (method.startsWith('chat.') ? fault(random) : undefined));
   return {
     channels: { slack: { ...slack.config, allowFrom: people, owners: people } },
-    says: (n, text) => {
+    sends: (n, text) => {
       const person = people[n] ?? '';
-      slack.says(person, `D${person.slice(1)}`, text);
+      slack.sends(person, `D${person.slice(1)}`, text);
     },
     texts: () => slack.sentPosts.map(({ text }) => text),
     progress: () => slack.sockets.acks.length + slack.sentPosts.length,
@@ -126,9 +126,9 @@ export async function discordSide(random: () => number): Promise<KillSide> {
   const ids = people.map(({ id }) => id);
   return {
     channels: { discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ids, owners: ids } },
-    says: (n, text) => {
+    sends: (n, text) => {
       const [place, person] = [places[n], people[n]];
-      if (place !== undefined && person !== undefined) discord.says(place, person, text);
+      if (place !== undefined && person !== undefined) discord.sends(place, person, text);
     },
     texts: () => places.flatMap((place) => discord.sent(place)).map(({ content }) => content),
     progress: () => discord.calls.length,

@@ -30,7 +30,7 @@ export interface StormReport {
 /** A platform in bad weather, with people who each talk to the assistant alone. */
 interface Weather extends AsyncDisposable {
   readonly world: World;
-  says(person: number, text: string): void;
+  sends(person: number, text: string): void;
   /** What the assistant wrote to a person, oldest first. */
   texts(person: number): readonly string[];
   /** Calls go wrong as it picks; undefined: none does any more. */
@@ -52,7 +52,7 @@ export async function platformStorm(
   const people = Array.from({ length: chats }, (_, n) => n);
   world.model.setHandler(({ view }) => `Answer to ${view.lastUserText.split('\n').at(-1)}`);
   // A platform tells of somebody who has never written only while it is heard.
-  for (const person of people) weather.says(person, 'hello');
+  for (const person of people) weather.sends(person, 'hello');
   await waitFor(() => people.every((person) => weather.texts(person).length === 1), { what: 'the first answers' });
   let [faults, lineFaults] = [0, 0];
   weather.calls((kinds) => {
@@ -66,7 +66,7 @@ export async function platformStorm(
   }, lineEveryMs);
   try {
     for (let n = 0; n < messages; n += 1) {
-      for (const person of people) weather.says(person, `message ${n}`);
+      for (const person of people) weather.sends(person, `message ${n}`);
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   } finally {
@@ -117,9 +117,9 @@ export async function discordWeather(chats: number): Promise<Weather> {
   const { gateway } = discord;
   return {
     world,
-    says: (n, text) => {
+    sends: (n, text) => {
       const [place, person] = [places[n], people[n]];
-      if (place !== undefined && person !== undefined) discord.says(place, person, text);
+      if (place !== undefined && person !== undefined) discord.sends(place, person, text);
     },
     texts: (n) => discord.sent({ id: places[n]?.id ?? '' }).map(({ content }) => content),
     calls: (pick) =>
@@ -165,7 +165,7 @@ export async function slackWeather(chats: number): Promise<Weather> {
   const { sockets } = slack;
   return {
     world,
-    says: (n, text) => void slack.says(people[n] ?? '', direct(n), text),
+    sends: (n, text) => void slack.sends(people[n] ?? '', direct(n), text),
     texts: (n) => slack.sentPosts.filter(({ chatId }) => chatId === direct(n)).map(({ text }) => text),
     calls: (pick) =>
       slack.setFaultHandler(

@@ -1,8 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  ProcessDesk,
-  type ProcessDeskOptions,
+  BackgroundProcesses,
+  type BackgroundProcessesOptions,
   type ProcessNews,
 } from '../../src/tools/exec/background/background-processes.ts';
 import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
@@ -18,7 +18,7 @@ import { testToolContext } from './tool-context.ts';
 export interface ProcessWorld extends AsyncDisposable {
   readonly workspace: string;
   readonly records: string;
-  readonly desk: ProcessDesk;
+  readonly processes: BackgroundProcesses;
   readonly registry: ToolRegistry;
   /** What sessions were told, oldest first. */
   readonly news: readonly ProcessNews[];
@@ -32,11 +32,14 @@ export interface ProcessWorld extends AsyncDisposable {
 
 export interface ProcessWorldOptions {
   readonly exec?: Partial<ExecOptions>;
-  readonly desk?: Partial<ProcessDeskOptions>;
+  readonly processes?: Partial<BackgroundProcessesOptions>;
 }
 
-/** `exec` and `process` with a desk of their own, without a sandbox unless one is given. */
-export async function processWorld({ exec = {}, desk: changed = {} }: ProcessWorldOptions = {}): Promise<ProcessWorld> {
+/** `exec` and `process` with background processes of their own, without a sandbox unless one is given. */
+export async function processWorld({
+  exec = {},
+  processes: changed = {},
+}: ProcessWorldOptions = {}): Promise<ProcessWorld> {
   await using stack = new AsyncDisposableStack();
   const folder = await realpath(stack.use(await tempFolder()).path);
   const workspace = exec.workspace ?? join(folder, 'workspace');
@@ -44,8 +47,8 @@ export async function processWorld({ exec = {}, desk: changed = {} }: ProcessWor
   const news: ProcessNews[] = [];
   const withdrawn: string[] = [];
   const records = join(folder, 'processes');
-  const desk = stack.use(
-    new ProcessDesk({
+  const processes = stack.use(
+    new BackgroundProcesses({
       outputs: (sessionKey) => join(folder, 'outputs', sessionKey),
       records,
       addressee: () => ({
@@ -82,12 +85,12 @@ export async function processWorld({ exec = {}, desk: changed = {} }: ProcessWor
       workspace,
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },
       clock: systemClock,
-      background: desk,
+      background: processes,
       origins: changed.origins,
       ...exec,
     }),
   );
-  registry.register(processTool({ desk, pageChars: 15_600, clock: systemClock }));
+  registry.register(processTool({ processes, pageChars: 15_600, clock: systemClock }));
   const run = (name: string, params: object, context: Partial<ToolContext>): Promise<ToolResult> =>
     registry.run(
       { name, arguments: JSON.stringify(params) },
@@ -97,7 +100,7 @@ export async function processWorld({ exec = {}, desk: changed = {} }: ProcessWor
   return {
     workspace,
     records,
-    desk,
+    processes,
     registry,
     news,
     withdrawn,

@@ -14,7 +14,7 @@ import { settle, VirtualClock } from './virtual-clock.ts';
 const OWNERS_CHAT = inboundMessage({ chatId: '42', sender: { id: '42', isBot: false } });
 
 /** Questions over a real journal, in a time that only passes when it is told to. */
-export interface QuestionDesk extends AsyncDisposable {
+export interface QuestionsWorld extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly journal: Journal;
   /** What every message that answered, or tried to, came to. */
@@ -27,14 +27,14 @@ export interface QuestionDesk extends AsyncDisposable {
   /** Everything that waits to be sent is delivered; `first`: the platform's number of the first message. */
   deliver(first?: number): Promise<void>;
   /** A message comes in from somebody who saw everything that was sent. */
-  says(overrides: Partial<InboundMessage>): Promise<void>;
+  sends(overrides: Partial<InboundMessage>): Promise<void>;
   /** A message comes in, whatever was sent. */
   receives(overrides: Partial<InboundMessage>): Promise<void>;
   /** What waits to be sent: chat and text. */
   sent(): readonly (readonly [chat: string, text: string])[];
 }
 
-export async function openQuestionDesk(): Promise<QuestionDesk> {
+export async function openQuestionsWorld(): Promise<QuestionsWorld> {
   const folder = await tempFolder();
   const clock = new VirtualClock();
   const path = join(folder.path, 'state.db');
@@ -93,7 +93,7 @@ export async function openQuestionDesk(): Promise<QuestionDesk> {
     }),
     deliver,
     receives,
-    says: async (overrides) => {
+    sends: async (overrides) => {
       await deliver();
       await receives(overrides);
     },

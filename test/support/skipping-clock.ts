@@ -13,7 +13,7 @@ export class SkippingClock implements Clock {
   #ahead: number;
   readonly #timers = new Set<Timer>();
 
-  /** `start`: what its wall shows at first, ms since 1970. @default what the machine's shows */
+  /** `start`: the time it shows at first, ms since 1970. @default what the machine's shows */
   constructor(start = systemClock.now()) {
     this.#ahead = start - systemClock.now();
   }

@@ -21,7 +21,7 @@ export interface LineWorldOptions {
 }
 
 /** The Slack channel under its manager against a local Slack; `accepted` remembers what came in. */
-export class LineWorld implements AsyncDisposable {
+export class ReconnectWorld implements AsyncDisposable {
   readonly server: FakeSlack;
   readonly log = recordingLog();
   readonly accepted: InboundDraft[] = [];
@@ -38,11 +38,11 @@ export class LineWorld implements AsyncDisposable {
     this.manager = this.#openManager();
   }
 
-  static async open(options: LineWorldOptions = {}): Promise<LineWorld> {
+  static async open(options: LineWorldOptions = {}): Promise<ReconnectWorld> {
     const server = await startFakeSlack(options.server);
     server.workspace.addPerson(PERSON, 'Pat');
     options.prepare?.(server);
-    const world = new LineWorld(server, options);
+    const world = new ReconnectWorld(server, options);
     await world.manager.start();
     return world;
   }
@@ -55,8 +55,8 @@ export class LineWorld implements AsyncDisposable {
     return this.manager.health()['slack'];
   }
 
-  says(text: string): string {
-    return this.server.says(PERSON, CHAT, text);
+  sends(text: string): string {
+    return this.server.sends(PERSON, CHAT, text);
   }
 
   /** Ends the channel as it stands and begins another on the same workspace. */

@@ -13,7 +13,7 @@ export interface Everywhere extends AsyncDisposable {
   readonly world: World;
   readonly discord: FakeDiscord;
   readonly slack: FakeSlack;
-  says(platform: Platform, text: string): void;
+  sends(platform: Platform, text: string): void;
   /** What the assistant wrote there, oldest first. */
   texts(platform: Platform): readonly string[];
   /** Says something and waits until a new message is there; ms. */
@@ -60,15 +60,15 @@ export async function startEverywhere(
   };
   const says = (platform: Platform, text: string): void => {
     if (platform === 'telegram') world.telegram.userSays(OWNER, text);
-    else if (platform === 'discord') discord.says(place, person, text);
-    else slack.says(MEMBER, DIRECT, text);
+    else if (platform === 'discord') discord.sends(place, person, text);
+    else slack.sends(MEMBER, DIRECT, text);
   };
   const owned = stack.move();
   return {
     world,
     discord,
     slack,
-    says,
+    sends: says,
     texts,
     turn: async (platform, text) => {
       const before = texts(platform).length;

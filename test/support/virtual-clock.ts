@@ -32,7 +32,7 @@ export class VirtualClock implements Clock {
     return { [Symbol.dispose]: () => this.#timers.delete(timer) };
   }
 
-  /** The wall is put forward or back, or the machine slept: no timer counts that time. */
+  /** The wall clock is put forward or back, or the machine slept: no timer counts that time. */
   jump(ms: number): void {
     this.#now += ms;
     this.#start += ms;

@@ -86,9 +86,9 @@ describe('starting in the background', () => {
       sessionKey: here.sessionKey ?? '',
     };
     const first = await world.start('sleep 30', {}, here);
-    const process = world.desk.of(context.sessionKey)[0];
+    const process = world.processes.of(context.sessionKey)[0];
     if (process === undefined) throw new Error('nothing runs');
-    for (let n = 1; n < 8; n += 1) await world.desk.start(process.command, context);
+    for (let n = 1; n < 8; n += 1) await world.processes.start(process.command, context);
     const ninth = await world.start('sleep 30', {}, here);
     expect(ninth).toMatchObject({ isError: true, output: expect.stringContaining('8 commands run in the background') });
     expect(ninth.output).toContain(idOf(first));
@@ -102,13 +102,13 @@ describe('starting in the background', () => {
       isError: true,
       output: `There is no command "${idOf(first)}" in the background here. There are: ${idOf(other)}.`,
     });
-    await world.desk.stopSession(context.sessionKey);
+    await world.processes.stopSession(context.sessionKey);
     await world.call({ action: 'kill', id: idOf(other) }, there);
-    expect(world.desk.running(context.sessionKey)).toBe(0);
+    expect(world.processes.running(context.sessionKey)).toBe(0);
   });
 
   test('is refused where nobody could be told of the end', async () => {
-    await using alone = await processWorld({ desk: { addressee: () => undefined } });
+    await using alone = await processWorld({ processes: { addressee: () => undefined } });
     expect(await alone.start('sleep 30')).toMatchObject({
       isError: true,
       output: expect.stringContaining('no one could be told'),
@@ -224,7 +224,7 @@ describe('polling', () => {
       const here = session();
       const before = process.memoryUsage().rss;
       const id = idOf(await world.start('yes line | head -c 100000000; echo the end', {}, here));
-      const { path } = world.desk.of(here.sessionKey ?? '')[0] ?? { path: '' };
+      const { path } = world.processes.of(here.sessionKey ?? '')[0] ?? { path: '' };
       const result = await ended(id, here);
       expect(result.metadata).toMatchObject({ exitCode: 0, bytes: 100_000_008 });
       expect((await readFile(path)).length).toBe(20 * 1024 ** 2);
@@ -239,7 +239,7 @@ describe('polling', () => {
   test('what it wrote is in a file that only the owner can read', async () => {
     const here = session();
     const id = idOf(await world.start('echo kept; sleep 30', {}, here));
-    const [one] = world.desk.of(here.sessionKey ?? '');
+    const [one] = world.processes.of(here.sessionKey ?? '');
     expect(await readFile(one?.path ?? '', 'utf8')).toBe('kept\n');
     await world.call({ action: 'kill', id }, here);
   });
@@ -280,7 +280,7 @@ describe('writing', () => {
     await waitFor(async () => (await says(deaf, long)).includes('has not read what was written before'), {
       timeoutMs: 15_000,
     });
-    await world.desk.stopSession(here.sessionKey ?? '');
+    await world.processes.stopSession(here.sessionKey ?? '');
   });
 
   test('to a shell passes the guard of commands', async () => {
@@ -394,7 +394,7 @@ describe('the end', () => {
       tries += 1;
       if (tries < 2) throw new Error('the disk is full');
     };
-    await using full = await processWorld({ desk: { wake } });
+    await using full = await processWorld({ processes: { wake } });
     const id = idOf(await full.start('sleep 1.5'));
     await waitFor(() => tries === 2);
     await waitFor(async () => !(await readdir(full.records)).includes(`${id}.json`));
@@ -412,7 +412,7 @@ describe('the end', () => {
     if (record === undefined) throw new Error('no record');
     await new ProcessRecords(next.records).put(record);
     await writeFile(join(next.records, 'broken.json'), '{"v":1');
-    await next.desk.recover();
+    await next.processes.recover();
     await waitFor(() => next.news.length === 1);
     expect(next.news[0]).toMatchObject({ id, text: expect.stringContaining(`as ${id} is gone`) });
     await waitFor(async () => (await readdir(next.records)).length === 0);

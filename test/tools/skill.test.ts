@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { skillTool } from '../../src/tools/skill.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
-import { openShelf, ordinary, type Shelf } from '../skills/skills-world.ts';
+import { openSkillsWorld, ordinary, type SkillsWorld } from '../skills/skills-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
-function load(shelf: Shelf, name: string, pageChars = 16_000): Promise<ToolResult> {
+function load(shelf: SkillsWorld, name: string, pageChars = 16_000): Promise<ToolResult> {
   return skillTool({ skills: shelf.open(), pageChars }).execute({ name }, testToolContext());
 }
 
 describe('the skill tool', () => {
   test('brings in a text, its folder and its files, and makes the skill active', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     await shelf.skill('workspace/one', ordinary('one'), 'Run {baseDir}/run.sh.\n');
     await shelf.put('workspace/one/run.sh', '');
     await shelf.put('workspace/one/docs/more.md', '');
@@ -29,13 +29,13 @@ Its other files: docs/more.md, run.sh`,
   });
 
   test.each(['$one', '/one', ' One '])('understands %s', async (name) => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     await shelf.skill('workspace/one', ordinary('one'));
     expect(await load(shelf, name)).toMatchObject({ skill: 'one' });
   });
 
   test('names at most 50 files', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     await shelf.skill('workspace/one', ordinary('one'));
     for (let n = 0; n < 60; n += 1) await shelf.put(`workspace/one/f${String(n).padStart(2, '0')}`, '');
     const { output } = await load(shelf, 'one');
@@ -44,7 +44,7 @@ Its other files: docs/more.md, run.sh`,
   });
 
   test('shows what is missing under the text, and how it may be installed', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     const more = 'metadata: {assistant: {requires: {bins: [gone]}, install: [{kind: brew, formula: gone}]}}';
     await shelf.skill('workspace/one', ordinary('one', more));
     const { output, isError } = await load(shelf, 'one');
@@ -56,7 +56,7 @@ Its other files: docs/more.md, run.sh`,
   });
 
   test('answers an unknown name with near ones', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     for (const name of ['weather', 'github', 'github-issues']) await shelf.skill(`workspace/${name}`, ordinary(name));
     expect(await load(shelf, 'wether')).toMatchObject({
       isError: true,
@@ -68,13 +68,13 @@ Its other files: docs/more.md, run.sh`,
   });
 
   test('says that there are none', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     expect((await load(shelf, 'one')).output).toBe('There is no skill "one". There are no skills.');
     expect((await load(shelf, '*')).output).toBe('There are no skills.');
   });
 
   test('does not open what only people call, nor name it', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     await shelf.skill('workspace/mine', ordinary('mine', 'disable-model-invocation: true'));
     expect(await load(shelf, 'mine')).toMatchObject({
       isError: true,
@@ -94,7 +94,7 @@ Its other files: docs/more.md, run.sh`,
 
 describe('a text over the page', () => {
   test('is cut at a line, and the file goes on just there', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     const lines = Array.from({ length: 400 }, (_, n) => `Line ${n} of the text.`);
     const file = await shelf.skill('workspace/one', ordinary('one'), `\n${lines.join('\n')}\n`);
     const { output } = await load(shelf, 'one', 2_000);
@@ -109,7 +109,7 @@ describe('a text over the page', () => {
   });
 
   test('of one endless line is shown as far as it goes', async () => {
-    await using shelf = await openShelf();
+    await using shelf = await openSkillsWorld();
     await shelf.skill('workspace/one', ordinary('one'), 'word '.repeat(5_000));
     const { output } = await load(shelf, 'one', 2_000);
     expect(output.length).toBeLessThanOrEqual(2_000);

@@ -170,7 +170,7 @@ describe('a long page', () => {
   });
 });
 
-describe('web_fetch keeps to its walls', () => {
+describe('web_fetch keeps to its limits', () => {
   test('refuses addresses of the private network, with the reason', async () => {
     await using web = await webWorld({});
     const call = fetcher(web);

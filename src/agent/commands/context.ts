@@ -46,7 +46,7 @@ function contextLines(report: PromptReport): readonly string[] {
     `Model: \`${report.model}\``,
     ...rows,
     `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
-    ...(warning === null ? [`Room for the conversation: ${count(tokens.room)} tokens.`] : ['', warning]),
+    ...(warning === null ? [`Room for the conversation: ${count(tokens.space)} tokens.`] : ['', warning]),
   ];
 }
 

@@ -22,7 +22,7 @@ export type MemResult =
 
 interface MemPorts {
   /** Archives the conversation of a message with a note. `stop` aborts when nobody waits any more. */
-  readonly archive: (message: InboundMessage, note: string, stop: AbortSignal) => Promise<MemResult>;
+  readonly consolidate: (message: InboundMessage, note: string, stop: AbortSignal) => Promise<MemResult>;
 }
 
 /** Characters of a note that the reply repeats. */
@@ -34,27 +34,27 @@ const MEMORY = {
   'not-here': 'MEMORY.md is only written from your direct chats.',
 } as const;
 
-export const memCommand = ({ archive }: MemPorts): Command => ({
+export const memCommand = ({ consolidate }: MemPorts): Command => ({
   name: 'mem',
   description: 'put this conversation into memory now; `/mem text` adds a note to it',
   role: 'owner',
   priority: false,
   interrupts: false,
-  run: async ({ message, args, signal }) => sentence(await archive(message, args, signal)),
+  run: async ({ message, args, signal }) => sentence(await consolidate(message, args, signal)),
 });
 
-function sentence(archived: MemResult): string {
-  switch (archived.result) {
+function sentence(consolidated: MemResult): string {
+  switch (consolidated.result) {
     case 'nothing-new':
       return 'There is nothing new to archive since the last time.';
     case 'stopped':
       return 'I stopped archiving.';
     case 'failed':
-      return archived.note === undefined
-        ? `I could not archive this: ${archived.reason} /mem tries again.`
-        : `${kept(archived.note)} I could not archive the conversation: ${archived.reason} /mem tries again.`;
+      return consolidated.note === undefined
+        ? `I could not archive this: ${consolidated.reason} /mem tries again.`
+        : `${kept(consolidated.note)} I could not archive the conversation: ${consolidated.reason} /mem tries again.`;
     case 'archived': {
-      const { exchanges, memory, note } = archived;
+      const { exchanges, memory, note } = consolidated;
       return [
         ...(note === null ? [] : [kept(note)]),
         ...(exchanges === 0 ? [] : [`I archived ${plural(exchanges, 'exchange')} in HISTORY.md.`]),

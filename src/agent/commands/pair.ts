@@ -15,7 +15,7 @@ interface PairedPerson {
 }
 
 /** Who is let in by a code, who waits for it, and how that changes. What it throws is an `AppError` for people. */
-export interface PairingDesk {
+export interface PairingPort {
   list(): {
     readonly people: readonly PairedPerson[];
     readonly pending: readonly {
@@ -45,11 +45,11 @@ export interface PairingDesk {
 }
 
 interface PairPorts {
-  readonly desk: PairingDesk;
+  readonly pairing: PairingPort;
   readonly timezone: string | null;
 }
 
-export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
+export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
   name: 'pair',
   description:
     'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair remove CHANNEL:ID` removes them',
@@ -62,13 +62,13 @@ export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
     const [word = '', second = ''] = args.split(/\s+/u);
     const first = word.toLowerCase();
     try {
-      if (first === '' || first === 'list') return overview(desk.list(), timezone);
+      if (first === '' || first === 'list') return overview(pairing.list(), timezone);
       if (first === 'remove') {
-        const removed = await desk.remove(second);
+        const removed = await pairing.remove(second);
         return [`${labelOf(removed)} may not write to me any more.`, removed.ownerless ?? ''].join('\n').trim();
       }
       const { code = '', role } = APPROVAL.exec(args)?.groups ?? {};
-      const person = await desk.approve(code, { by, role: role?.toLowerCase() === 'owner' ? 'owner' : 'trusted' });
+      const person = await pairing.approve(code, { by, role: role?.toLowerCase() === 'owner' ? 'owner' : 'trusted' });
       const promote = `To make them an owner: \`/pair ${person.channel}:${person.id} owner\``;
       return [
         `${labelOf(person)} may write to me now, as ${roleWord(person.role)}. ${person.may}`,
@@ -81,7 +81,7 @@ export const pairCommand = ({ desk, timezone }: PairPorts): Command => ({
   },
 });
 
-function overview({ people, pending, lockedUntil }: ReturnType<PairingDesk['list']>, timezone: string | null): string {
+function overview({ people, pending, lockedUntil }: ReturnType<PairingPort['list']>, timezone: string | null): string {
   const time = (at: number): string => localMinute(at, timezone);
   const lines = [
     ...people.map(

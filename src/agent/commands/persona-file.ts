@@ -7,16 +7,16 @@ import { deadline, type Clock } from '../../util/clock.ts';
 import { Slots } from '../../util/slots.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import type { soulCommand } from './soul.ts';
-import type { OwnCall, OwnCalls } from '../side-calls/side-calls.ts';
+import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
-import { visibleText } from '../turn/strip-reasoning.ts';
+import { stripReasoning } from '../turn/strip-reasoning.ts';
 
-export interface SoulFileOptions {
+export interface PersonaFileOptions {
   /** Absolute; SOUL.md is in it. */
   readonly workspace: string;
   /** The home's folder of versions; those of the soul are in `soul` below it. */
   readonly versions: string;
-  readonly calls: OwnCalls;
+  readonly calls: SideCalls;
   /** The model that was chosen for a session. */
   readonly sessionModel: (sessionKey: string) => ChosenModel;
   readonly newId: () => string;
@@ -30,7 +30,7 @@ const LONGEST_QUESTION_MS = 180_000;
 const MAX_OUTPUT_TOKENS = 8192;
 
 /** What /soul reaches: the file, its versions, and a model that is asked outside of every conversation. */
-export function createSoulFile(options: SoulFileOptions): Parameters<typeof soulCommand>[0] {
+export function createPersonaFile(options: PersonaFileOptions): Parameters<typeof soulCommand>[0] {
   const { workspace, versions, clock, disk } = options;
   const path = join(workspace, 'SOUL.md');
   const kept = new Versions(join(versions, 'soul'), clock, disk);
@@ -53,10 +53,10 @@ export function createSoulFile(options: SoulFileOptions): Parameters<typeof soul
 async function ask(
   { system, text }: { readonly system: string; readonly text: string },
   message: InboundMessage,
-  { calls, sessionModel, newId, clock, signal }: SoulFileOptions,
+  { calls, sessionModel, newId, clock, signal }: PersonaFileOptions,
 ): Promise<{ readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string }> {
   const { sessionKey, role } = message;
-  const call: OwnCall = { id: `soul:${newId()}`, sessionKey, role, message };
+  const call: SideCall = { id: `soul:${newId()}`, sessionKey, role, message };
   const refused = await calls.refusal(call);
   if (refused !== null) return { ok: false, reason: refused };
   const model = sessionModel(sessionKey);
@@ -78,7 +78,7 @@ async function ask(
     if (event.stopReason === 'refusal') return { ok: false, reason: 'the model refused.' };
     if (event.stopReason === 'length') return failed;
     const said = event.response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    return { ok: true, text: visibleText(said) };
+    return { ok: true, text: stripReasoning(said) };
   }
   return failed;
 }

@@ -8,16 +8,16 @@ import { localMinute } from '../../util/time-zone.ts';
 import { cutStart, oneLine, plural } from '../../util/text.ts';
 import { windowOf } from './last-exchange.ts';
 
-export interface TapeActionPorts {
+export interface SessionCommandPorts {
   openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append' | 'history' | 'backwards'>>;
   /**
-   * All that was said before leaves the history, as for /new, by the entry of `resetDraft`; `archive` hands it to the
+   * All that was said before leaves the history, as for /new, by the entry of `resetDraft`; `consolidate` hands it to the
    * memory in the background.
    */
   resetSession(
     sessionKey: string,
     reason: string,
-    options: { readonly archive: boolean; readonly during: RunningTurn | null },
+    options: { readonly consolidate: boolean; readonly during: RunningTurn | null },
   ): Promise<void>;
   /** How full the session's context is. */
   fullness(
@@ -37,14 +37,14 @@ const LONGEST_SUMMARY = 8_000;
 const DAY_MS = 86_400_000;
 
 /** The tape tool and /tape. */
-export function createTapeActions(ports: TapeActionPorts): TapeActions {
+export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
   return {
     info: (sessionKey) => info(sessionKey, ports),
     search: (request) => search(request, ports),
     anchors: (request) => anchors(request, ports),
     handoff: (request) => handoff(request, ports),
     async reset({ sessionKey, archive, during }) {
-      await ports.resetSession(sessionKey, 'tape', { archive, during });
+      await ports.resetSession(sessionKey, 'tape', { consolidate: archive, during });
       const before = during === null ? 'before' : 'before this turn';
       const kept = archive ? 'it is being summarised into the memory' : 'it stays on record';
       return answer(`A fresh start: what was said ${before} is out of this conversation; ${kept}.`);
@@ -60,7 +60,7 @@ export function resetDraft(reason: string, during: RunningTurn | null): EntryDra
   return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
 }
 
-async function info(sessionKey: string, ports: TapeActionPorts): Promise<TapeAnswer> {
+async function info(sessionKey: string, ports: SessionCommandPorts): Promise<TapeAnswer> {
   const { clock, timezone } = ports;
   const session = await ports.openSession(sessionKey);
   let bytes = 0;
@@ -90,7 +90,7 @@ async function info(sessionKey: string, ports: TapeActionPorts): Promise<TapeAns
 
 async function search(
   { sessionKey, query, role, signal }: Parameters<TapeActions['search']>[0],
-  ports: TapeActionPorts,
+  ports: SessionCommandPorts,
 ): Promise<TapeAnswer> {
   const wanted = query.trim().toLowerCase();
   if (wanted === '') return refused('Nothing was done: search needs text, the words to search for.');
@@ -116,7 +116,7 @@ async function search(
 
 async function anchors(
   { sessionKey, role }: Parameters<TapeActions['anchors']>[0],
-  ports: TapeActionPorts,
+  ports: SessionCommandPorts,
 ): Promise<TapeAnswer> {
   const session = await ports.openSession(sessionKey);
   const shown: TapeEntry[] = [];
@@ -138,7 +138,7 @@ async function anchors(
 
 async function handoff(
   { sessionKey, summary, during }: Parameters<TapeActions['handoff']>[0],
-  ports: TapeActionPorts,
+  ports: SessionCommandPorts,
 ): Promise<TapeAnswer> {
   const text = summary.trim();
   if (text === '')

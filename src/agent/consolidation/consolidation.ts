@@ -1,5 +1,5 @@
 import type { InboundMessage } from '../../bus/messages.ts';
-import type { ArchiveRow, ArchiveDraft, Archives } from '../../journal/consolidations.ts';
+import type { ConsolidationRow, ConsolidationDraft, Consolidations } from '../../journal/consolidations.ts';
 import { noteEntry, tagOf } from '../../memory/consolidation/consolidate.ts';
 import { renderHistory } from '../../memory/files/history-file.ts';
 import { asRole, weakest } from '../../security/access/access.ts';
@@ -9,20 +9,20 @@ import type { IdFactory } from '../../util/ids.ts';
 import { Slots } from '../../util/slots.ts';
 import { OwnerQuestions, type OwnerQuestionPorts } from './owner-question.ts';
 import { readProgress } from './progress.ts';
-import { runArchive, type ArchiveOutcome, type ArchiveRunPorts } from './run.ts';
+import { runConsolidation, type ConsolidationOutcome, type ConsolidationRunPorts } from './run.ts';
 import { SizePlanner, type GrownReport } from './size.ts';
 import { BackgroundWork } from '../side-calls/background-work.ts';
 import type { MemResult } from '../commands/mem.ts';
 import type { ContextWindow, Outline } from '../context/fit.ts';
 import { resetDraft } from '../commands/session-commands.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
-import { unarchived } from '../../memory/consolidation/chunking.ts';
-import { endedTurns, readStretch, type TurnSpan } from '../../memory/consolidation/session-span.ts';
+import { unconsolidated } from '../../memory/consolidation/chunking.ts';
+import { endedTurns, readSpan, type TurnSpan } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
-import { archivedOf } from './position.ts';
+import { consolidatedOf } from './position.ts';
 
-export interface ArchivingPorts
-  extends Omit<ArchiveRunPorts, 'signal' | 'borders' | 'modelOf'>, Omit<OwnerQuestionPorts, 'signal'> {
+export interface ConsolidationPorts
+  extends Omit<ConsolidationRunPorts, 'signal' | 'borders' | 'modelOf'>, Omit<OwnerQuestionPorts, 'signal'> {
   /** The model that was chosen for a session. */
   readonly sessionModel: (sessionKey: string) => ChosenModel;
   readonly context: Pick<ContextWindow, 'report' | 'overflows'>;
@@ -33,7 +33,7 @@ export interface ArchivingPorts
 
 export interface ResetOptions {
   /** @default true */
-  readonly archive?: boolean;
+  readonly consolidate?: boolean;
   /** @default null */
   readonly during?: RunningTurn | null;
   /** Names the reset: a second one of this id is none. @default one of its own */
@@ -60,15 +60,15 @@ const BUDGET_RETRY_MS = 3_600_000;
  * Puts what leaves a conversation into memory: in the background when it grows too long or begins afresh, at once for
  * /mem. One archive at a time per session. Start it before channels open; dispose it before sessions and journal.
  */
-export class Archiving implements AsyncDisposable {
-  readonly #ports: ArchivingPorts;
-  readonly #run: ArchiveRunPorts;
+export class Consolidation implements AsyncDisposable {
+  readonly #ports: ConsolidationPorts;
+  readonly #run: ConsolidationRunPorts;
   readonly #planner: SizePlanner;
   readonly #work: BackgroundWork;
   readonly #consolidating = new Map<string, Promise<void>>();
   readonly #questions: OwnerQuestions;
 
-  constructor(ports: ArchivingPorts) {
+  constructor(ports: ConsolidationPorts) {
     this.#ports = ports;
     this.#planner = new SizePlanner(ports);
     this.#work = new BackgroundWork({
@@ -93,7 +93,7 @@ export class Archiving implements AsyncDisposable {
 
   /** Takes up in the background what an earlier process left. */
   start(): void {
-    const sessions = new Set(this.#ports.archives.open().map((row) => row.session));
+    const sessions = new Set(this.#ports.consolidations.open().map((row) => row.session));
     for (const key of sessions) void this.#work.background(key, () => this.#finishOpen(key));
   }
 
@@ -114,23 +114,23 @@ export class Archiving implements AsyncDisposable {
   }
 
   /**
-   * Begins a session afresh; what it was goes into memory in the background, unless `archive` is false. `during`: the
+   * Begins a session afresh; what it was goes into memory in the background, unless `consolidate` is false. `during`: the
    * turn that asks for it. `id` makes it safe to repeat.
    */
   async resetSession(
     sessionKey: string,
     reason: string,
-    { archive = true, during = null, id: given }: ResetOptions = {},
+    { consolidate = true, during = null, id: given }: ResetOptions = {},
   ): Promise<void> {
-    const { sessions, archives, newId } = this.#ports;
+    const { sessions, consolidations, newId } = this.#ports;
     const session = await sessions.open(sessionKey);
     await this.#run.borders.run(async () => {
       const named = given ?? (during === null ? undefined : `reset:${during.callId}`);
       const id = named ?? newId();
-      const { fresh } = await freshTurns(session, archives);
-      const isBegun = named !== undefined && archives.open(sessionKey).some((row) => row.upTo === id);
-      if (archive && fresh.length > 0 && !isBegun) {
-        await archives.begin(draftOf(this.#ports, sessionKey, 'new', { turns: fresh, upTo: id }));
+      const { fresh } = await freshTurns(session, consolidations);
+      const isBegun = named !== undefined && consolidations.open(sessionKey).some((row) => row.upTo === id);
+      if (consolidate && fresh.length > 0 && !isBegun) {
+        await consolidations.begin(draftOf(this.#ports, sessionKey, 'new', { turns: fresh, upTo: id }));
       }
       await session.append([{ ...resetDraft(reason, during), id }]);
     });
@@ -139,15 +139,15 @@ export class Archiving implements AsyncDisposable {
 
   /** Archives a conversation now, with a note of the owner's. `stop` aborts when nobody waits any more. */
   async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<MemResult> {
-    const { sessions, archives } = this.#ports;
+    const { sessions, consolidations } = this.#ports;
     const { sessionKey, role, chatType } = message;
     const note = text.trim() === '' ? null : text;
     return await this.#work.inLine(sessionKey, async () => {
       // What is half done would be archived twice.
       for (const row of this.#openRows(sessionKey)) if (row.state === 'answered') await this.#finish(row);
-      const { turns, fresh } = await freshTurns(await sessions.open(sessionKey), archives);
+      const { turns, fresh } = await freshTurns(await sessions.open(sessionKey), consolidations);
       if (fresh.length === 0 && note === null) return { result: 'nothing-new' };
-      const row = await archives.begin({
+      const row = await consolidations.begin({
         ...draftOf(this.#ports, sessionKey, 'mem', { upTo: turns.at(-1)?.end ?? null, note }),
         direct: chatType === 'direct',
         role: weakest(role, ...fresh.map((turn) => asRole(turn.role))),
@@ -166,7 +166,7 @@ export class Archiving implements AsyncDisposable {
   }
 
   /** No model could say what is left of a conversation: the owner's note is kept all the same. */
-  async #keepNote(note: string, { direct, session, role }: ArchiveRow): Promise<void> {
+  async #keepNote(note: string, { direct, session, role }: ConsolidationRow): Promise<void> {
     const { memory, clock, timezone } = this.#ports;
     const tag = direct && role === 'owner' ? '' : tagOf(session, role);
     const paragraph = renderHistory({ ...noteEntry(note, clock.now()), tag }, timezone);
@@ -197,7 +197,7 @@ export class Archiving implements AsyncDisposable {
 
   async #consolidate(request: NextRequest): Promise<void> {
     const { session } = request;
-    const { archives, log } = this.#ports;
+    const { consolidations, log } = this.#ports;
     const before = await this.#grown(request);
     let now = before;
     if (!this.#planner.isDue(session, now)) return;
@@ -206,7 +206,7 @@ export class Archiving implements AsyncDisposable {
       const upTo =
         open === undefined ? await this.#planner.plan(session, now, before.conversation - now.conversation) : null;
       if (open === undefined && upTo === null) break;
-      const row = open ?? (await archives.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
+      const row = open ?? (await consolidations.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
       const { outcome } = await this.#finish(row);
       if (outcome === 'failed') return;
       now = await this.#grown(request);
@@ -225,15 +225,15 @@ export class Archiving implements AsyncDisposable {
     for (const row of this.#openRows(key)) {
       const result = await this.#finish(row);
       if (result.outcome !== 'failed' || row.reason !== 'new') continue;
-      const failures = this.#ports.archives.get(row.id)?.failures ?? 1;
+      const failures = this.#ports.consolidations.get(row.id)?.failures ?? 1;
       this.#retryIn(result.held ? BUDGET_RETRY_MS : (RETRY_MS[failures - 1] ?? BUDGET_RETRY_MS), key);
     }
   }
 
-  async #finish(row: ArchiveRow, { message, stop }: Asked = {}): Promise<ArchiveOutcome> {
+  async #finish(row: ConsolidationRow, { message, stop }: Asked = {}): Promise<ConsolidationOutcome> {
     const signal = AbortSignal.any([this.#work.signal, ...(stop === undefined ? [] : [stop])]);
-    const now = this.#ports.archives.get(row.id) ?? row;
-    const result = await runArchive(now, { ...this.#run, signal }, message);
+    const now = this.#ports.consolidations.get(row.id) ?? row;
+    const result = await runConsolidation(now, { ...this.#run, signal }, message);
     if (result.outcome === 'done' && result.progress.questions.length > 0) {
       const { questions } = result.progress;
       void this.#work.beside(row.session, () => this.#questions.ask(row, questions));
@@ -243,15 +243,15 @@ export class Archiving implements AsyncDisposable {
   }
 
   /** A /mem that failed is not tried again; what it had archived by then stays archived. */
-  async #giveUp({ id }: ArchiveRow): Promise<void> {
-    const { archives } = this.#ports;
-    const row = archives.get(id);
+  async #giveUp({ id }: ConsolidationRow): Promise<void> {
+    const { consolidations } = this.#ports;
+    const row = consolidations.get(id);
     const doneTo = row === undefined ? null : readProgress(row).doneTo;
-    await archives.save(id, doneTo === null ? { state: 'dropped' } : { state: 'done', upTo: doneTo });
+    await consolidations.save(id, doneTo === null ? { state: 'dropped' } : { state: 'done', upTo: doneTo });
   }
 
-  #openRows(key: string): readonly ArchiveRow[] {
-    return this.#ports.archives.open(key).filter((row) => !this.#questions.isAsking(row.id));
+  #openRows(key: string): readonly ConsolidationRow[] {
+    return this.#ports.consolidations.open(key).filter((row) => !this.#questions.isAsking(row.id));
   }
 
   #retryIn(ms: number, key: string): void {
@@ -259,7 +259,7 @@ export class Archiving implements AsyncDisposable {
   }
 }
 
-function resultOf(outcome: ArchiveOutcome, exchanges: number, note: string | null): MemResult {
+function resultOf(outcome: ConsolidationOutcome, exchanges: number, note: string | null): MemResult {
   switch (outcome.outcome) {
     case 'failed':
       return { result: 'failed', reason: outcome.reason };
@@ -276,24 +276,24 @@ function resultOf(outcome: ArchiveOutcome, exchanges: number, note: string | nul
 /** The ended turns of a session's stretch, and those of them that are not archived yet. */
 async function freshTurns(
   session: Session,
-  archives: Archives,
+  consolidations: Consolidations,
 ): Promise<{ readonly turns: readonly TurnSpan[]; readonly fresh: readonly TurnSpan[] }> {
-  const turns = endedTurns(await readStretch(session));
-  return { turns, fresh: unarchived(turns, archivedOf(session.key, turns, archives).archived) };
+  const turns = endedTurns(await readSpan(session));
+  return { turns, fresh: unconsolidated(turns, consolidatedOf(session.key, turns, consolidations).consolidated) };
 }
 
 /** An archive of these turns; whose chat it is follows from the newest message. */
 function draftOf(
-  { archives, newId }: { readonly archives: Archives; readonly newId: () => string },
+  { consolidations, newId }: { readonly consolidations: Consolidations; readonly newId: () => string },
   session: string,
-  reason: ArchiveDraft['reason'],
+  reason: ConsolidationDraft['reason'],
   {
     turns = [],
     upTo,
     note = null,
   }: { readonly turns?: readonly TurnSpan[]; readonly upTo: string | null; readonly note?: string | null },
-): ArchiveDraft {
-  const last = archives.lastMessage(session);
+): ConsolidationDraft {
+  const last = consolidations.lastMessage(session);
   const role = weakest(...turns.map((turn) => asRole(turn.role)), ...(last === undefined ? [] : [last.role]));
   return { id: newId(), session, reason, role, direct: last?.chatType === 'direct', upTo, note };
 }

@@ -1,9 +1,9 @@
-import type { ArchiveRow, Archives } from '../../journal/consolidations.ts';
+import type { ConsolidationRow, Consolidations } from '../../journal/consolidations.ts';
 import { settleQuestion, type ConfirmMemory, type MemoryPorts } from './memory-change.ts';
 import type { MemoryQuestion } from './progress.ts';
 
 export interface OwnerQuestionPorts extends MemoryPorts {
-  readonly archives: Archives;
+  readonly consolidations: Consolidations;
   /** Asks the owner whether MEMORY.md may change so; null: no one can be asked, which is a no. */
   readonly confirm: ConfirmMemory | null;
   /** Tells the people of a session something; the same id is told once. */
@@ -21,13 +21,16 @@ export class OwnerQuestions {
     this.#ports = ports;
   }
 
-  isAsking(archiveId: string): boolean {
-    return this.#asking.has(archiveId);
+  isAsking(consolidationId: string): boolean {
+    return this.#asking.has(consolidationId);
   }
 
   /** Asks one question after another; with the last the archive is done. Rejects when the process stops. */
-  async ask({ id, session }: Pick<ArchiveRow, 'id' | 'session'>, questions: readonly MemoryQuestion[]): Promise<void> {
-    const { archives, notify } = this.#ports;
+  async ask(
+    { id, session }: Pick<ConsolidationRow, 'id' | 'session'>,
+    questions: readonly MemoryQuestion[],
+  ): Promise<void> {
+    const { consolidations, notify } = this.#ports;
     this.#asking.add(id);
     try {
       for (const [n, question] of questions.entries()) {
@@ -35,7 +38,7 @@ export class OwnerQuestions {
         const settled = await settleQuestion(question, asked, this.#ports);
         if (!settled.agreed) await notify(session, { id: `${asked.id}:kept`, text: settled.sentence });
       }
-      await archives.save(id, { state: 'done' });
+      await consolidations.save(id, { state: 'done' });
     } finally {
       this.#asking.delete(id);
     }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ArchiveRow } from '../../journal/consolidations.ts';
+import type { ConsolidationRow } from '../../journal/consolidations.ts';
 
 /** A new text of MEMORY.md on its way there. */
 const memoryChange = z.object({
@@ -48,11 +48,11 @@ const progress = z.object({
 
 export type MemoryChange = z.infer<typeof memoryChange>;
 export type MemoryQuestion = z.infer<typeof question>;
-export type ArchiveAnswer = z.infer<typeof answer>;
+export type ConsolidationAnswer = z.infer<typeof answer>;
 /** How far one archive is; what is written to the journal between its steps. */
-export type ArchiveProgress = z.infer<typeof progress>;
+export type ConsolidationProgress = z.infer<typeof progress>;
 
-const NOTHING: ArchiveProgress = {
+const NOTHING: ConsolidationProgress = {
   entries: [],
   turns: [],
   doneTo: null,
@@ -65,7 +65,7 @@ const NOTHING: ArchiveProgress = {
 };
 
 /** A row of an unknown shape begins anew: the tape is still there. */
-export function readProgress({ result }: Pick<ArchiveRow, 'result'>): ArchiveProgress {
+export function readProgress({ result }: Pick<ConsolidationRow, 'result'>): ConsolidationProgress {
   if (result === null) return NOTHING;
   try {
     return progress.safeParse(JSON.parse(result)).data ?? NOTHING;
@@ -75,6 +75,6 @@ export function readProgress({ result }: Pick<ArchiveRow, 'result'>): ArchivePro
 }
 
 /** What a finished row keeps: enough for the summaries of later ones. */
-export function finishedProgress(done: ArchiveProgress): ArchiveProgress {
+export function finishedProgress(done: ConsolidationProgress): ConsolidationProgress {
   return { ...done, answer: null, questions: [] };
 }

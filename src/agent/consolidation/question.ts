@@ -3,12 +3,12 @@ import { consolidationQuestion, readSaved } from '../../memory/consolidation/con
 import { copyOf } from '../../memory/consolidation/consolidation-input.ts';
 import type { TurnSpan } from '../../memory/consolidation/session-span.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
-import type { OwnCall, OwnCalls } from '../side-calls/side-calls.ts';
+import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
 import { askStructured, type ToolChoices } from '../side-calls/structured.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
 
 /** A part of a conversation as one question takes it. */
-export interface ArchivePart {
+export interface ConsolidationPart {
   readonly turns: readonly TurnSpan[];
   readonly note: string | null;
   /** The weakest of those who speak in it. */
@@ -17,15 +17,15 @@ export interface ArchivePart {
   readonly own: boolean;
 }
 
-export interface QuestionPorts {
-  readonly calls: OwnCalls;
+export interface ConsolidationQuestionPorts {
+  readonly calls: SideCalls;
   readonly choices: ToolChoices;
   readonly clock: Clock;
   /** Aborts when the process stops. */
   readonly signal: AbortSignal;
 }
 
-export type ArchiveReply =
+export type ConsolidationReply =
   | { readonly ok: true; readonly entry: string; readonly update: string | null }
   /** `held`: no budget is left, which is nobody's failure. */
   | {
@@ -61,17 +61,17 @@ export function fitsAnswer(memory: string, window: number): boolean {
 }
 
 /** Asks a model what a part of a conversation leaves behind. Rejects only when the process stops. */
-export async function askToArchive(
+export async function askToConsolidate(
   question: {
-    readonly part: ArchivePart;
+    readonly part: ConsolidationPart;
     /** MEMORY.md; null when it is not to be changed. */
     readonly memory: string | null;
     readonly model: ChosenModel;
     readonly window: number;
-    readonly call: OwnCall;
+    readonly call: SideCall;
   },
-  { calls, choices, clock, signal }: QuestionPorts,
-): Promise<ArchiveReply> {
+  { calls, choices, clock, signal }: ConsolidationQuestionPorts,
+): Promise<ConsolidationReply> {
   const { part, memory, model, window, call } = question;
   const refused = await calls.refusal(call);
   if (refused !== null) return { ok: false, held: true, reason: refused };

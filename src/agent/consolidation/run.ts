@@ -1,4 +1,4 @@
-import type { ArchiveRow, Archives, ArchiveReason } from '../../journal/consolidations.ts';
+import type { ConsolidationRow, Consolidations, ConsolidationReason } from '../../journal/consolidations.ts';
 import {
   noteEntry,
   rawEntries,
@@ -17,11 +17,17 @@ import { errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
 import { changeMemory, readToRewrite, type MemoryFiles } from './memory-change.ts';
-import { answeredPart, nextPart, placeOf, type ArchivePlace } from './position.ts';
-import type { ArchiveAnswer, ArchiveProgress, MemoryChange, MemoryQuestion } from './progress.ts';
-import { askToArchive, fitsAnswer, type ArchivePart, type ArchiveReply, type QuestionPorts } from './question.ts';
-import { ArchiveRecord } from './write-record.ts';
-import type { OwnCall } from '../side-calls/side-calls.ts';
+import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
+import type { ConsolidationAnswer, ConsolidationProgress, MemoryChange, MemoryQuestion } from './progress.ts';
+import {
+  askToConsolidate,
+  fitsAnswer,
+  type ConsolidationPart,
+  type ConsolidationReply,
+  type ConsolidationQuestionPorts,
+} from './question.ts';
+import { RecordWriter } from './write-record.ts';
+import type { SideCall } from '../side-calls/side-calls.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 
@@ -32,8 +38,8 @@ const SHORTEST_SUMMARY = 1_000;
 
 const CHARACTERS_PER_TOKEN = 3.6;
 
-export interface ArchiveRunPorts extends QuestionPorts {
-  readonly archives: Archives;
+export interface ConsolidationRunPorts extends ConsolidationQuestionPorts {
+  readonly consolidations: Consolidations;
   readonly sessions: Pick<Sessions, 'open'>;
   readonly memory: MemoryFiles;
   /** The model that answers in a session, and the tokens that it reads. */
@@ -45,9 +51,9 @@ export interface ArchiveRunPorts extends QuestionPorts {
   readonly log: Logger;
 }
 
-export type ArchiveOutcome =
+export type ConsolidationOutcome =
   /** Everything is where it belongs; `questions` are left for the owner. */
-  | { readonly outcome: 'done'; readonly progress: ArchiveProgress; readonly own: boolean }
+  | { readonly outcome: 'done'; readonly progress: ConsolidationProgress; readonly own: boolean }
   /** The history has moved on: there is nothing to archive any more. */
   | { readonly outcome: 'dropped' }
   /** `held`: no budget is left. The row stays as it is, to be tried again. */
@@ -63,19 +69,19 @@ const NO_MEMORY: ReadonlySet<string> = new Set(['memory-unreadable', 'memory-too
  * be killed anywhere and taken up again: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when
  * the process stops or a disk fails; then it is to be taken up again later.
  */
-export async function runArchive(
-  row: ArchiveRow,
-  ports: ArchiveRunPorts,
-  message?: OwnCall['message'],
-): Promise<ArchiveOutcome> {
+export async function runConsolidation(
+  row: ConsolidationRow,
+  ports: ConsolidationRunPorts,
+  message?: SideCall['message'],
+): Promise<ConsolidationOutcome> {
   const session = await ports.sessions.open(row.session);
-  const run = new ArchiveRun(row, ports, { session, message, ...(await ports.modelOf(session)) });
+  const run = new ConsolidationRun(row, ports, { session, message, ...(await ports.modelOf(session)) });
   return await run.finish();
 }
 
 /** Whether strangers had a say up to the end of a part: what was said after their words may repeat them. */
-function hasStrangers({ stretch, turns }: ArchivePlace, part: ArchivePart): boolean {
-  if (stretch.summary?.untrusted === true) return true;
+function hasStrangers({ span, turns }: ConsolidationPosition, part: ConsolidationPart): boolean {
+  if (span.summary?.untrusted === true) return true;
   const end = turns.findIndex((turn) => turn.end === part.turns.at(-1)?.end);
   return turns.slice(0, end === -1 ? turns.length : end + 1).some((turn) => turn.untrusted);
 }
@@ -84,25 +90,25 @@ type Gone = 'gone' | 'retracted';
 
 interface RunFacts {
   readonly session: Session;
-  readonly message: OwnCall['message'];
+  readonly message: SideCall['message'];
   readonly model: ChosenModel;
   readonly window: number;
 }
 
-class ArchiveRun {
-  readonly #record: ArchiveRecord;
-  readonly #ports: ArchiveRunPorts;
+class ConsolidationRun {
+  readonly #record: RecordWriter;
+  readonly #ports: ConsolidationRunPorts;
   readonly #facts: RunFacts;
   #own: boolean;
 
-  constructor(row: ArchiveRow, ports: ArchiveRunPorts, facts: RunFacts) {
-    this.#record = new ArchiveRecord(row, ports.archives);
+  constructor(row: ConsolidationRow, ports: ConsolidationRunPorts, facts: RunFacts) {
+    this.#record = new RecordWriter(row, ports.consolidations);
     this.#ports = ports;
     this.#facts = facts;
     this.#own = row.direct && row.role === 'owner';
   }
 
-  async finish(): Promise<ArchiveOutcome> {
+  async finish(): Promise<ConsolidationOutcome> {
     const record = this.#record;
     const { session, window } = this.#facts;
     if (session.window.some((entry) => entry.id === record.anchorId)) await record.settle(true);
@@ -127,7 +133,7 @@ class ArchiveRun {
   }
 
   /** Step 1: the model says what is left of a part; null when that is written down. */
-  async #ask(part: ArchivePart, untrusted: boolean): Promise<ArchiveOutcome | null> {
+  async #ask(part: ConsolidationPart, untrusted: boolean): Promise<ConsolidationOutcome | null> {
     const { log, clock } = this.#ports;
     const record = this.#record;
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
@@ -170,7 +176,7 @@ class ArchiveRun {
   }
 
   /** Steps 2 and 3: what the model said goes into HISTORY.md and MEMORY.md. */
-  async #write(answer: ArchiveAnswer, part: ArchivePart): Promise<void> {
+  async #write(answer: ConsolidationAnswer, part: ConsolidationPart): Promise<void> {
     await this.#ports.memory.appendRendered(answer.paragraphs);
     const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, answer.memory, part);
     const { questions } = this.#record.progress;
@@ -181,9 +187,9 @@ class ArchiveRun {
   }
 
   async #changeMemory(
-    answer: ArchiveAnswer,
+    answer: ConsolidationAnswer,
     change: MemoryChange,
-    part: ArchivePart,
+    part: ConsolidationPart,
   ): Promise<'unchanged' | 'changed' | MemoryQuestion> {
     const { memory, log } = this.#ports;
     try {
@@ -221,7 +227,7 @@ class ArchiveRun {
   }
 
   /** The history moved on. What is in HISTORY.md by now counts as archived, unless it was taken back. */
-  async #leave(why: Gone): Promise<ArchiveOutcome> {
+  async #leave(why: Gone): Promise<ConsolidationOutcome> {
     const { entries, doneTo, questions } = this.#record.progress;
     const isKept = why === 'gone' && entries.length > 0;
     if (isKept && questions.length > 0) {
@@ -232,19 +238,19 @@ class ArchiveRun {
     return { outcome: 'dropped' };
   }
 
-  #done(): ArchiveOutcome {
+  #done(): ConsolidationOutcome {
     return { outcome: 'done', progress: this.#record.progress, own: this.#own };
   }
 
-  #question(part: ArchivePart, memory: string | null): Promise<ArchiveReply> {
+  #question(part: ConsolidationPart, memory: string | null): Promise<ConsolidationReply> {
     const { model, window, message } = this.#facts;
     const { row, anchorId: id } = this.#record;
     this.#own = part.own;
     const call = { id, sessionKey: row.session, role: part.role, ...(message === undefined ? {} : { message }) };
-    return askToArchive({ part, memory, model, window, call }, this.#ports);
+    return askToConsolidate({ part, memory, model, window, call }, this.#ports);
   }
 
-  #paragraphs(part: ArchivePart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {
+  #paragraphs(part: ConsolidationPart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {
     const tags = [
       ...(part.own ? [] : [tagOf(this.#record.row.session, part.role)]),
       ...(untrusted ? [STRANGERS_TAG] : []),
@@ -253,19 +259,19 @@ class ArchiveRun {
     return entries.flatMap((entry) => renderHistory({ ...entry, tag }, this.#ports.timezone) ?? []);
   }
 
-  #place(): Promise<ArchivePlace | Gone> {
+  #place(): Promise<ConsolidationPosition | Gone> {
     const { row, progress } = this.#record;
-    return placeOf(row, progress, { session: this.#facts.session, archives: this.#ports.archives });
+    return positionOf(row, progress, { session: this.#facts.session, consolidations: this.#ports.consolidations });
   }
 }
 
 /** The anchor that puts a chunk behind a session: the summary in force and what was archived since, with their taint. */
 export function anchorOf(
-  { stretch, turns, unsummarised }: ArchivePlace,
+  { span, turns, unsummarised }: ConsolidationPosition,
   facts: {
     readonly id: string;
     readonly upTo: string;
-    readonly reason: ArchiveReason;
+    readonly reason: ConsolidationReason;
     /** Of this archive. */
     readonly entries: readonly string[];
     /** Tokens that the model reads. */
@@ -274,16 +280,12 @@ export function anchorOf(
 ): EntryDraft {
   const { id, upTo, reason, entries, window } = facts;
   const longest = Math.max(SHORTEST_SUMMARY, Math.floor(SUMMARY_SHARE * CHARACTERS_PER_TOKEN * window));
-  const covered = [...turns, ...(stretch.summary === null ? [] : [stretch.summary])];
+  const covered = [...turns, ...(span.summary === null ? [] : [span.summary])];
   return {
     id,
     kind: 'anchor',
     turn: null,
-    summary: summaryOf(
-      stretch.summary?.text ?? null,
-      [...unsummarised, ...entries],
-      Math.min(longest, LONGEST_SUMMARY),
-    ),
+    summary: summaryOf(span.summary?.text ?? null, [...unsummarised, ...entries], Math.min(longest, LONGEST_SUMMARY)),
     upTo,
     reason,
     ...(covered.some((part) => part.untrusted) ? { untrusted: true } : {}),

@@ -1,11 +1,11 @@
-import type { Archives } from '../../journal/consolidations.ts';
+import type { Consolidations } from '../../journal/consolidations.ts';
 import { planChunk, possibleRelief, type ChunkQuestion } from '../../memory/consolidation/chunking.ts';
-import { endedTurns, readStretch, type TurnSpan } from '../../memory/consolidation/session-span.ts';
+import { endedTurns, readSpan, type TurnSpan } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import { RecentMap } from '../../util/recent-map.ts';
-import { archivedOf } from './position.ts';
+import { consolidatedOf } from './position.ts';
 import { copySize, partLimit } from './question.ts';
-import { LEAST_ROOM, type ContextReport } from '../context/fit.ts';
+import { LEAST_SPACE, type ContextReport } from '../context/fit.ts';
 import { tokensOfMessage } from '../context/token-estimate.ts';
 
 /** Down to this share of the threshold, so that consolidation is rare. */
@@ -17,7 +17,7 @@ const LEAST_GAIN = 0.2;
 /** A session that could not shrink is left alone until its conversation grew by this share. */
 const GROWTH = 0.1;
 /** Of the room for the conversation: with more of it, requests would be trimmed before they are archived. */
-const MOST_OF_ROOM = 0.85;
+const MOST_OF_SPACE = 0.85;
 
 /** How full a session's context is, and what is in no summary yet. */
 export interface GrownReport extends ContextReport {
@@ -27,14 +27,14 @@ export interface GrownReport extends ContextReport {
 
 /** Decides whether and up to where a session that grew is archived. */
 export class SizePlanner {
-  readonly #archives: Archives;
+  readonly #consolidations: Consolidations;
   /** `memory.consolidateAt`: a share of the window. */
   readonly #at: number;
   /** Tokens of conversation at which a session was tried in vain. */
   readonly #inVain = new RecentMap<string, number>(1024);
 
-  constructor(options: { readonly archives: Archives; readonly consolidateAt: number }) {
-    this.#archives = options.archives;
+  constructor(options: { readonly consolidations: Consolidations; readonly consolidateAt: number }) {
+    this.#consolidations = options.consolidations;
     this.#at = options.consolidateAt;
   }
 
@@ -43,7 +43,7 @@ export class SizePlanner {
     const { boundary, messages } = session.history();
     if (boundary !== 'trim') return { ...report, conversation: report.history };
     const shown = new Set(messages.map(({ turn }) => turn));
-    const dropped = endedTurns(await readStretch(session)).filter(({ id }) => !shown.has(id));
+    const dropped = endedTurns(await readSpan(session)).filter(({ id }) => !shown.has(id));
     const sizes = dropped.map((turn) => copySize(turn, report.window));
     return { ...report, conversation: sizes.reduce((sum, size) => sum + size, report.history) };
   }
@@ -64,10 +64,10 @@ export class SizePlanner {
   /** The `turn-end` up to which the next round archives; null when that would gain too little. */
   async plan(session: Session, report: GrownReport, gained = 0): Promise<string | null> {
     const { conversation, window } = report;
-    const turns = endedTurns(await readStretch(session));
+    const turns = endedTurns(await readSpan(session));
     const question: ChunkQuestion = {
       turns,
-      archived: archivedOf(session.key, turns, this.#archives).archived,
+      consolidated: consolidatedOf(session.key, turns, this.#consolidations).consolidated,
       sizeOf: sizes(session, report),
       copySizeOf: (turn) => copySize(turn, window),
       excess: conversation - DOWN_TO * this.#threshold(report),
@@ -90,8 +90,8 @@ export class SizePlanner {
    * the tools and the answer leave of it. Where they leave too little, as if it were the least that is supported: what
    * trims drop there is in memory soon, and still not after each turn.
    */
-  #threshold({ room, window }: ContextReport): number {
-    const usable = Math.max(MOST_OF_ROOM, this.#at) * Math.max(room, LEAST_ROOM);
+  #threshold({ space, window }: ContextReport): number {
+    const usable = Math.max(MOST_OF_SPACE, this.#at) * Math.max(space, LEAST_SPACE);
     return Math.min(usable, this.#at * window);
   }
 }

@@ -1,22 +1,22 @@
-import type { ArchiveRow, Archives, ArchiveState } from '../../journal/consolidations.ts';
-import { finishedProgress, readProgress, type ArchiveAnswer, type ArchiveProgress } from './progress.ts';
-import type { ArchivePart } from './question.ts';
+import type { ConsolidationRow, Consolidations, ConsolidationState } from '../../journal/consolidations.ts';
+import { finishedProgress, readProgress, type ConsolidationAnswer, type ConsolidationProgress } from './progress.ts';
+import type { ConsolidationPart } from './question.ts';
 
 /** One archive while it is worked on: what is known of it is in the journal before the next step. */
-export class ArchiveRecord {
-  readonly row: ArchiveRow;
-  readonly #archives: Archives;
-  #progress: ArchiveProgress;
+export class RecordWriter {
+  readonly row: ConsolidationRow;
+  readonly #consolidations: Consolidations;
+  #progress: ConsolidationProgress;
   #failures: number;
 
-  constructor(row: ArchiveRow, archives: Archives) {
+  constructor(row: ConsolidationRow, consolidations: Consolidations) {
     this.row = row;
-    this.#archives = archives;
+    this.#consolidations = consolidations;
     this.#progress = readProgress(row);
     this.#failures = row.failures;
   }
 
-  get progress(): ArchiveProgress {
+  get progress(): ConsolidationProgress {
     return this.#progress;
   }
 
@@ -33,11 +33,11 @@ export class ArchiveRecord {
   /** One more failure in a row; returns how many that makes. */
   async failed(): Promise<number> {
     this.#failures += 1;
-    await this.#archives.save(this.row.id, { failures: this.#failures });
+    await this.#consolidations.save(this.row.id, { failures: this.#failures });
     return this.#failures;
   }
 
-  answered(part: ArchivePart, said: Pick<ArchiveAnswer, 'entry' | 'memory' | 'paragraphs'>): Promise<void> {
+  answered(part: ConsolidationPart, said: Pick<ConsolidationAnswer, 'entry' | 'memory' | 'paragraphs'>): Promise<void> {
     return this.save({
       answer: {
         ...said,
@@ -49,7 +49,7 @@ export class ArchiveRecord {
   }
 
   /** The answer is where it belongs. */
-  written({ entry, turns, upTo, noted }: ArchiveAnswer, change: Partial<ArchiveProgress>): Promise<void> {
+  written({ entry, turns, upTo, noted }: ConsolidationAnswer, change: Partial<ConsolidationProgress>): Promise<void> {
     const before = this.#progress;
     this.#failures = 0;
     return this.save({
@@ -67,22 +67,22 @@ export class ArchiveRecord {
     return this.save({ settled: true, anchored });
   }
 
-  async save(change: Partial<ArchiveProgress>): Promise<void> {
+  async save(change: Partial<ConsolidationProgress>): Promise<void> {
     this.#progress = { ...this.#progress, ...change };
     const state = this.#progress.answer === null && !this.#progress.settled ? 'pending' : 'answered';
     const result = JSON.stringify(this.#progress);
-    await this.#archives.save(this.row.id, { state, result, failures: this.#failures });
+    await this.#consolidations.save(this.row.id, { state, result, failures: this.#failures });
   }
 
   /** It is finished. `upTo`: how far it came, where that is not as far as it was to go. */
-  async end(state: Extract<ArchiveState, 'done' | 'dropped'>, upTo?: string | null): Promise<void> {
+  async end(state: Extract<ConsolidationState, 'done' | 'dropped'>, upTo?: string | null): Promise<void> {
     const result = JSON.stringify(finishedProgress(this.#progress));
-    await this.#archives.save(this.row.id, { state, result, ...(typeof upTo === 'string' ? { upTo } : {}) });
+    await this.#consolidations.save(this.row.id, { state, result, ...(typeof upTo === 'string' ? { upTo } : {}) });
   }
 
   /** It only came so far, and there is a question left. */
   async cut(upTo: string | null): Promise<void> {
-    if (upTo !== null) await this.#archives.save(this.row.id, { upTo });
+    if (upTo !== null) await this.#consolidations.save(this.row.id, { upTo });
     await this.settle(false);
   }
 }

@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage, Origin, Role } from '../../bus/messages.ts';
-import { addSums, NOTHING, type UsageLedger, type UsageSum } from '../../journal/usage.ts';
+import { addSums, NOTHING, type UsageStore, type UsageSum } from '../../journal/usage.ts';
 import type { Pricing } from '../../providers/pricing.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -28,7 +28,7 @@ export interface BudgetLimits {
 
 export interface BudgetOptions {
   readonly limits: BudgetLimits;
-  readonly ledger: UsageLedger;
+  readonly ledger: UsageStore;
   readonly pricing: Pricing;
   readonly bus: MessageBus;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ const RUNNING_TURNS = 1024;
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #turns = new RecentMap<string, UsageSum>(RUNNING_TURNS);
-  readonly #told = new RecentMap<string, true>(1024);
+  readonly #warned = new RecentMap<string, true>(1024);
 
   constructor(options: BudgetOptions) {
     this.#options = options;
@@ -151,15 +151,15 @@ export class Budget {
     if (target === undefined || spender.role !== 'owner' || target.chatType !== 'direct') return;
     const day = new Date(startOfDay(clock.now(), timezone)).toISOString();
     const id = `budget:${rule.key}:${day}${rule.span === 'chat' ? `:${spender.sessionKey}` : ''}`;
-    if (this.#told.get(id) === true) return;
-    this.#told.set(id, true);
+    if (this.#warned.get(id) === true) return;
+    this.#warned.set(id, true);
     const share = Math.floor((100 * rule.used) / rule.limit);
     const text = `${share}% of ${nameOf(rule)} is used: ${amount(rule, rule.used)} of ${amount(rule, rule.limit)} (\`agent.budget.${rule.key}\`).`;
     log.warn('budget: nearly used up', { budget: rule.key, used: rule.used, limit: rule.limit });
     try {
       await bus.publishOutbound(outboundTo(target, { id, kind: 'notice', text }, clock.now()));
     } catch (error) {
-      this.#told.delete(id);
+      this.#warned.delete(id);
       log.error('could not say that a budget is nearly used up', { reason: errorMessage(error) });
     }
   }
@@ -182,7 +182,7 @@ function originOf({ messages }: Spender): Origin {
   return messages[0]?.origin ?? 'system';
 }
 
-/** As the ledger names who asked. */
+/** As the journal names who asked. */
 function sourceOf(origin: Origin): string {
   if (origin === 'hook') return 'api';
   return origin === 'system' ? 'user' : origin;

@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { Role } from '../../bus/messages.ts';
-import type { UsageLedger } from '../../journal/usage.ts';
+import type { UsageStore } from '../../journal/usage.ts';
 import { ContextWindows, type ContextWindowsOptions } from '../../providers/context-window-registry.ts';
 import { Pricing, type PricingOptions } from '../../providers/pricing.ts';
 import type { ModelName, ModelRequest, ToolSpec } from '../../providers/provider.ts';
@@ -119,7 +119,7 @@ export function createCallBounds(
   { agent, models, providers }: BoundsConfig,
   ports: {
     readonly askWindow: ContextWindowsOptions['ask'];
-    readonly ledger: UsageLedger;
+    readonly ledger: UsageStore;
     readonly bus: MessageBus;
     readonly clock: Clock;
     readonly log: Logger;

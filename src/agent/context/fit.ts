@@ -32,7 +32,7 @@ export interface ContextReport {
   /** From 0 to 1. */
   readonly share: number;
   /** Tokens that the conversation may take: what the system prompt, the tools and the answer leave of the window. */
-  readonly room: number;
+  readonly space: number;
   /** Estimated tokens of each layer of the system prompt, of the tools, of the conversation. */
   readonly layers: readonly number[];
   readonly tools: number;
@@ -49,13 +49,13 @@ const MARGIN = 0.02;
 const LEAST_BUDGET = 0.5;
 
 /** Tokens that a conversation needs at the least: with fewer, hardly more than the newest question fits. */
-export const LEAST_ROOM = 2_000;
+export const LEAST_SPACE = 2_000;
 
 /** What a person is told when the prompt and the tools leave too little of a window; null when there is room. */
-export function tooSmall(model: string, { window, room }: ContextReport): string | null {
-  if (room >= LEAST_ROOM) return null;
-  const [has, left, needed] = [window, room, window + LEAST_ROOM - room].map((value) => value.toLocaleString('en'));
-  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_ROOM.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+export function tooSmall(model: string, { window, space }: ContextReport): string | null {
+  if (space >= LEAST_SPACE) return null;
+  const [has, left, needed] = [window, space, window + LEAST_SPACE - space].map((value) => value.toLocaleString('en'));
+  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_SPACE.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
 }
 
 interface Measured {
@@ -137,7 +137,7 @@ export class ContextWindow {
       used,
       window,
       share: used / window,
-      room: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window))) - frame),
+      space: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window))) - frame),
       layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
       tools: calibrated(tokensOfFrame([], tools)),
       history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),

@@ -75,10 +75,10 @@ interface Goal {
 
 /** By place on the tape. The summary is none of them: it stays. */
 function itemsOf({ history, sizes, entries, currentTurn }: TrimOptions): readonly Item[] {
-  const places = new Map(entries.map((entry, at) => [entry.id, at]));
+  const positions = new Map(entries.map((entry, at) => [entry.id, at]));
   return history.messages
     .flatMap(({ entryId, turn, message }, index): Item[] => {
-      const at = places.get(entryId);
+      const at = positions.get(entryId);
       const entry = at === undefined ? undefined : entries[at];
       if (at === undefined || (entry?.kind !== 'message' && entry?.kind !== 'turn-end')) return [];
       const said = entry.kind === 'message' ? entry : undefined;

@@ -14,7 +14,7 @@ export interface BootstrapFile {
   readonly text: string;
 }
 
-export interface PromptParts {
+export interface SystemPromptParts {
   readonly host: HostFacts;
   /** What to write for the channel, one sentence; null where that differs from message to message. */
   readonly shows: string | null;
@@ -56,7 +56,7 @@ const MEMORY_CAP = 20_000;
  * The layers of the system prompt, most stable first; empty ones are left out. Pure: the same parts give the same
  * bytes, so that providers can cache the prefix. Time, chat and sender belong to the user message.
  */
-export function buildSystemPrompt(parts: PromptParts): readonly PromptLayer[] {
+export function buildSystemPrompt(parts: SystemPromptParts): readonly PromptLayer[] {
   const layers: PromptLayer[] = [
     { name: 'identity', text: identity(parts) },
     { name: 'files', text: bootstrap(parts.files, parts.light === true ? LIGHT_FILE_CAP : FILE_CAP) },
@@ -70,7 +70,7 @@ export function buildSystemPrompt(parts: PromptParts): readonly PromptLayer[] {
   return layers.filter(({ text }) => text !== '');
 }
 
-function identity({ host, shows, light = false }: PromptParts): string {
+function identity({ host, shows, light = false }: SystemPromptParts): string {
   const { os, runtime, workspace } = host;
   return `# Assistant
 

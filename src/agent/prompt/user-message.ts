@@ -51,7 +51,7 @@ export async function userEntry(
   const attached = await options.attachments(message, options.signal);
   const text = options.redact([message.text, ...attached.spoken].filter((part) => part.trim() !== '').join('\n'));
   const skills = await options.skills(message);
-  const taint = givenTaint(message);
+  const taint = inheritedTaint(message);
   const foreignSkill = skills.some(({ foreign }) => foreign);
   const isUntrusted = holdsStrangers(message) || taint.untrusted || foreignSkill;
   return {
@@ -185,7 +185,7 @@ export function timeLine(at: number, timezone: string | null): string {
 }
 
 /** What a message that people did not write brings along from where it comes from: a file, another session, a model's button. */
-function givenTaint(message: Pick<InboundMessage, 'origin' | 'metadata' | 'action'>): TaintBits {
+function inheritedTaint(message: Pick<InboundMessage, 'origin' | 'metadata' | 'action'>): TaintBits {
   const { origin, metadata } = message;
   const held = heldAtButton(message);
   if (held !== null) return held;

@@ -1,13 +1,7 @@
 import type { InboundMessage, OutboundMessage } from '../../bus/messages.ts';
 import type { Allowances } from '../../journal/allowances.ts';
 import type { AnswerTaken } from '../../journal/answers.ts';
-import type {
-  AskedRequest,
-  QuestionDraft,
-  QuestionKind,
-  QuestionLedger,
-  QuestionRow,
-} from '../../journal/questions.ts';
+import type { AskedRequest, QuestionDraft, QuestionKind, QuestionStore, QuestionRow } from '../../journal/questions.ts';
 import { approvalHash } from '../../security/access/approval-hash.ts';
 import { sha256 } from '../../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../../tools/tool.ts';
@@ -50,7 +44,7 @@ export interface AskedCall {
 }
 
 export interface QuestionPorts {
-  readonly ledger: QuestionLedger;
+  readonly ledger: QuestionStore;
   readonly allowances: Pick<Allowances, 'remember'>;
   readonly clock: Clock;
   readonly random: Random;

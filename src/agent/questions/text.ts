@@ -2,7 +2,7 @@ import type { Button, InboundMessage, OutboundMessage } from '../../bus/messages
 import { APPROVAL_BUTTONS, CHOICE_BUTTON } from '../../bus/buttons.ts';
 import { questionId, type AskedRequest } from '../../journal/questions.ts';
 import { withMarkedHosts } from '../../security/text/look-alike-hosts.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import type { ApprovalRequest, AskedQuestion } from '../../tools/tool.ts';
 import { plural, sentences } from '../../util/text.ts';
 import { chatOf } from '../outgoing.ts';
@@ -40,10 +40,10 @@ export function shownRequest(
 ): AskedRequest {
   const masked = mask(detail);
   return {
-    title: visible(mask(title)),
-    detail: withMarkedHosts(visible(masked)),
+    title: escapeControlChars(mask(title)),
+    detail: withMarkedHosts(escapeControlChars(masked)),
     reason: sentences(
-      visible(mask(reason)),
+      escapeControlChars(mask(reason)),
       masked === detail ? '' : 'It holds a configured secret, which is shown here as [redacted]',
     ),
     always,
@@ -120,7 +120,7 @@ function elsewhere(chat: InboundMessage, { target, sessionKey }: QuestionFacts):
   if (target === undefined) return ` (for \`${sessionKey}\`)`;
   const { name, username, id } = target.sender;
   // They chose their name themselves: it must not look like anything else.
-  const who = visible(name ?? username ?? id).replaceAll(/[`*_[\]()<>\n]/gu, ' ');
+  const who = escapeControlChars(name ?? username ?? id).replaceAll(/[`*_[\]()<>\n]/gu, ' ');
   return ` (for ${who} in \`${sessionKey}\`)`;
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { noUsage } from '../../util/token-usage.ts';
-import { tellEnd } from '../turn/live.ts';
+import { emitTurnEnd } from '../turn/live.ts';
 import { deadNotice, outboundTo, withParts, type RenderParts } from '../outgoing.ts';
 import { bringsBack, givesUp, type SubagentTurnPorts } from '../subagents/turns.ts';
 import { subagentOf } from '../subagents/task.ts';
@@ -57,7 +57,7 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
   } else {
     await journal.turns.dead(turn.id, [], givesUp(target, { turnId: turn.id, text }, subagents));
   }
-  tellEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, ports);
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, ports);
 }
 
 /** Closes a turn that has ended on its tape with its bare answer. False: it has not ended there. */
@@ -72,14 +72,14 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
   const isSilent =
     isSubagent || end.answer.trim() === '' || choseSilence(entries) || isHeldBack(turn.id, target, journal);
   const own = end.outcome === 'failed';
-  const saying = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
-  const says = isSilent ? [] : [withParts(outboundTo(target, saying, clock.now()), { render, redact })];
-  const hears = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, subagents) : [];
+  const content = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
+  const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), { render, redact })];
+  const internal = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, subagents) : [];
   const outcome = end.outcome === 'failed' ? 'failed' : 'answered';
-  const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, says, hears));
+  const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, replies, internal));
   if (!closed) await journal.turns.closeStopped(turn.id);
   const text = closed ? end.answer : 'Stopped.';
-  tellEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, ports);
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, ports);
   return true;
 }
 
@@ -96,7 +96,7 @@ async function endOnTape(turn: LeftTurn, text: string, { sessions }: GiveUpPorts
 /** It was decided that people are told nothing of it. */
 function isHeldBack(turnId: string, target: InboundMessage, { cron, heartbeats }: GiveUpPorts['journal']): boolean {
   if (target.origin === 'cron') return cron.silenced(turnId) !== null;
-  return target.origin === 'heartbeat' && heartbeats.ofMessage(target.id)?.told === false;
+  return target.origin === 'heartbeat' && heartbeats.ofMessage(target.id)?.notified === false;
 }
 
 function waitingFor({ messages, asked }: LeftTurn): readonly InboundMessage[] {

@@ -14,7 +14,7 @@ import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { outboundTo } from '../outgoing.ts';
-import { adoptSources, type ClaimedTurn } from '../turn/runner.ts';
+import { adoptSteeredMessages, type ClaimedTurn } from '../turn/runner.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
 /** So often a turn is taken up at one point where the process then dies; after that it is given up. */
@@ -129,7 +129,7 @@ async function recover(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
   const { journal } = ports;
   if (open.isCommand) return await recoverCommand(open, ports);
   const session = await ports.sessions.open(open.session, { turn: open.id });
-  const messages = await adoptSources(open.id, open.messages, { session, journal });
+  const messages = await adoptSteeredMessages(open.id, open.messages, { session, journal });
   const entries = session.turn(open.id);
   const ended = entries.some((entry) => entry.kind === 'turn-end');
   const turn: ClaimedTurn = { id: open.id, sessionKey: open.session, role: asRole(open.role), messages };

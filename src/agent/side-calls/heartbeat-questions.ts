@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { cut } from '../../util/text.ts';
-import type { OwnCall, OwnCalls } from './side-calls.ts';
+import type { SideCall, SideCalls } from './side-calls.ts';
 import { askStructured, type StructuredAnswer, type StructuredQuestion, type ToolChoices } from './structured.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
 
@@ -26,7 +26,7 @@ export interface HeartbeatQuestions {
 }
 
 export interface HeartbeatQuestionPorts {
-  readonly calls: OwnCalls;
+  readonly calls: SideCalls;
   readonly choices: ToolChoices;
   readonly clock: Clock;
   readonly model: () => ChosenModel;
@@ -123,7 +123,7 @@ export function heartbeatQuestions(ports: HeartbeatQuestionPorts): HeartbeatQues
 }
 
 /** What its calls are counted under. */
-export function heartbeatCall(at: number): OwnCall {
+export function heartbeatCall(at: number): SideCall {
   return { id: `heartbeat:${at}`, sessionKey: 'heartbeat', role: 'owner' };
 }
 

@@ -5,7 +5,7 @@ import type { Budget, Spender } from '../context/budget.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
 
 /** Model calls that belong to no turn. */
-export interface OwnCall {
+export interface SideCall {
   /** What they are counted under together. */
   readonly id: string;
   readonly sessionKey: string;
@@ -15,7 +15,7 @@ export interface OwnCall {
 }
 
 /** Holds the calls that the program makes by itself to the budgets, and counts them under what they are for. */
-export class OwnCalls {
+export class SideCalls {
   readonly #budget: Pick<Budget, 'refusal' | 'record'>;
   readonly #prepare: (model: ModelName) => Promise<void>;
   readonly #source: NonNullable<Spender['source']>;
@@ -33,17 +33,17 @@ export class OwnCalls {
   }
 
   /** Null when the next call is within all budgets; else the sentence that says which is used up. */
-  refusal(call: OwnCall): Promise<string | null> {
+  refusal(call: SideCall): Promise<string | null> {
     return this.#budget.refusal(this.#spender(call));
   }
 
-  async count(call: OwnCall, { providerName: provider, model }: ChosenModel, usage: Usage): Promise<void> {
+  async count(call: SideCall, { providerName: provider, model }: ChosenModel, usage: Usage): Promise<void> {
     if (usage.input + usage.output === 0) return;
     await this.#prepare({ provider, model });
     this.#budget.record(this.#spender(call), { provider, model }, usage);
   }
 
-  #spender({ id, sessionKey, role, message }: OwnCall): Spender {
+  #spender({ id, sessionKey, role, message }: SideCall): Spender {
     const messages = message === undefined ? [] : [message];
     return { turnId: id, sessionKey, role, messages, entries: [], source: this.#source };
   }

@@ -4,7 +4,7 @@ import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import type { ChosenModel } from '../turn/turn-ports.ts';
-import { visibleText } from '../turn/strip-reasoning.ts';
+import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly model: ChosenModel;
@@ -157,7 +157,7 @@ function readAnswer<Schema extends z.ZodObject>(
     if (checked.success) return { value: checked.data };
     return { problem: z.prettifyError(checked.error) };
   }
-  const text = visibleText(textIn(content)).trim();
+  const text = stripReasoning(textIn(content)).trim();
   const value = text === '' ? undefined : fallback(text);
   return value === undefined ? { problem: `the tool ${name} was not called` } : { value };
 }

@@ -1,10 +1,10 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { Inbox } from '../../journal/inbox.ts';
-import type { Subagents, TaskStanding } from '../../journal/subagents.ts';
+import type { Subagents, TaskState } from '../../journal/subagents.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { errorResult } from '../../tools/registry/result.ts';
-import type { SpawnDesk, SpawnRequest } from '../../tools/spawn.ts';
+import type { Spawner, SpawnRequest } from '../../tools/spawn.ts';
 import type { ToolContext, ToolResult } from '../../tools/tool.ts';
 import { raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
@@ -13,7 +13,7 @@ import { EndTurn } from '../turn/end.ts';
 import { outcomeOf, type SubagentOutcome } from './outcome.ts';
 import { depthOf, subagentOf, taskMessage, type SubagentTask } from './task.ts';
 
-export interface SubagentDeskPorts {
+export interface SubagentSupervisorPorts {
   readonly subagents: Subagents;
   readonly inbox: Pick<Inbox, 'byId'>;
   readonly sessions: Sessions;
@@ -35,7 +35,7 @@ const DEEPEST = 5;
 const LOOK_EVERY_MS = 2_000;
 
 /** Gives tasks to subagents and waits for them. */
-export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
+export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawner {
   const { subagents, inbox, clock, newId, most } = ports;
   return {
     spawn: async (request, context) => {
@@ -67,7 +67,11 @@ export function createSubagentDesk(ports: SubagentDeskPorts): SpawnDesk {
   };
 }
 
-function problemOf(request: SpawnRequest, asked: InboundMessage, { checkModel }: SubagentDeskPorts): string | null {
+function problemOf(
+  request: SpawnRequest,
+  asked: InboundMessage,
+  { checkModel }: SubagentSupervisorPorts,
+): string | null {
   if (depthOf(asked) >= DEEPEST) {
     return `subagents led to one another ${DEEPEST} times since a person last spoke: say what is left to do instead.`;
   }
@@ -99,13 +103,13 @@ function taskOf(request: SpawnRequest, context: ToolContext, asked: InboundMessa
 async function waited(
   message: InboundMessage,
   task: SubagentTask,
-  { ports, context }: { readonly ports: SubagentDeskPorts; readonly context: ToolContext },
+  { ports, context }: { readonly ports: SubagentSupervisorPorts; readonly context: ToolContext },
 ): Promise<ToolResult> {
   const { signal } = context;
-  let standing: TaskStanding | undefined;
+  let state: TaskState | undefined;
   try {
     context.progress(`waits for the subagent "${task.label}"`);
-    standing = await untilEnded(message, ports, signal);
+    state = await untilEnded(message, ports, signal);
   } catch (error) {
     // A /stop has ended it already; when the process ends it goes on at the next start.
     if (signal.reason instanceof EndTurn) {
@@ -114,7 +118,7 @@ async function waited(
     }
     throw error;
   }
-  const outcome = standing === undefined ? null : await read(standing, ports);
+  const outcome = state === undefined ? null : await read(state, ports);
   const title = `subagent "${task.label}"`;
   if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or was never begun.');
   return {
@@ -129,25 +133,25 @@ async function waited(
 
 async function untilEnded(
   message: InboundMessage,
-  { subagents, bus, clock }: SubagentDeskPorts,
+  { subagents, bus, clock }: SubagentSupervisorPorts,
   signal: AbortSignal,
-): Promise<TaskStanding | undefined> {
+): Promise<TaskState | undefined> {
   for (;;) {
     signal.throwIfAborted();
     const woken = Promise.withResolvers<void>();
     using _listening = bus.listen((event) => {
       if (event.type === 'turn-end' && event.answers.includes(message.externalId)) woken.resolve();
     });
-    const standing = subagents.standing(message);
-    if (standing?.state !== 'accepted' && standing?.state !== 'running') return standing;
+    const state = subagents.taskState(message);
+    if (state?.state !== 'accepted' && state?.state !== 'running') return state;
     using _timer = clock.timer(LOOK_EVERY_MS, woken.resolve);
     await raceAbort(woken.promise, signal);
   }
 }
 
 async function read(
-  { message, turnId }: TaskStanding,
-  { sessions, maxIterations }: SubagentDeskPorts,
+  { message, turnId }: TaskState,
+  { sessions, maxIterations }: SubagentSupervisorPorts,
 ): Promise<SubagentOutcome | null> {
   if (turnId === null) return null;
   const session = await sessions.open(message.sessionKey, { turn: turnId });

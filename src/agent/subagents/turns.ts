@@ -58,7 +58,7 @@ export function bringsBack(
   }: { readonly turnId: string; readonly asked: InboundMessage; readonly end: EntryOf<'turn-end'> },
   ports: SubagentTurnPorts,
 ): readonly InboundMessage[] {
-  return toldTo(asked, { turnId, outcome: outcomeOf(session, end, ports.settings.maxIterations) }, ports);
+  return messageToParent(asked, { turnId, outcome: outcomeOf(session, end, ports.settings.maxIterations) }, ports);
 }
 
 /** The same for a subagent that is given up. */
@@ -67,10 +67,14 @@ export function givesUp(
   { turnId, text }: { readonly turnId: string; readonly text: string },
   ports: SubagentTurnPorts,
 ): readonly InboundMessage[] {
-  return toldTo(asked, { turnId, outcome: { status: 'failed', text, untrusted: false, private: false } }, ports);
+  return messageToParent(
+    asked,
+    { turnId, outcome: { status: 'failed', text, untrusted: false, private: false } },
+    ports,
+  );
 }
 
-function toldTo(
+function messageToParent(
   asked: InboundMessage,
   { turnId, outcome }: { readonly turnId: string; readonly outcome: SubagentOutcome },
   { clock, newId, roleNow, settings }: SubagentTurnPorts,

@@ -4,7 +4,7 @@ import { failureSentence } from './failure-sentence.ts';
 import { isCutOff, sentTexts, textOf, textsOf } from './answer-text.ts';
 
 /** What comes after an answer without tool calls. */
-export type LastWord =
+export type Completion =
   /** The same request once more. */
   | { readonly type: 'ask-model' }
   /** Something is said to the model, then it is asked. */
@@ -49,7 +49,7 @@ export function lastCallNote(turnId: string, entries: readonly TapeEntry[]): Ent
  * off is continued, up to three times. An answer without any text is asked for once more, then asked for in words,
  * then given up; after an earlier text of the turn it is an end like any other.
  */
-export function lastWord(entries: readonly TapeEntry[], maxIterations: number): LastWord {
+export function completionOf(entries: readonly TapeEntry[], maxIterations: number): Completion {
   const answers = entries.filter((entry) => entry.kind === 'message' && entry.role === 'assistant');
   const last = answers.at(-1);
   if (last?.kind !== 'message' || last.role !== 'assistant') return { type: 'ask-model' };

@@ -36,16 +36,16 @@ export function createLive(
   };
 }
 
-export interface EndTold {
+export interface TurnEnded {
   readonly turnId: string;
   readonly outcome: TurnSummary['outcome'];
   readonly text: string;
 }
 
 /** Tells whoever waits for one of these messages that its turn is over without the model having ended it just now. */
-export function tellEnd(
+export function emitTurnEnd(
   messages: readonly InboundMessage[],
-  { turnId, outcome, text }: EndTold,
+  { turnId, outcome, text }: TurnEnded,
   { bus, redact }: { readonly bus: MessageBus; readonly redact: Redact },
 ): void {
   for (const message of messages) {

@@ -9,7 +9,7 @@ import type {
 import type { Redact } from '../../security/redact/redact.ts';
 import type { Live } from './live.ts';
 import type { CallAttempts } from './call-record.ts';
-import { visibleText } from './strip-reasoning.ts';
+import { stripReasoning } from './strip-reasoning.ts';
 
 export type ModelOutcome =
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
@@ -61,11 +61,11 @@ export async function askModel({
         // An answer that begins anew is shown from where it says more, or something else, than was shown before.
         if (shown.startsWith(text)) break;
         shown = text;
-        show('text', redact(visibleText(text, { streaming: true }), { partial: true }));
+        show('text', redact(stripReasoning(text, { streaming: true }), { partial: true }));
         break;
       case 'reasoning-delta':
         reasoning += event.text;
-        show('reasoning', redact(visibleText(reasoning, { streaming: true }), { partial: true }));
+        show('reasoning', redact(stripReasoning(reasoning, { streaming: true }), { partial: true }));
         break;
       case 'restart':
         attempts?.failed({ kind: event.reason, reason: redact(event.message) });
@@ -78,7 +78,7 @@ export async function askModel({
       case 'usage':
         break;
       case 'end':
-        if (shown === text) show('text', redact(visibleText(text)));
+        if (shown === text) show('text', redact(stripReasoning(text)));
         return event;
       case 'error':
         attempts?.failed({ ...event, reason: redact(event.message) });
@@ -141,6 +141,6 @@ export function assistantContent(
 
 /** What is visible of a continuation, read together with what it continues: that may end in the middle of code. */
 function shown(before: string, text: string): string {
-  const whole = visibleText(before + text);
-  return whole.startsWith(before) ? whole.slice(before.length) : visibleText(text);
+  const whole = stripReasoning(before + text);
+  return whole.startsWith(before) ? whole.slice(before.length) : stripReasoning(text);
 }

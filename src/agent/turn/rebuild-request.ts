@@ -5,7 +5,7 @@ import type { ModelRequest, ToolChoice, ToolSpec } from '../../providers/provide
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
 import { foldHistory, type FoldOptions } from '../../session/history.ts';
 import { readTail } from '../../session/tape-tail.ts';
-import { hashOf, type PromptParts } from '../../storage/prompt-parts.ts';
+import { hashOfText, type PromptParts } from '../../storage/prompt-parts.ts';
 import { errorMessage } from '../../util/errors.ts';
 
 export interface RebuildPorts extends FoldOptions {
@@ -53,7 +53,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   const request = sent.withoutImages === true ? withoutImages(whole) : whole;
   try {
     const body = await ports.body(sent.provider, request);
-    if (body !== null && hashOf(body) === sent.body) return { ok: true, request, body };
+    if (body !== null && hashOfText(body) === sent.body) return { ok: true, request, body };
     return not(
       'what is built now differs from what was sent: the settings of the provider or this program changed, or an image is gone',
     );

@@ -5,7 +5,7 @@ import type { EntryOf } from '../../session/entry.ts';
 import { atLeast, seesPrivate } from '../../security/access/access.ts';
 import { raceAbort } from '../../util/clock.ts';
 import type { Sessions } from '../../session/sessions.ts';
-import type { Archiving, NextRequest } from '../consolidation/consolidation.ts';
+import type { Consolidation, NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 import { isSelfStarted, mayJoin } from '../joining.ts';
 import { Corrections } from './corrections.ts';
@@ -35,7 +35,7 @@ export interface RunnerPorts extends TurnPorts {
   /** The tools that the model is shown in such a turn: the same in each turn of a session. */
   readonly toolsFor: (target: InboundMessage, role: Role) => readonly ToolSpec[];
   /** Puts what leaves a conversation into memory. */
-  readonly archiving: Pick<Archiving, 'beforeTurn' | 'afterTurn'>;
+  readonly consolidation: Pick<Consolidation, 'beforeTurn' | 'afterTurn'>;
   readonly render: RenderParts;
   /** Whether what a turn that started itself says is to be kept from people; never asked of others. */
   readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
@@ -116,10 +116,12 @@ export class TurnRunner {
     const live = createLive(bus, { turnId: claimed.id, target: newest, redact: this.#ports.redact });
     live({ type: 'typing' });
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
-    if (hasOwnSession(newest)) await keepShort(session, claimed.id);
+    if (hasOwnSession(newest)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest }, this.#ports.subagents);
     // Grows with what joins the turn.
-    const messages = [...(await adoptSources(claimed.id, claimed.messages, { session, journal: this.#ports.journal }))];
+    const messages = [
+      ...(await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal: this.#ports.journal })),
+    ];
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
     const [{ texts }, state] = await Promise.all([
       this.#ports.systemPrompt(newest, claimed.role),
@@ -158,10 +160,10 @@ export class TurnRunner {
     });
     try {
       // A /stop does not wait for it; the turn ends where it stands.
-      if (!isSubagent) await raceAbort(this.#ports.archiving.beforeTurn(request()), signal).catch(() => {});
+      if (!isSubagent) await raceAbort(this.#ports.consolidation.beforeTurn(request()), signal).catch(() => {});
       await runToEnd(turn, this.#ports);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
-      if (!isSubagent) this.#ports.archiving.afterTurn(request());
+      if (!isSubagent) this.#ports.consolidation.afterTurn(request());
     } finally {
       await hooks.saveState(facts, state);
     }
@@ -208,17 +210,17 @@ export class TurnRunner {
     const isSubagent = subagentOf(target) !== null;
     const isSilent = held || isSubagent || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports.subagents);
-    const hears = isSubagent
+    const internal = isSubagent
       ? bringsBack(session, { turnId: facts.turnId, asked: target, end }, this.#ports.subagents)
       : [];
-    const says = isSilent ? [] : await this.#sayings(facts, target, end, textsOf(entries).parts);
+    const replies = isSilent ? [] : await this.#replies(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
         ? await journal.turns.close(
             facts.turnId,
             held && end.outcome === 'answered' ? 'silent' : end.outcome,
-            says,
-            hears,
+            replies,
+            internal,
           )
         : false;
     if (!closed) await journal.turns.closeStopped(facts.turnId);
@@ -228,7 +230,7 @@ export class TurnRunner {
     await hooks.turnEnd(facts, summary);
   }
 
-  async #sayings(
+  async #replies(
     facts: TurnFacts,
     target: InboundMessage,
     end: EntryOf<'turn-end'>,
@@ -242,8 +244,8 @@ export class TurnRunner {
       const rendered = await hooks.decide('render', text, (hook, value) => hook.render?.(facts, value));
       if ('denied' in rendered || rendered.value.trim() === '') continue;
       const own = end.outcome === 'failed';
-      const saying = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId, own };
-      const message = outboundTo(target, saying, clock.now());
+      const content = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId, own };
+      const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if (!('denied' in sent)) drafts.push(withParts(sent.value, this.#ports));
     }
@@ -280,7 +282,7 @@ function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number
 }
 
 /** The messages of a turn: those the journal knows, and those on its tape that it does not know yet. The tape is right. */
-export async function adoptSources(
+export async function adoptSteeredMessages(
   turnId: string,
   messages: readonly InboundMessage[],
   { session, journal }: { session: Session; journal: Journal },
@@ -299,11 +301,11 @@ export async function adoptSources(
  * Before such a turn begins: whole old turns leave the history for good, until at most eight messages are left, so that
  * a session that is used every day stays cheap. The tape keeps them.
  */
-async function keepShort(session: Session, turnId: string): Promise<void> {
+async function trimOwnSession(session: Session, turnId: string): Promise<void> {
   if (session.turn(turnId).length > 0) return;
   const { window } = session;
-  const places = new Map(window.map((entry, at) => [entry.id, at]));
-  const messages = session.history().messages.map(({ entryId }) => places.get(entryId) ?? -1);
+  const positions = new Map(window.map((entry, at) => [entry.id, at]));
+  const messages = session.history().messages.map(({ entryId }) => positions.get(entryId) ?? -1);
   if (messages.length <= MOST_MESSAGES) return;
   const ends = window.flatMap((entry, at) => (entry.kind === 'turn-end' ? [at] : []));
   const enough = ends.find((end) => messages.filter((at) => at > end).length <= MOST_MESSAGES) ?? ends.at(-1);

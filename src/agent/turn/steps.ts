@@ -1,6 +1,6 @@
 import type { EntryOf, TapeEntry } from '../../session/entry.ts';
 import type { ToolCallPart } from '../../providers/provider.ts';
-import { lastWord, type LastWord } from './completion.ts';
+import { completionOf, type Completion } from './completion.ts';
 import { endlessLoop } from './loop-guard.ts';
 import { choseSilence } from './answer-text.ts';
 
@@ -19,7 +19,7 @@ export interface PendingCall {
 export type Step =
   | { readonly type: 'begin' }
   | { readonly type: 'run-calls'; readonly calls: readonly PendingCall[] }
-  | LastWord
+  | Completion
   | { readonly type: 'ended'; readonly end: EntryOf<'turn-end'> };
 
 /**
@@ -33,7 +33,7 @@ export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.P
   if (last === undefined) return { type: 'begin' };
   const calls = pendingCalls(entries);
   if (calls.length > 0) return { type: 'run-calls', calls };
-  if (last.role === 'assistant') return lastWord(entries, maxIterations);
+  if (last.role === 'assistant') return completionOf(entries, maxIterations);
   if (choseSilence(entries)) return { type: 'finish', outcome: 'answered', answer: '' };
   const circles = last.role === 'tool' ? endlessLoop(entries) : null;
   return circles === null ? { type: 'ask-model' } : { type: 'finish', outcome: 'failed', answer: circles };

@@ -6,7 +6,7 @@
  * With `streaming` the text is the beginning of one that still grows: what may become a tag is held back, so that
  * nothing appears that has to vanish again. The one exception is an end without a beginning, which nobody can foresee.
  */
-export function visibleText(text: string, options: { readonly streaming?: boolean } = {}): string {
+export function stripReasoning(text: string, options: { readonly streaming?: boolean } = {}): string {
   return text.includes('<') ? new Scanner(text, options.streaming === true).run() : text;
 }
 

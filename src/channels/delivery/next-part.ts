@@ -69,18 +69,18 @@ export interface PartPorts {
  * What became of one step of a message. `again`: more parts are left; `finished`: it needs nothing more;
  * `wait`: not before `ms` from now; after `throttled` nothing else of this chat before either.
  */
-export type Step =
+export type DeliveryStep =
   | { readonly type: 'again' | 'finished' }
   | { readonly type: 'wait'; readonly ms: number; readonly why: 'not-yet' | 'failed' | 'throttled' };
 
-const again: Step = { type: 'again' };
-const finished: Step = { type: 'finished' };
+const again: DeliveryStep = { type: 'again' };
+const finished: DeliveryStep = { type: 'finished' };
 
 /**
  * Does the next thing for an outbound message: expires it, renders it, or sends one part. `lane` is what its chat
  * went through before. Throws only when `stopping` or `aborted` cut it short.
  */
-export async function deliverNext(id: string, lane: LaneState, ports: PartPorts): Promise<Step> {
+export async function deliverNext(id: string, lane: LaneState, ports: PartPorts): Promise<DeliveryStep> {
   const { outbox, outlets, clock, log } = ports;
   await shortRound();
   const row = outbox.open(id);
@@ -122,7 +122,7 @@ async function renderParts(
   row: OutboundState,
   { channel, plain }: { readonly channel: Channel; readonly plain: boolean },
   ports: PartPorts,
-): Promise<Step> {
+): Promise<DeliveryStep> {
   const { id, text, media } = row.message;
   const rendered = plain ? channel.plain(text) : partsOf(channel, row.message);
   const texts = rendered.length === 0 && media.length > 0 ? [''] : rendered;
@@ -139,7 +139,7 @@ interface Sending {
   readonly lane: LaneState;
 }
 
-async function sendPart(sending: Sending, ports: PartPorts): Promise<Step> {
+async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliveryStep> {
   const { row, part, channel, lane } = sending;
   const { id, chatId } = row.message;
   const { outbox, log } = ports;
@@ -189,12 +189,12 @@ async function recordFailure(
   { row, part, channel: outlet, lane }: Sending,
   failure: SendError,
   ports: PartPorts,
-): Promise<Step> {
+): Promise<DeliveryStep> {
   const { failures } = lane;
   const { id, channel, chatId } = row.message;
   const { outbox, clock, log, random } = ports;
   const reason = failure.message;
-  const postpone = async (state: 'pending' | 'uncertain', ms: number): Promise<Step> => {
+  const postpone = async (state: 'pending' | 'uncertain', ms: number): Promise<DeliveryStep> => {
     log.info('delivery: send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
     lane.retryAt.set(id, clock.monotonic() + ms);
     await persist(() => outbox.postpone(id, part.n, state, clock.now() + ms, reason), ports);
@@ -233,7 +233,7 @@ async function end(
   ports.ended();
 }
 
-async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Promise<Step> {
+async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Promise<DeliveryStep> {
   const { id, channel, chatId } = row.message;
   await end(row, 'dead', ending, ports);
   ports.log.warn('delivery: message given up', { id, channel, chat: chatId, reason: ending.reason });

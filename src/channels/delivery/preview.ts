@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
-import { previewNonce, type PreviewLedger, type PreviewPlace } from '../../journal/previews.ts';
+import { previewNonce, type PreviewStore, type PreviewPlace } from '../../journal/previews.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -43,7 +43,7 @@ interface Preview {
 
 export interface PreviewPorts {
   readonly bus: Pick<MessageBus, 'listen'>;
-  readonly ledger: PreviewLedger;
+  readonly ledger: PreviewStore;
   readonly outlets: Pick<Outlets, 'outlet'>;
   /** Whether a channel shows answers while they are written. */
   readonly isShown: (channel: string) => boolean;

@@ -23,7 +23,7 @@ export interface SentMessage {
   readonly content?: string | undefined;
 }
 
-export type Body = Readonly<Record<string, unknown>>;
+export type RequestBody = Readonly<Record<string, unknown>>;
 
 /** Who pressed or commanded; the token is a secret of 15 minutes. */
 export interface InteractionKey {
@@ -35,24 +35,29 @@ export interface InteractionKey {
 export interface DiscordApi extends Disposable {
   /** For the Gateway. */
   readonly rest: REST;
-  readonly send: (place: string, body: Body, files: readonly UploadFile[], signal: AbortSignal) => Promise<SentMessage>;
-  readonly edit: (place: string, message: string, body: Body, signal: AbortSignal) => Promise<void>;
+  readonly send: (
+    place: string,
+    body: RequestBody,
+    files: readonly UploadFile[],
+    signal: AbortSignal,
+  ) => Promise<SentMessage>;
+  readonly edit: (place: string, message: string, body: RequestBody, signal: AbortSignal) => Promise<void>;
   readonly history: (
     place: string,
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ) => Promise<readonly ({ readonly id: string } & Body)[]>;
+  ) => Promise<readonly ({ readonly id: string } & RequestBody)[]>;
   readonly typing: (place: string, signal: AbortSignal) => Promise<void>;
   readonly react: (place: string, message: string, emoji: string) => Promise<void>;
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
-  readonly register: (application: string, commands: readonly Body[], signal: AbortSignal) => Promise<void>;
+  readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
   /** Answers an interaction, which waits for 3 s. */
   readonly confirm: (interaction: InteractionKey, type: number, signal: AbortSignal) => Promise<void>;
   /** Puts a message into the place of an answer that was put off. */
   readonly fill: (
     application: string,
     token: string,
-    body: Body,
+    body: RequestBody,
     files: readonly UploadFile[],
     signal: AbortSignal,
   ) => Promise<SentMessage>;

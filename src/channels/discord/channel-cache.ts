@@ -2,7 +2,7 @@ import { RecentMap } from '../../util/recent-map.ts';
 import type { DiscordGuild, DiscordPlace } from './payload.ts';
 
 /** Channels and threads that are remembered; the others are asked for again. */
-const MOST_PLACES = 5_000;
+const MOST_CHANNELS = 5_000;
 /** Servers whose roles are remembered. */
 const MOST_GUILDS = 1_000;
 
@@ -10,7 +10,7 @@ const MOST_GUILDS = 1_000;
 const DIRECT = 1;
 const THREADS: ReadonlySet<number> = new Set([10, 11, 12]);
 /** Those in which people write: text, voice, announcements, threads, stages. The newest "message" of a forum is a thread. */
-const SPOKEN_IN: ReadonlySet<number> = new Set([0, 2, 5, 10, 11, 12, 13]);
+const TEXT_CHANNELS: ReadonlySet<number> = new Set([0, 2, 5, 10, 11, 12, 13]);
 
 /** Where something is said: a thread is a conversation of its own within its channel. */
 export interface Address {
@@ -37,15 +37,15 @@ interface Self {
 const stranger: Self = { nick: null, roles: new Set(), roleNames: new Map() };
 
 /** What is known of servers, channels and threads: only what reading a message needs. */
-export class Places {
-  readonly #places = new RecentMap<string, Place>(MOST_PLACES);
+export class ChannelCache {
+  readonly #channels = new RecentMap<string, Place>(MOST_CHANNELS);
   readonly #guilds = new RecentMap<string, Self>(MOST_GUILDS);
 
   /** What a server says of itself when the bot connects or joins. Returns the places in which people write. */
   noteGuild(guild: DiscordGuild, botId: string): readonly DiscordPlace[] {
     const { id, channels = [], threads = [], roles = [], members = [] } = guild;
-    const places = [...channels, ...threads].map((place) => ({ ...place, guild_id: id }));
-    for (const place of places) this.note(place);
+    const known = [...channels, ...threads].map((place) => ({ ...place, guild_id: id }));
+    for (const place of known) this.note(place);
     const own = members.find(({ user }) => user?.id === botId);
     const managed = roles.filter(({ tags }) => tags?.bot_id === botId).map((role) => role.id);
     this.#guilds.set(id, {
@@ -53,7 +53,7 @@ export class Places {
       roles: new Set([...managed, ...(own?.roles ?? [])]),
       roleNames: new Map(roles.map((role) => [role.id, role.name])),
     });
-    return places.filter(({ type }) => SPOKEN_IN.has(type));
+    return known.filter(({ type }) => TEXT_CHANNELS.has(type));
   }
 
   note({ id, type, parent_id: parentId, guild_id: guildId, name }: DiscordPlace): Place {
@@ -64,13 +64,13 @@ export class Places {
       guildId: guildId ?? undefined,
       name: name == null || name === '' ? undefined : name,
     };
-    this.#places.set(id, place);
+    this.#channels.set(id, place);
     return place;
   }
 
   /** A direct chat, of which nothing but its id is told. */
   noteDirect(id: string): void {
-    if (this.#places.get(id) === undefined) this.note({ id, type: DIRECT });
+    if (this.#channels.get(id) === undefined) this.note({ id, type: DIRECT });
   }
 
   /** Its roles or its name in a server changed. */
@@ -84,6 +84,6 @@ export class Places {
   }
 
   get(id: string): Place | undefined {
-    return this.#places.get(id);
+    return this.#channels.get(id);
   }
 }

@@ -4,7 +4,7 @@ import type { Random } from '../../util/random.ts';
 import { SendError, type Channel, type ChannelContext, type ChannelHealth, type OutgoingPart } from '../channel.ts';
 import { GroupTalk } from '../inbound/group-talk.ts';
 import { discordMarkup } from '../markup/discord.ts';
-import { Strangers } from '../inbound/unknown-senders.ts';
+import { UnknownSenders } from '../inbound/unknown-senders.ts';
 import { openApi, type DiscordApi } from './api.ts';
 import { download, guardedFetch } from './download.ts';
 import { callFailure, isRefused, tokenRefused, toSendError } from './errors.ts';
@@ -43,7 +43,7 @@ export class DiscordChannel implements Channel {
   readonly settlesResends = true;
   readonly #options: DiscordOptions;
   readonly #random: Random;
-  readonly #strangers: Strangers;
+  readonly #strangers: UnknownSenders;
   readonly #talk: GroupTalk;
   #connection: Connection | undefined;
   #state: ChannelHealth['state'] = 'stopped';
@@ -55,7 +55,7 @@ export class DiscordChannel implements Channel {
     this.name = name;
     this.#options = options;
     this.#random = random;
-    this.#strangers = new Strangers(name);
+    this.#strangers = new UnknownSenders(name);
     this.#talk = new GroupTalk(options.groups);
   }
 
@@ -115,7 +115,7 @@ export class DiscordChannel implements Channel {
     const connection = this.#connected();
     try {
       const sent = (await this.#fill(connection, part, signal)) ?? (await this.#post(connection, part, signal));
-      this.#told(part, connection);
+      this.#noteAnswered(part, connection);
       return { platformId: sent.id };
     } catch (error) {
       throw toSendError(error);
@@ -130,7 +130,7 @@ export class DiscordChannel implements Channel {
     } catch (error) {
       throw toSendError(error);
     }
-    this.#told(part, connection);
+    this.#noteAnswered(part, connection);
   }
 
   async typing(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void> {
@@ -237,7 +237,7 @@ export class DiscordChannel implements Channel {
   }
 
   /** An answer is there: whoever asked may go on without a mention. */
-  #told(part: OutgoingPart, { context }: Connection): void {
+  #noteAnswered(part: OutgoingPart, { context }: Connection): void {
     if (part.kind === 'answer') this.#talk.answered(part, context.clock.now());
   }
 

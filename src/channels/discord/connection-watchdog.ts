@@ -9,7 +9,7 @@ const PATIENCE = 2.5;
 const RETURN_MS = 30_000;
 
 /** Watches a connection: calls once when it was silent for 2.5 heartbeats, or was lost and did not come back within 30 s. */
-export class Pulse implements Disposable {
+export class ConnectionWatchdog implements Disposable {
   readonly #clock: Clock;
   readonly #died: (silentMs: number) => void;
   #heardAt: number;

@@ -5,7 +5,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { ChannelError } from '../channel.ts';
 import { callFailure, intentsRefused, tokenRefused } from './errors.ts';
-import { Pulse } from './connection-watchdog.ts';
+import { ConnectionWatchdog } from './connection-watchdog.ts';
 
 const HELLO_DEADLINE_MS = 25_000;
 const CONNECT_DEADLINE_MS = 10_000;
@@ -62,7 +62,7 @@ export async function openGateway(ports: GatewayPorts, signal: AbortSignal): Pro
     started.reject(error);
     if (!isOver) ports.fail(error);
   };
-  const pulse = new Pulse(clock, (silentMs) =>
+  const pulse = new ConnectionWatchdog(clock, (silentMs) =>
     fail(new ChannelError(`Nothing was heard of Discord for ${Math.round(silentMs / 1_000)} s.`, { retry: true })),
   );
   const close = async (): Promise<void> => {

@@ -2,11 +2,11 @@ import { saidByPress } from '../../bus/buttons.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
+import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
-import type { Place, Places } from './channel-cache.ts';
-import { nameOf, readable } from './mentions.ts';
+import type { Place, ChannelCache } from './channel-cache.ts';
+import { nameOf, withNames } from './mentions.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
 /** Somebody's own words: plain, a reply. What else has a type says that somebody joined, pinned, … */
@@ -18,7 +18,7 @@ const BUTTON = 3;
 export interface ReadingContext {
   readonly channel: string;
   readonly me: DiscordUser;
-  readonly places: Places;
+  readonly channels: ChannelCache;
   readonly access: AccessSettings;
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
 }
@@ -31,7 +31,7 @@ interface Heard {
 }
 
 /** A message for the assistant; who may not write is told apart before anything else is looked at. */
-export function readMessage(message: DiscordMessage, heard: Heard, context: ReadingContext): Reading {
+export function readMessage(message: DiscordMessage, heard: Heard, context: ReadingContext): InboundResult {
   const { place, at, isEdit } = heard;
   const { me, channel } = context;
   if (!SAID.has(message.type)) return nothing;
@@ -78,7 +78,7 @@ export function readInteraction(
   interaction: DiscordInteraction,
   { place, at }: Omit<Heard, 'isEdit'>,
   context: ReadingContext,
-): Reading {
+): InboundResult {
   const { type, member, data } = interaction;
   const user = member?.user ?? interaction.user;
   if (user === undefined) return nothing;
@@ -154,12 +154,12 @@ function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId
 }
 
 /** By a mention of the account or of one of its roles, by name at the beginning, or as a reply to the bot. */
-function isAddressed(message: DiscordMessage, { guildId }: Place, { me, places }: ReadingContext): boolean {
-  const { nick, roles } = places.self(guildId);
+function isAddressed(message: DiscordMessage, { guildId }: Place, { me, channels }: ReadingContext): boolean {
+  const { nick, roles } = channels.self(guildId);
   if (message.mentions.some(({ id }) => id === me.id)) return true;
   if (message.mention_roles.some((id) => roles.has(id))) return true;
   if (message.referenced_message?.author.id === me.id) return true;
-  return [me.username, me.global_name ?? '', nick ?? ''].some((name) => isCalled(message.content, name));
+  return [me.username, me.global_name ?? '', nick ?? ''].some((name) => startsWithName(message.content, name));
 }
 
 /** The words with names in the place of ids, without the mention of the bot that they begin with. */
@@ -167,15 +167,15 @@ function wordsOf(
   said: DiscordContent,
   mentions: readonly DiscordUser[],
   { place }: Pick<Heard, 'place'>,
-  { me, places }: ReadingContext,
+  { me, channels }: ReadingContext,
 ): string {
-  const { roles, roleNames } = places.self(place.guildId);
+  const { roles, roleNames } = channels.self(place.guildId);
   const own = [`@!?${me.id}`, ...[...roles].map((role) => `@&${role}`)].join('|');
   const text = said.content.replace(new RegExp(`^\\s*<(?:${own})>[\\s,:]*`, 'u'), '');
-  return readable(text.trim(), {
+  return withNames(text.trim(), {
     mentions: [...mentions, me],
     roleName: (id) => roleNames.get(id),
-    placeName: (id) => places.get(id)?.name,
+    placeName: (id) => channels.get(id)?.name,
   });
 }
 

@@ -2,19 +2,19 @@ import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
 import { Backfill } from '../inbound/backfill.ts';
-import type { Missed, Pace, Told } from '../inbound/backfill-ports.ts';
+import type { Missed, Pace, RawEvent } from '../inbound/backfill-ports.ts';
 import { ChannelError, type ChannelContext } from '../channel.ts';
 import type { GroupTalk } from '../inbound/group-talk.ts';
 import { receive, type Received } from '../inbound/writer.ts';
-import { tellNotLookedAt } from '../inbound/gap-notice.ts';
-import { heardOf, unknownShape, type Reading } from '../inbound/inbound-result.ts';
-import type { Strangers } from '../inbound/unknown-senders.ts';
+import { notifyGap } from '../inbound/gap-notice.ts';
+import { inboundResult, unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
+import type { UnknownSenders } from '../inbound/unknown-senders.ts';
 import { CALLBACK, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import type { DiscordOptions } from './options.ts';
 import { payloads, type DiscordInteraction, type DiscordUser } from './payload.ts';
-import { Places, type Place } from './channel-cache.ts';
+import { ChannelCache, type Place } from './channel-cache.ts';
 import type { Deferrals } from './slash-commands.ts';
 import { compareIds, idsByAge, timeOf } from './snowflake.ts';
 
@@ -33,7 +33,7 @@ export interface ListenerPorts {
   readonly api: DiscordApi;
   readonly context: ChannelContext;
   readonly talk: GroupTalk;
-  readonly strangers: Strangers;
+  readonly strangers: UnknownSenders;
   readonly deferrals: Deferrals;
   readonly report: (trouble: string | undefined) => void;
   readonly random: Random;
@@ -43,7 +43,7 @@ export interface ListenerPorts {
 export class Listener implements AsyncDisposable {
   readonly #ports: ListenerPorts;
   readonly #signal: AbortSignal;
-  readonly #places = new Places();
+  readonly #channels = new ChannelCache();
   readonly #backfill: Backfill<unknown>;
   /** Servers that have not told of themselves on this connection. */
   readonly #awaited = new Set<string>();
@@ -60,11 +60,11 @@ export class Listener implements AsyncDisposable {
       {
         ids: idsByAge,
         missed: (place, after) => missedIn(api, { place, after }, signal),
-        read: (place, told) => this.#read(place, told),
+        read: (place, events) => this.#read(place, events),
         failureOf: (error) => ({ ...callFailure(error), isRefused: isRefused(error) }),
         context,
         report,
-        notLookedAt: (places) => tellNotLookedAt(context, this.#namesOf(places)),
+        notLookedAt: (channels) => notifyGap(context, this.#namesOf(channels)),
         pace: PACE,
         random,
       },
@@ -142,7 +142,7 @@ export class Listener implements AsyncDisposable {
   #onGuild(data: unknown): void {
     const guild = payloads.guild.safeParse(data);
     if (!guild.success || guild.data.unavailable === true) return;
-    for (const place of this.#places.noteGuild(guild.data, this.me))
+    for (const place of this.#channels.noteGuild(guild.data, this.me))
       this.#backfill.latest(place.id, place.last_message_id);
     if (!this.#awaited.delete(guild.data.id) || this.#awaited.size > 0) return;
     this.#waiting?.[Symbol.dispose]();
@@ -151,20 +151,20 @@ export class Listener implements AsyncDisposable {
 
   #onPlace(data: unknown): void {
     const place = payloads.place.safeParse(data);
-    if (place.success) this.#places.note(place.data);
+    if (place.success) this.#channels.note(place.data);
   }
 
   #onThreads(data: unknown): void {
     const list = payloads.threadList.safeParse(data);
     if (!list.success) return;
-    for (const thread of list.data.threads) this.#places.note({ ...thread, guild_id: list.data.guild_id });
+    for (const thread of list.data.threads) this.#channels.note({ ...thread, guild_id: list.data.guild_id });
   }
 
   #onMember(data: unknown): void {
     const member = payloads.member.safeParse(data);
     if (!member.success || member.data.user.id !== this.me) return;
     const { guild_id: guildId, nick = null, roles } = member.data;
-    this.#places.noteSelf(guildId, { nick, roles });
+    this.#channels.noteSelf(guildId, { nick, roles });
   }
 
   #onMessage(data: unknown, isEdit: boolean): void {
@@ -176,7 +176,7 @@ export class Listener implements AsyncDisposable {
     const { id, channel_id: place, guild_id: guildId, edited_timestamp: edited } = head.data;
     // Discord adds previews of links to a message by an edit of its own.
     if (isEdit && edited == null) return;
-    if (guildId === undefined) this.#places.noteDirect(place);
+    if (guildId === undefined) this.#channels.noteDirect(place);
     void this.#backfill.hear(place, { type: isEdit ? 'edit' : 'message', id, data, isLate: false });
   }
 
@@ -193,13 +193,13 @@ export class Listener implements AsyncDisposable {
   }
 
   /** What is to be answered of what was told of a place. */
-  async #read(placeId: string, told: readonly Told<unknown>[]): Promise<readonly Received[]> {
+  async #read(placeId: string, events: readonly RawEvent<unknown>[]): Promise<readonly Received[]> {
     const { context } = this.#ports;
     const reading = this.#reading();
     if (reading === undefined) return [];
     const place = await this.#placeOf(placeId);
     const now = context.clock.now();
-    return told.flatMap(({ type, id, data, isLate }) => {
+    return events.flatMap(({ type, id, data, isLate }) => {
       const received = receive(data, () => {
         const message = payloads.message.safeParse(data);
         if (!message.success) throw unknownShape(message.error);
@@ -215,8 +215,8 @@ export class Listener implements AsyncDisposable {
     const { type, channel, guild_id: guildId, channel_id: placeId = channel?.id, token } = interaction;
     const reading = this.#reading();
     if (placeId === undefined || reading === undefined) return;
-    if (channel !== undefined) this.#places.note({ guild_id: guildId, ...channel });
-    else if (guildId === undefined) this.#places.noteDirect(placeId);
+    if (channel !== undefined) this.#channels.note({ guild_id: guildId, ...channel });
+    else if (guildId === undefined) this.#channels.noteDirect(placeId);
     const place = await this.#placeOf(placeId);
     const draft = this.#heard(readInteraction(interaction, { place, at: context.clock.now() }, reading));
     if (draft === null) return;
@@ -238,20 +238,20 @@ export class Listener implements AsyncDisposable {
   }
 
   /** The message of a reading, if something is to be done about it; strangers are noted. */
-  #heard(read: Reading): InboundDraft | null {
+  #heard(read: InboundResult): InboundDraft | null {
     const { context, strangers, talk } = this.#ports;
     if (read.type === 'stranger') {
       const { sender, chatId, where } = read;
       strangers.note(sender, context.clock.now(), context.log);
       if (where === 'direct') void context.knock({ senderId: sender.id, name: sender.name, chatId });
     }
-    return heardOf(read, talk);
+    return inboundResult(read, talk);
   }
 
   /** As people know them, where that is known. */
-  #namesOf(places: readonly string[]): readonly string[] {
-    return places.map((id) => {
-      const place = this.#places.get(id);
+  #namesOf(channels: readonly string[]): readonly string[] {
+    return channels.map((id) => {
+      const place = this.#channels.get(id);
       return place?.name === undefined ? id : `#${place.name}`;
     });
   }
@@ -263,7 +263,7 @@ export class Listener implements AsyncDisposable {
     return {
       channel: name,
       me: this.#me,
-      places: this.#places,
+      channels: this.#channels,
       access: { allowFrom, owners, groups },
       pairedRole: (id) => context.pairedRole(id),
     };
@@ -271,7 +271,7 @@ export class Listener implements AsyncDisposable {
 
   /** Asks Discord where it is not known. Rejects when that fails for now. */
   async #placeOf(id: string): Promise<Place> {
-    const known = this.#places.get(id);
+    const known = this.#channels.get(id);
     if (known !== undefined) return known;
     const answer = await this.#ports.api.place(id, this.#signal).catch((error: unknown) => {
       if (isRefused(error)) return null;
@@ -279,7 +279,7 @@ export class Listener implements AsyncDisposable {
     });
     const place = payloads.place.safeParse(answer);
     // Of what nobody knows anything, no more is assumed than that others may read along.
-    return this.#places.note(place.success ? { ...place.data, id } : { id, type: 0 });
+    return this.#channels.note(place.success ? { ...place.data, id } : { id, type: 0 });
   }
 }
 

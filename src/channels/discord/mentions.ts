@@ -7,7 +7,7 @@ interface Names {
 }
 
 /** A text with names in the place of ids; what nobody knows by name stays as it was sent. */
-export function readable(text: string, { mentions, roleName, placeName }: Names): string {
+export function withNames(text: string, { mentions, roleName, placeName }: Names): string {
   return text
     .replaceAll(/<@!?(?<id>\d+)>/gu, (whole, id: string) => {
       const user = mentions.find((one) => one.id === id);

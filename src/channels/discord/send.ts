@@ -3,7 +3,7 @@ import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { cut } from '../../util/text.ts';
 import { SendError, type OutgoingPart, type Resend } from '../channel.ts';
-import type { Body, DiscordApi, SentMessage, UploadFile } from './api.ts';
+import type { RequestBody, DiscordApi, SentMessage, UploadFile } from './api.ts';
 import { isRefused } from './errors.ts';
 import { payloads } from './payload.ts';
 import { timeOf } from './snowflake.ts';
@@ -32,7 +32,7 @@ export function placeOf({ chatId, threadId }: Pick<OutgoingPart, 'chatId' | 'thr
 }
 
 /** What every message may do: it pings nobody, shows no previews of links, and has these buttons and no others. */
-export function bodyOf({ text, buttons = [], silent }: Pick<OutgoingPart, 'text' | 'buttons' | 'silent'>): Body {
+export function bodyOf({ text, buttons = [], silent }: Pick<OutgoingPart, 'text' | 'buttons' | 'silent'>): RequestBody {
   return {
     content: text,
     allowed_mentions: { parse: [], replied_user: false },
@@ -62,7 +62,7 @@ export async function sendPart(
   return sent;
 }
 
-function newBody(part: OutgoingPart): Body {
+function newBody(part: OutgoingPart): RequestBody {
   const { replyTo } = part;
   return {
     ...bodyOf(part),
@@ -111,7 +111,7 @@ export async function filesOf(media: readonly Media[]): Promise<readonly UploadF
 }
 
 /** Discord refuses a message in which two buttons have the same id. */
-function rowsOf(buttons: NonNullable<OutgoingPart['buttons']>): readonly Body[] {
+function rowsOf(buttons: NonNullable<OutgoingPart['buttons']>): readonly RequestBody[] {
   const ids = new Set<string>();
   const rows = buttons.flatMap((row) => {
     const fresh = row.filter(({ id }) => !ids.has(id) && ids.add(id));

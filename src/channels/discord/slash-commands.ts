@@ -1,6 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
 import type { MenuCommand } from '../channel.ts';
-import type { Body } from './api.ts';
+import type { RequestBody } from './api.ts';
 import type { Address } from './channel-cache.ts';
 
 /** What Discord takes for a command's name; others can be typed all the same. */
@@ -17,7 +17,7 @@ const HOLDS_MS = 14 * 60_000;
 const MOST_WAITING = 200;
 
 /** The commands as Discord's menu shows them. */
-export function menuOf(commands: readonly MenuCommand[]): readonly Body[] {
+export function menuOf(commands: readonly MenuCommand[]): readonly RequestBody[] {
   return commands
     .filter(({ name }) => NAME.test(name))
     .slice(0, MOST)

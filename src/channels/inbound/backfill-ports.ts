@@ -4,7 +4,7 @@ import type { Received } from './writer.ts';
 import type { IdOrder } from './read-cursors.ts';
 
 /** Something that a platform told of one place. */
-export interface Told<Data> {
+export interface RawEvent<Data> {
   readonly type: 'message' | 'edit';
   /** Of the message. */
   readonly id: string;
@@ -34,7 +34,7 @@ export interface BackfillPorts<Data> {
   readonly ids: IdOrder;
   readonly missed: (place: string, after: string) => Promise<Missed<Data>>;
   /** What is to be answered of this, once for each; rejects before it has read any, when the platform cannot be asked. */
-  readonly read: (place: string, told: readonly Told<Data>[]) => Promise<readonly Received[]>;
+  readonly read: (place: string, events: readonly RawEvent<Data>[]) => Promise<readonly Received[]>;
   readonly failureOf: (error: unknown) => AskFailure;
   readonly context: Pick<ChannelContext, 'accept' | 'write' | 'clock' | 'log'>;
   /** What is read of the platform fails; undefined: all is well. */
@@ -60,7 +60,7 @@ export interface Pace {
 }
 
 export interface Waiting<Data> {
-  readonly told: Told<Data>;
+  readonly event: RawEvent<Data>;
   readonly written: PromiseWithResolvers<void>;
 }
 

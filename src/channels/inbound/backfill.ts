@@ -2,7 +2,7 @@ import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
-import type { BackfillPorts, Lane, Told, Waiting } from './backfill-ports.ts';
+import type { BackfillPorts, Lane, RawEvent, Waiting } from './backfill-ports.ts';
 import type { Received } from './writer.ts';
 import { ReadCursors } from './read-cursors.ts';
 
@@ -105,14 +105,14 @@ export class Backfill<Data> implements AsyncDisposable {
    * Something came over the live connection. Resolves when it is on disk or nothing to answer; rejects when it is not
    * taken now, and is fetched later.
    */
-  hear(place: string, told: Told<Data>): Promise<void> {
-    if (told.type === 'message' && this.#cursors.of(place) === undefined) this.#begin(place, told.id);
+  hear(place: string, event: RawEvent<Data>): Promise<void> {
+    if (event.type === 'message' && this.#cursors.of(place) === undefined) this.#begin(place, event.id);
     const lane = this.#laneOf(place);
     const written = Promise.withResolvers<void>();
     // Not every platform wants to know.
     written.promise.catch(() => {});
     if (lane.waiting.length < MOST_WAITING && this.#waiting < MOST_WAITING_IN_ALL && !this.#signal.aborted) {
-      lane.waiting.push({ told, written });
+      lane.waiting.push({ event, written });
       this.#waiting += 1;
     } else {
       this.#gaps.add(place);
@@ -232,7 +232,7 @@ export class Backfill<Data> implements AsyncDisposable {
       this.#gaps.delete(place);
       lane.failures = 0;
       lane.behindSince = undefined;
-      const isFetched = ({ told }: Waiting<Data>): boolean => told.type === 'message' && fetched.has(told.id);
+      const isFetched = ({ event }: Waiting<Data>): boolean => event.type === 'message' && fetched.has(event.id);
       this.#settle(lane.waiting.filter(isFetched));
       lane.waiting = lane.waiting.filter((one) => !isFetched(one));
     } catch (error) {
@@ -270,11 +270,11 @@ export class Backfill<Data> implements AsyncDisposable {
       if (page.isCut === true || isLost) this.#cut.add(place);
       if (isLost) this.#cursors.move(place, ids.before(oldest));
       if (page.hasMore && page.messages.every(isOld)) page = await missed(place, ids.before(oldest));
-      const told = page.messages
+      const events = page.messages
         .filter((one) => !isOld(one))
-        .map(({ id, data }): Told<Data> => ({ type: 'message', id, data, isLate: true }));
-      if (told.length > 0) await this.#write(place, told, { isLive: false });
-      for (const { id } of told) fetched.add(id);
+        .map(({ id, data }): RawEvent<Data> => ({ type: 'message', id, data, isLate: true }));
+      if (events.length > 0) await this.#write(place, events, { isLive: false });
+      for (const { id } of events) fetched.add(id);
       if (!page.hasMore || this.#cursors.of(place) === cursor) return fetched;
     }
   }
@@ -284,7 +284,7 @@ export class Backfill<Data> implements AsyncDisposable {
     try {
       await this.#write(
         place,
-        taken.map(({ told }) => told),
+        taken.map(({ event }) => event),
         { isLive: true },
       );
       this.#settle(taken);
@@ -304,10 +304,14 @@ export class Backfill<Data> implements AsyncDisposable {
   }
 
   /** Until it is written; rejects only when the signal aborts. */
-  async #write(place: string, told: readonly Told<Data>[], { isLive }: { readonly isLive: boolean }): Promise<void> {
+  async #write(
+    place: string,
+    events: readonly RawEvent<Data>[],
+    { isLive }: { readonly isLive: boolean },
+  ): Promise<void> {
     const { ids, context } = this.#ports;
-    const received = await this.#read(place, told);
-    const newest = told
+    const received = await this.#read(place, events);
+    const newest = events
       .filter(({ type }) => type === 'message')
       .map(({ id }) => id)
       .toSorted(ids.compare)
@@ -322,11 +326,11 @@ export class Backfill<Data> implements AsyncDisposable {
   }
 
   /** Reads it once; before that the platform is asked for what must be known, until it answers. */
-  async #read(place: string, told: readonly Told<Data>[]): Promise<readonly Received[]> {
+  async #read(place: string, events: readonly RawEvent<Data>[]): Promise<readonly Received[]> {
     const { read, report, failureOf, context, random } = this.#ports;
     for (let failures = 1; ; failures += 1) {
       try {
-        const received = await read(place, told);
+        const received = await read(place, events);
         if (failures > 1) report(undefined);
         return received;
       } catch (error) {

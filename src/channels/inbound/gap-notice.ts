@@ -7,7 +7,7 @@ const LONGEST_NAME = 60;
 const DAY_MS = 86_400_000;
 
 /** Tells the owner once in which conversations messages are left that were written while there was no connection. */
-export async function tellNotLookedAt(
+export async function notifyGap(
   { tellOwner, clock, log }: Pick<ChannelContext, 'tellOwner' | 'clock' | 'log'>,
   places: readonly string[],
 ): Promise<void> {

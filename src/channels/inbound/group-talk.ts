@@ -29,7 +29,7 @@ export type GroupOptions = z.output<typeof groupOptions>;
 const MOST_CONTEXT = 50;
 const LONGEST_CONTEXT = 1_000;
 /** Groups and their threads that are remembered. */
-const MOST_PLACES = 1_000;
+const MOST_GROUPS = 1_000;
 /** Messages that are known to have been heard: what comes again is not counted again. */
 const MOST_HEARD = 500;
 const HOUR_MS = 3_600_000;
@@ -49,7 +49,7 @@ interface Talk {
  */
 export class GroupTalk {
   readonly #options: GroupOptions;
-  readonly #talks = new RecentMap<string, Talk>(MOST_PLACES);
+  readonly #talks = new RecentMap<string, Talk>(MOST_GROUPS);
   readonly #heard = new RecentMap<string, { readonly taken: InboundDraft | null }>(MOST_HEARD);
   /** When other bots began turns in the last hour. */
   #botTurns: readonly number[] = [];

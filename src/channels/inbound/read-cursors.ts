@@ -1,7 +1,7 @@
 import type { ReadUpTo } from '../channel.ts';
 
 /** Places whose cursor is remembered. */
-const MOST_PLACES = 5_000;
+const MOST_CURSORS = 5_000;
 
 /** The order of a platform's message ids within one place, and the time that they hold. */
 export interface IdOrder {
@@ -49,7 +49,7 @@ export class ReadCursors {
     this.#readTo.set(place, id);
     this.#moved.add(place);
     const [oldest] = this.#readTo.keys();
-    if (this.#readTo.size > MOST_PLACES && oldest !== undefined) this.#readTo.delete(oldest);
+    if (this.#readTo.size > MOST_CURSORS && oldest !== undefined) this.#readTo.delete(oldest);
   }
 
   /** Moves one that is on disk already, with the messages up to it. */

@@ -7,20 +7,20 @@ const EVERY_MS = 3_600_000;
 const CAP = 1_000;
 
 /** Tells the log, once an hour for each, who wanted to write and how to let them. */
-export class Strangers {
+export class UnknownSenders {
   readonly #channel: string;
-  readonly #toldAt = new Map<string, number>();
+  readonly #noticedAt = new Map<string, number>();
 
   constructor(channel: string) {
     this.#channel = channel;
   }
 
   note({ id, name, username }: Sender, now: number, log: Logger): void {
-    if (now - (this.#toldAt.get(id) ?? -Infinity) < EVERY_MS) return;
-    this.#toldAt.delete(id);
-    this.#toldAt.set(id, now);
-    const [oldest] = this.#toldAt.keys();
-    if (this.#toldAt.size > CAP && oldest !== undefined) this.#toldAt.delete(oldest);
+    if (now - (this.#noticedAt.get(id) ?? -Infinity) < EVERY_MS) return;
+    this.#noticedAt.delete(id);
+    this.#noticedAt.set(id, now);
+    const [oldest] = this.#noticedAt.keys();
+    if (this.#noticedAt.size > CAP && oldest !== undefined) this.#noticedAt.delete(oldest);
     log.info('access: ignored a message from a person who is not allowed', {
       senderId: id,
       ...(name === undefined ? {} : { name }),

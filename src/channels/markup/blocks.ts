@@ -1,4 +1,4 @@
-import type { Row } from './rows.ts';
+import type { LayoutRow } from './rows.ts';
 import type { ListItem, Span } from './spans.ts';
 
 /** How a platform that reads a kind of Markdown wants its lines. */
@@ -16,7 +16,7 @@ export interface Dialect {
   /** The marker of a list item; another one in every second of two lists that follow each other. */
   readonly marker: (item: ListItem, place: MarkerPlace) => Marker;
   /** Whether a blank line has to stand between two blocks that follow each other without one. */
-  readonly apart: (before: Row, row: Row, items: OpenItems) => boolean;
+  readonly apart: (before: LayoutRow, row: LayoutRow, items: OpenItems) => boolean;
   /** Whether blank lines need the indentation of the list that goes on behind them. */
   readonly indentsBlank: boolean;
 }
@@ -54,10 +54,10 @@ const QUOTE = '> ';
  * Lines → the platform's markup. Items that were opened in another part are not indented here: what belongs to them
  * begins at the margin.
  */
-export function renderRows(rows: readonly Row[], dialect: Dialect): string {
+export function renderRows(rows: readonly LayoutRow[], dialect: Dialect): string {
   const markers = new Markers(dialect);
   let open: readonly OpenItem[] = [];
-  let before: Row | undefined;
+  let before: LayoutRow | undefined;
   let markup = '';
   for (const row of rows) {
     const goesOn = before !== undefined && before.quote === row.quote && (!row.quote || row.sameQuote);
@@ -94,7 +94,7 @@ function indentOf(items: readonly OpenItem[]): string {
   return ' '.repeat(items.reduce((sum, { indent }) => sum + indent, 0));
 }
 
-function linesOf(row: Row, dialect: Dialect): readonly string[] {
+function linesOf(row: LayoutRow, dialect: Dialect): readonly string[] {
   const isMarked = row.marked.size > 0;
   switch (row.type) {
     case 'code':

@@ -6,7 +6,7 @@ import type { Markup } from './markup.ts';
 import { toParts } from './parts.ts';
 import { renderPieces, toPieces } from './pieces.ts';
 import { toRows } from './rows.ts';
-import { visibleText, type Span } from './spans.ts';
+import { spanText, type Span } from './spans.ts';
 
 /** Discord takes 2000 characters of markup; some are kept free for the mark of a message that is sent again. */
 const LIMIT = 1_990;
@@ -16,7 +16,7 @@ const discord: Dialect = {
   line,
   heading: (spans, level, inList) => {
     // Discord leaves out number signs at the end of a heading, and knows three levels, outside of lists.
-    const isHeading = level <= 3 && !inList && !/#\s*$/u.test(visibleText(spans));
+    const isHeading = level <= 3 && !inList && !/#\s*$/u.test(spanText(spans));
     if (isHeading) return `${'#'.repeat(level)} ${line(spans)}`;
     return line(spans.map((span) => ({ ...span, bold: true })));
   },

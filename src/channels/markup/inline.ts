@@ -1,5 +1,5 @@
 import type { Token } from 'markdown-it';
-import { attribute, textOf } from './parser.ts';
+import { attribute, tokenText } from './parser.ts';
 import type { Span } from './spans.ts';
 
 /** Whether a platform can show this text as a link to this address. Where it cannot, the address is shown as text. */
@@ -56,7 +56,7 @@ export function inlineSpans(tokens: readonly Token[], canLink: LinkRule): readon
         break;
       case 'image':
         if (link === undefined) spans.push(...image(token, style, canLink));
-        else write(textOf(token.children ?? []).trim() || attribute(token, 'src'), style);
+        else write(tokenText(token.children ?? []).trim() || attribute(token, 'src'), style);
         break;
       case 'softbreak':
       case 'hardbreak':
@@ -92,7 +92,7 @@ function settleLink(label: readonly Span[], link: OpenLink, style: Style, canLin
 /** Pictures are not fetched by anybody: what they show, leading to where they are. */
 function image(token: Token, style: Style, canLink: LinkRule): readonly Span[] {
   const source = attribute(token, 'src');
-  const label = textOf(token.children ?? []).trim();
+  const label = tokenText(token.children ?? []).trim();
   const inData = /^data:/iu.test(source);
   if (source === '' || inData) return label === '' ? [] : [{ text: label, ...style }];
   const link = { href: source, automatic: label === '', began: 0 };

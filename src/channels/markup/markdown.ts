@@ -1,7 +1,7 @@
 import type { Token } from 'markdown-it';
 import { inlineSpans, type LinkRule } from './inline.ts';
-import { attribute, LONGEST_MARKDOWN, parseMarkdown, textOf } from './parser.ts';
-import { isInvisible, visibleText, type ListItem, type Role, type Span } from './spans.ts';
+import { attribute, LONGEST_MARKDOWN, parseMarkdown, tokenText } from './parser.ts';
+import { isInvisible, spanText, type ListItem, type SpanRole, type Span } from './spans.ts';
 
 /** Cells by row, the head first. */
 type Rows = readonly (readonly string[])[];
@@ -49,7 +49,7 @@ export function toSpans(markdown: string, canLink: LinkRule): readonly Span[] {
       writer.block(token);
     }
   }
-  return isInvisible(visibleText(writer.spans)) ? [{ text: source }] : writer.spans;
+  return isInvisible(spanText(writer.spans)) ? [{ text: source }] : writer.spans;
 }
 
 class SpanWriter {
@@ -128,7 +128,7 @@ class SpanWriter {
     for (const token of tokens) {
       if (token.type === 'tr_open') rows.push([]);
       else if (token.type === 'th_open') rightAligned.push(attribute(token, 'style').includes('right'));
-      else if (token.type === 'inline') rows.at(-1)?.push(textOf(token.children ?? []));
+      else if (token.type === 'inline') rows.at(-1)?.push(tokenText(token.children ?? []));
     }
     this.#preformatted(opening, alignTable(rows, rightAligned), '');
   }
@@ -181,7 +181,7 @@ class SpanWriter {
   }
 
   #gap(text: string, inQuote: boolean): void {
-    const role: Role = 'gap';
+    const role: SpanRole = 'gap';
     this.spans.push({ text, role, ...(inQuote ? { quote: true } : {}) });
   }
 

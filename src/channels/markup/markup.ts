@@ -1,10 +1,10 @@
 import { toSpans } from './markdown.ts';
-import { isInvisible, visibleText } from './spans.ts';
+import { isInvisible, spanText } from './spans.ts';
 
 /** Text for where nothing can be shown but text: links with their addresses behind them, in one part. */
 export const plainMarkup: Markup = {
   render: (markdown) => {
-    const text = visibleText(toSpans(markdown, () => false)).trim();
+    const text = spanText(toSpans(markdown, () => false)).trim();
     return isInvisible(text) ? [] : [text];
   },
   literal: (text) => (text.trim() === '' ? [] : [text]),

@@ -42,11 +42,11 @@ export function attribute(token: Token, name: string): string {
 }
 
 /** What inline tokens say, without how it looks. */
-export function textOf(tokens: readonly Token[]): string {
+export function tokenText(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
       if (token.type === 'softbreak' || token.type === 'hardbreak') return ' ';
-      return token.type === 'image' ? textOf(token.children ?? []) : token.content;
+      return token.type === 'image' ? tokenText(token.children ?? []) : token.content;
     })
     .join('');
 }

@@ -1,4 +1,4 @@
-import { isInvisible, SpanIndex, visibleText, type Span } from './spans.ts';
+import { isInvisible, SpanIndex, spanText, type Span } from './spans.ts';
 import { afterBreak, nextRange } from './split.ts';
 
 export interface PartRules {
@@ -20,14 +20,14 @@ const GROWTH = 3;
  * which nothing can be seen.
  */
 export function toParts(spans: readonly Span[], rules: PartRules): readonly string[] {
-  const text = visibleText(spans);
+  const text = spanText(spans);
   const index = new SpanIndex(spans);
   const parts: string[] = [];
-  let room = rules.limit;
+  let space = rules.limit;
   for (let start = afterBreak(text, 0); start < text.length;) {
-    const fitted = firstPart(text, start, room, { index, rules });
+    const fitted = firstPart(text, start, space, { index, rules });
     if (fitted.part !== undefined) parts.push(fitted.part);
-    room = Math.min(rules.limit, GROWTH * fitted.room);
+    space = Math.min(rules.limit, GROWTH * fitted.space);
     start = fitted.next;
   }
   return parts;
@@ -35,7 +35,7 @@ export function toParts(spans: readonly Span[], rules: PartRules): readonly stri
 
 interface Fitted {
   readonly part: string | undefined;
-  readonly room: number;
+  readonly space: number;
   readonly next: number;
 }
 
@@ -45,16 +45,16 @@ function firstPart(
   most: number,
   { index, rules }: { readonly index: SpanIndex; readonly rules: PartRules },
 ): Fitted {
-  for (let room = most; ;) {
-    const { range, next } = nextRange(text, start, room);
-    if (isInvisible(text.slice(range.start, range.end))) return { part: undefined, room, next };
+  for (let space = most; ;) {
+    const { range, next } = nextRange(text, start, space);
+    if (isInvisible(text.slice(range.start, range.end))) return { part: undefined, space, next };
     const spans = index.slice(range.start, range.end);
     let excess = rules.count?.(spans) ?? 0;
-    if (excess <= 1 || room <= 2) {
+    if (excess <= 1 || space <= 2) {
       const part = rules.render(spans);
       excess = Math.max(excess, rules.load(part));
-      if (excess <= 1 || room <= 2) return { part, room, next };
+      if (excess <= 1 || space <= 2) return { part, space, next };
     }
-    room = Math.max(2, Math.floor((range.end - range.start) / excess) - 1);
+    space = Math.max(2, Math.floor((range.end - range.start) / excess) - 1);
   }
 }

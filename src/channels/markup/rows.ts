@@ -15,7 +15,7 @@ interface Place {
 }
 
 /** A line of a document whose platform draws lists, quotes and headings by itself. */
-export type Row = Place &
+export type LayoutRow = Place &
   (
     | { readonly type: 'text'; readonly spans: readonly Span[]; readonly heading: number | undefined }
     | { readonly type: 'code'; readonly text: string; readonly language: string }
@@ -23,8 +23,8 @@ export type Row = Place &
   );
 
 /** The lines of a document or of a part of it; blank ones are told by `after`. */
-export function toRows(spans: readonly Span[]): readonly Row[] {
-  const rows: Row[] = [];
+export function toRows(spans: readonly Span[]): readonly LayoutRow[] {
+  const rows: LayoutRow[] = [];
   let after: Distance = 'line';
   let quotedGap = true;
   let content: Span[] = [];
@@ -61,7 +61,7 @@ function rowOf(
   content: readonly Span[],
   marks: readonly Span[],
   { after, quotedGap }: { readonly after: Distance; readonly quotedGap: boolean },
-): Row | undefined {
+): LayoutRow | undefined {
   const first = content[0] ?? marks.at(-1);
   if (first === undefined) return undefined;
   const quote = first.quote === true;

@@ -2,12 +2,12 @@ import { renderRows, type Dialect, type OpenItems } from './blocks.ts';
 import { literalLine, literalParts } from './literal.ts';
 import { toSpans } from './markdown.ts';
 import type { Markup } from './markup.ts';
-import { parseLine, textOf } from './parser.ts';
+import { parseLine, tokenText } from './parser.ts';
 import { toParts } from './parts.ts';
 import { renderPieces, toPieces } from './pieces.ts';
-import { toRows, type Row } from './rows.ts';
+import { toRows, type LayoutRow } from './rows.ts';
 import { BREAK, breakMentions, escapeEntities, isSlackLink, slackPieces } from './slack-text.ts';
-import { visibleText, type Span } from './spans.ts';
+import { spanText, type Span } from './spans.ts';
 
 /** Slack takes 12,000 characters in all Markdown blocks of a message; some are kept free for the mark of a resend. */
 const LIMIT = 11_900;
@@ -62,7 +62,7 @@ export const slackMarkup: Markup = {
 /** A part whose Markdown cannot be read goes out as it is: its plain form is made at each send. */
 function plainText(part: string): string {
   try {
-    return visibleText(toSpans(part, isSlackLink));
+    return spanText(toSpans(part, isSlackLink));
   } catch {
     return part;
   }
@@ -78,22 +78,22 @@ function line(spans: readonly Span[]): string {
   const pieces = toPieces(spans, slackPieces.urls);
   const looks = renderPieces(pieces, slackPieces);
   const isPlain = pieces.every(({ bold, strike, italic }) => !bold && !strike && !italic);
-  if (isPlain || shows(looks) === visibleText(spans).trim()) return looks;
+  if (isPlain || shows(looks) === spanText(spans).trim()) return looks;
   return renderPieces(pieces, slackPieces, false);
 }
 
 function shows(markdown: string): string {
-  return textOf(parseLine(markdown)).replaceAll(BREAK, '').trim();
+  return tokenText(parseLine(markdown)).replaceAll(BREAK, '').trim();
 }
 
 /** A paragraph goes on over the beginning of many blocks, and a rule below one makes a heading of it. */
-function apart(before: Row, row: Row, items: OpenItems): boolean {
+function apart(before: LayoutRow, row: LayoutRow, items: OpenItems): boolean {
   if (before.quote && !(row.quote && row.sameQuote)) return true;
   const { first } = items;
   if (first !== undefined) {
     if (items.before[items.kept.length]?.list === first.list) return false;
     const isInside = items.kept.length > 0 && items.kept.length === items.before.length;
-    const isEmpty = row.type === 'text' && visibleText(row.spans).trim() === '';
+    const isEmpty = row.type === 'text' && spanText(row.spans).trim() === '';
     return !isInside || isEmpty || (first.number ?? 1) !== 1;
   }
   const isText = before.type === 'text' && !(before.heading !== undefined && isHeading(before.spans));
@@ -101,7 +101,7 @@ function apart(before: Row, row: Row, items: OpenItems): boolean {
 }
 
 function isHeading(spans: readonly Span[]): boolean {
-  return visibleText(spans).length <= HEADING_LIMIT;
+  return spanText(spans).length <= HEADING_LIMIT;
 }
 
 /** Rules, and lines of headings. */

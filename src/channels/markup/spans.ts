@@ -13,7 +13,7 @@ export interface ListItem {
  * What a span draws that some platforms draw by themselves: the line breaks between blocks, the indentation and the
  * marker of a list item, a rule.
  */
-export type Role = 'gap' | 'indent' | 'marker' | 'rule';
+export type SpanRole = 'gap' | 'indent' | 'marker' | 'rule';
 
 /** A run of visible text and how it looks. A document is a list of these, so it can be cut anywhere between two units. */
 export interface Span {
@@ -32,10 +32,10 @@ export interface Span {
   readonly heading?: number;
   /** The innermost list item it stands in. */
   readonly item?: ListItem;
-  readonly role?: Role;
+  readonly role?: SpanRole;
 }
 
-export function visibleText(spans: readonly Span[]): string {
+export function spanText(spans: readonly Span[]): string {
   return spans.map(({ text }) => text).join('');
 }
 

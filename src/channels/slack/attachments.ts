@@ -2,7 +2,7 @@ import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
 import type { PlacedPost, SlackFile } from './post.ts';
-import { readableText, type NameOf } from './mentions.ts';
+import { withNames, type NameOf } from './mentions.ts';
 
 /** What is fetched of a file, bytes. */
 const LARGEST_DOWNLOAD = 25 * 1024 * 1024;
@@ -35,7 +35,7 @@ export function attachmentsOf(
   }
   const shares = attachments.filter(({ is_share: isShare, is_msg_unfurl: isUnfurl }) => isShare === true || isUnfurl);
   for (const { text: given, fallback = '', author_name: author = 'somebody' } of shares) {
-    const shared = cut(readableText(given ?? fallback, nameOf), LONGEST_SHARE);
+    const shared = cut(withNames(given ?? fallback, nameOf), LONGEST_SHARE);
     words.push(text === '' && shares.length === 1 ? shared : `[shared, written by ${author}:]\n${shared}`);
   }
   return { media, words, shared: shares.length > 0 };

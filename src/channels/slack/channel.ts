@@ -11,14 +11,14 @@ import {
 } from '../channel.ts';
 import { GroupTalk } from '../inbound/group-talk.ts';
 import { slackMarkup } from '../markup/slack.ts';
-import { Strangers } from '../inbound/unknown-senders.ts';
+import { UnknownSenders } from '../inbound/unknown-senders.ts';
 import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused, toSendError } from './errors.ts';
 import { downloadFile, uploadFile } from './files.ts';
 import { addListeners } from './home.ts';
-import { Intake } from './event-reader.ts';
+import { EventReader } from './event-reader.ts';
 import { isAppTokenRefused } from './reconnect.ts';
 import type { SlackOptions } from './options.ts';
-import { editText, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
+import { editPost, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
 import { botAccount, chatTypeOf, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { missingScopes, openClient, openUploadClient, type SlackClient } from './web-client.ts';
@@ -50,7 +50,7 @@ export class SlackChannel implements Channel {
   readonly settlesResends = true;
   readonly #options: SlackOptions;
   readonly #random: Random;
-  readonly #strangers: Strangers;
+  readonly #strangers: UnknownSenders;
   readonly #talk: GroupTalk;
   #connection: Connection | undefined;
   #state: ChannelHealth['state'] = 'stopped';
@@ -62,7 +62,7 @@ export class SlackChannel implements Channel {
     this.name = name;
     this.#options = options;
     this.#random = random;
-    this.#strangers = new Strangers(name);
+    this.#strangers = new UnknownSenders(name);
     this.#talk = new GroupTalk(options.groups);
   }
 
@@ -124,7 +124,7 @@ export class SlackChannel implements Channel {
     const { client } = this.#connected();
     try {
       const platformId = await this.#send(client, part, signal);
-      this.#told(part);
+      this.#noteAnswered(part);
       return { platformId };
     } catch (error) {
       throw toSendError(error);
@@ -135,11 +135,11 @@ export class SlackChannel implements Channel {
   async edit(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void> {
     const { client } = this.#connected();
     try {
-      await editText(client, part, signal);
+      await editPost(client, part, signal);
     } catch (error) {
       throw toSendError(error);
     }
-    this.#told(part);
+    this.#noteAnswered(part);
   }
 
   async download(
@@ -177,8 +177,8 @@ export class SlackChannel implements Channel {
     }
   }
 
-  #openIntake({ client, context }: Connection, me: BotAccount, signal: AbortSignal): Intake {
-    return new Intake({
+  #openIntake({ client, context }: Connection, me: BotAccount, signal: AbortSignal): EventReader {
+    return new EventReader({
       channel: this.name,
       options: this.#options,
       me,
@@ -195,7 +195,7 @@ export class SlackChannel implements Channel {
     });
   }
 
-  #openReceiver(context: ChannelContext, intake: Intake): JournalingReceiver {
+  #openReceiver(context: ChannelContext, intake: EventReader): JournalingReceiver {
     return new JournalingReceiver({
       name: this.name,
       options: this.#options,
@@ -218,7 +218,7 @@ export class SlackChannel implements Channel {
     const part = earlier === null || typeof earlier === 'string' ? given : earlier;
     const [file] = part.media;
     if (typeof earlier === 'string') {
-      if (file === undefined) await editText(client, { ...part, platformId: earlier }, signal);
+      if (file === undefined) await editPost(client, { ...part, platformId: earlier }, signal);
       return earlier;
     }
     if (file !== undefined) return await uploadFile(openUploadClient(this.#options), part, file, signal);
@@ -230,7 +230,7 @@ export class SlackChannel implements Channel {
   }
 
   /** An answer is there: whoever asked may go on without a mention. */
-  #told(part: OutgoingPart): void {
+  #noteAnswered(part: OutgoingPart): void {
     if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
   }
 

@@ -4,17 +4,17 @@ import { backoffMs } from '../../util/backoff.ts';
 import type { Random } from '../../util/random.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { Backfill } from '../inbound/backfill.ts';
-import type { Pace, Told } from '../inbound/backfill-ports.ts';
+import type { Pace, RawEvent } from '../inbound/backfill-ports.ts';
 import type { ChannelContext, ReadUpTo } from '../channel.ts';
 import type { GroupTalk } from '../inbound/group-talk.ts';
 import { receive, type Received } from '../inbound/writer.ts';
-import { tellNotLookedAt } from '../inbound/gap-notice.ts';
-import { heardOf, unknownShape, type Reading } from '../inbound/inbound-result.ts';
-import type { Strangers } from '../inbound/unknown-senders.ts';
+import { notifyGap } from '../inbound/gap-notice.ts';
+import { inboundResult, unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
+import type { UnknownSenders } from '../inbound/unknown-senders.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
-import { Names } from './user-names.ts';
+import { UserNames } from './user-names.ts';
 import type { SlackOptions } from './options.ts';
 import {
   chatTypeOf,
@@ -41,14 +41,14 @@ const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 /** The cursor that stands for all conversations: everything everywhere was read so far. */
 const EVERYWHERE = '*';
 
-export interface IntakePorts {
+export interface EventReaderPorts {
   readonly channel: string;
   readonly options: SlackOptions;
   readonly me: BotAccount;
   readonly client: SlackClient;
   readonly context: ChannelContext;
   readonly talk: GroupTalk;
-  readonly strangers: Strangers;
+  readonly strangers: UnknownSenders;
   readonly random: Random;
   /** Undefined: all is well. */
   readonly report: (trouble: string | undefined) => void;
@@ -62,9 +62,9 @@ export interface IntakePorts {
  * Reads what Slack brings and writes it down. The posts of a conversation keep their order. What Slack did not bring
  * while there was no connection is fetched from the histories of all conversations, until each was had.
  */
-export class Intake implements AsyncDisposable {
-  readonly #ports: IntakePorts;
-  readonly #names: Names;
+export class EventReader implements AsyncDisposable {
+  readonly #ports: EventReaderPorts;
+  readonly #names: UserNames;
   readonly #threads: Threads;
   readonly #commands: ReadonlySet<string>;
   readonly #seen = new RecentMap<string, true>(MOST_POSTS);
@@ -78,10 +78,10 @@ export class Intake implements AsyncDisposable {
   #gaps = 0;
   #waiting = 0;
 
-  constructor(ports: IntakePorts) {
+  constructor(ports: EventReaderPorts) {
     this.#ports = ports;
     const { client, context, report, random, signal } = ports;
-    this.#names = new Names(client, context.clock);
+    this.#names = new UserNames(client, context.clock);
     this.#threads = new Threads({ client, names: this.#names, clock: context.clock, log: context.log });
     this.#commands = new Set(context.commands.map(({ name }) => name));
     const known = new Map(context.cursors());
@@ -93,7 +93,7 @@ export class Intake implements AsyncDisposable {
       {
         ids: idsByTime,
         missed: (place, after) => missedIn(client, { place, after: this.#later(after) }, signal),
-        read: (_, told) => this.#read(told),
+        read: (_, events) => this.#read(events),
         failureOf: (error) => {
           const failure = callFailure(error);
           return { ...failure, isRefused: isRefused(failure) };
@@ -101,7 +101,7 @@ export class Intake implements AsyncDisposable {
         context,
         report,
         notLookedAt: (places) =>
-          tellNotLookedAt(
+          notifyGap(
             context,
             places.map((place) => this.#asPeopleKnowIt(place)),
           ),
@@ -170,9 +170,9 @@ export class Intake implements AsyncDisposable {
     await this.#backfill.hear(chatId, { type, id: post.ts, data: placed, isLate: false });
   }
 
-  async #read(told: readonly Told<SlackData>[]): Promise<readonly Received[]> {
+  async #read(events: readonly RawEvent<SlackData>[]): Promise<readonly Received[]> {
     const received: Received[] = [];
-    for (const { data, isLate } of told) {
+    for (const { data, isLate } of events) {
       const one = 'post' in data ? await this.#readPost(data, isLate) : unreadable(data);
       if (one !== null) received.push(one);
     }
@@ -197,7 +197,7 @@ export class Intake implements AsyncDisposable {
         if (!isLate) await this.#noteStranger(read);
         return null;
       }
-      const heard = heardOf(read, talk);
+      const heard = inboundResult(read, talk);
       if (heard === null) return null;
       const earlier = await this.#threads.before(placed, reading);
       return { raw: placed, draft: { ...heard, ...(earlier.length === 0 ? {} : { context: earlier }) } };
@@ -207,7 +207,7 @@ export class Intake implements AsyncDisposable {
     }
   }
 
-  async #noteStranger({ sender, chatId, where }: Extract<Reading, { type: 'stranger' }>): Promise<void> {
+  async #noteStranger({ sender, chatId, where }: Extract<InboundResult, { type: 'stranger' }>): Promise<void> {
     const { context, strangers } = this.#ports;
     // Who lets them in should know whom.
     if (where === 'direct') await this.#names.learn([sender.id]);
@@ -290,7 +290,7 @@ export class Intake implements AsyncDisposable {
           this.#backfill.found(id, since);
         }
         this.#isComplete = true;
-        if (isCut) await tellNotLookedAt(context, [`all but ${conversations.length} conversations`]);
+        if (isCut) await notifyGap(context, [`all but ${conversations.length} conversations`]);
         return;
       } catch (error) {
         if (signal.aborted) return;

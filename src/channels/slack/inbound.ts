@@ -1,10 +1,10 @@
 import { saidByPress } from '../../bus/buttons.ts';
 import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
-import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
+import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf } from './attachments.ts';
 import { chatTypeOf, timeOf, type BotAccount, type PlacedPost, type SlackCommand, type SlackPress } from './post.ts';
-import { mentionedIds, mentions, readableText, withoutAddress, type NameOf } from './mentions.ts';
+import { mentionedIds, mentions, withNames, withoutAddress, type NameOf } from './mentions.ts';
 
 export interface ReadingContext {
   readonly channel: string;
@@ -36,7 +36,7 @@ export function namesNeeded(placed: PlacedPost, context: ReadingContext): readon
 }
 
 /** A post as a message for the assistant; who may not write is told apart before anything else is looked at. */
-export function readPost(placed: PlacedPost, context: ReadingContext): Reading {
+export function readPost(placed: PlacedPost, context: ReadingContext): InboundResult {
   const { post, chatId, chatType, before } = placed;
   const { channel, me, nameOf, now } = context;
   const speaker = speakerOf(placed, context);
@@ -49,7 +49,7 @@ export function readPost(placed: PlacedPost, context: ReadingContext): Reading {
   if (!isMeant && (!decision.allowed || before !== null)) return nothing;
   if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };
   const { media, words, shared } = attachmentsOf(post, nameOf);
-  const said = readableText(withoutAddress(post.text, me.user_id), nameOf).trim();
+  const said = withNames(withoutAddress(post.text, me.user_id), nameOf).trim();
   const text = [said, ...words].filter((part) => part !== '').join('\n');
   if (text === '' && media.length === 0 && !isMeant) return nothing;
   const edited = before !== null;
@@ -100,7 +100,7 @@ export function readPress(press: SlackPress, context: ReadingContext): InboundDr
 /** `/assistant status` is the command of that name; other words are simply said. */
 export function readCommand(command: SlackCommand, context: ReadingContext): InboundDraft | null {
   const draft = actOf(command.user_id, command.channel_id, context);
-  const text = readableText(command.text, context.nameOf).trim();
+  const text = withNames(command.text, context.nameOf).trim();
   const [first = ''] = text.split(/\s/u);
   const isNamed = context.commands.has(first.toLowerCase());
   return draft === null
@@ -141,7 +141,7 @@ export function contextOf(placed: PlacedPost, context: ReadingContext): ContextM
   const { nameOf } = context;
   const { words, media, shared } = attachmentsOf(post, nameOf);
   const files = media.map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`));
-  const text = [readableText(post.text, nameOf).trim(), ...words, ...files].filter((part) => part !== '').join('\n');
+  const text = [withNames(post.text, nameOf).trim(), ...words, ...files].filter((part) => part !== '').join('\n');
   const senderName = senderOf(post, nameOf).name ?? post.user ?? post.bot_id ?? 'somebody';
   const decision = speakerOf(placed, context)?.decision;
   const isOwners = decision?.allowed === true && decision.role === 'owner' && !shared && media.length === 0;
@@ -185,5 +185,5 @@ function threadOf(threadTs: string | undefined, ts: string): { readonly threadId
 /** By a mention, by its name at the beginning, or in a thread that hangs on a post of the bot's. */
 function isAddressed(post: PlacedPost['post'], me: BotAccount): boolean {
   if (post.parent_user_id === me.user_id && post.thread_ts !== post.ts) return true;
-  return mentions(post.text, me.user_id) || isCalled(post.text, me.user);
+  return mentions(post.text, me.user_id) || startsWithName(post.text, me.user);
 }

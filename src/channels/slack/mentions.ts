@@ -11,7 +11,7 @@ export function mentionedIds(text: string): readonly string[] {
 }
 
 /** A text as people read it: names, addresses and signs instead of Slack's codes. */
-export function readableText(text: string, nameOf: NameOf): string {
+export function withNames(text: string, nameOf: NameOf): string {
   const plain = text.replaceAll(/<([^<>]*)>/gu, (_, inner: string) => {
     const [target = '', label = ''] = inner.split(/\|(.*)/su);
     switch (target.charAt(0)) {

@@ -37,7 +37,7 @@ export async function postText(client: SlackClient, part: OutgoingPart, signal: 
 }
 
 /** Replaces text and buttons of a message; a question that only its reader sees is taken away when it is answered. */
-export async function editText(
+export async function editPost(
   client: SlackClient,
   part: OutgoingPart & { readonly platformId: string },
   signal: AbortSignal,

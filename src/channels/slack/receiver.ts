@@ -4,7 +4,7 @@ import type { Random } from '../../util/random.ts';
 import type { ChannelContext, ChannelError } from '../channel.ts';
 import type { SlackOptions } from './options.ts';
 import type { BotAccount } from './post.ts';
-import { keepLine } from './reconnect.ts';
+import { keepConnected } from './reconnect.ts';
 import { openSocket, type Envelope, type SlackSocket } from './socket.ts';
 import { clientOptions, quietLogger } from './web-client.ts';
 
@@ -42,7 +42,7 @@ export class JournalingReceiver implements Receiver {
     const open = (cut: AbortSignal): Promise<SlackSocket> =>
       openSocket({ options: this.#ports.options, onEnvelope: (envelope) => void this.#bring(envelope), clock }, cut);
     const first = await open(signal);
-    return { over: keepLine({ name, open, report, lost, connected, clock, random, log }, first, signal) };
+    return { over: keepConnected({ name, open, report, lost, connected, clock, random, log }, first, signal) };
   }
 
   /** The signal of `start` ends everything. */

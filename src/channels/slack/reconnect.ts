@@ -13,7 +13,7 @@ const STEADY_MS = 5_000;
 /** Nothing at all came for so long: a fresh socket is surer. Slack brings what was not acknowledged again after 5 minutes. */
 const QUIET_MS = 240_000;
 
-export interface LinePorts {
+export interface KeepConnectedPorts {
   readonly name: string;
   readonly open: (signal: AbortSignal) => Promise<SlackSocket>;
   /** Undefined: all is well. */
@@ -31,8 +31,8 @@ export interface LinePorts {
  * Keeps one socket open until `signal` aborts (null), or until a person has to do something. Where Slack says that it
  * will close a socket the next one is open before; never are there more than two.
  */
-export async function keepLine(
-  ports: LinePorts,
+export async function keepConnected(
+  ports: KeepConnectedPorts,
   first: SlackSocket,
   signal: AbortSignal,
 ): Promise<ChannelError | null> {
@@ -98,12 +98,12 @@ async function endOf(socket: SlackSocket, clock: Clock, signal: AbortSignal): Pr
   }
 }
 
-function pauseMs(failures: number, { random }: LinePorts): number {
+function pauseMs(failures: number, { random }: KeepConnectedPorts): number {
   return failures === 0 ? 0 : backoffMs(failures, RETRY, random);
 }
 
 /** Null: not now. */
-async function tryOpen(ports: LinePorts, signal: AbortSignal): Promise<SlackSocket | ChannelError | null> {
+async function tryOpen(ports: KeepConnectedPorts, signal: AbortSignal): Promise<SlackSocket | ChannelError | null> {
   try {
     return await ports.open(signal);
   } catch (error) {

@@ -5,7 +5,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { contextOf, namesNeeded, type ReadingContext } from './inbound.ts';
-import type { Names } from './user-names.ts';
+import type { UserNames } from './user-names.ts';
 import { historyPost, type HistoryPost, type PlacedPost } from './post.ts';
 import type { SlackClient } from './web-client.ts';
 
@@ -23,7 +23,7 @@ const page = z.object({
 
 interface ThreadPorts {
   readonly client: SlackClient;
-  readonly names: Names;
+  readonly names: UserNames;
   readonly clock: Clock;
   readonly log: Logger;
 }

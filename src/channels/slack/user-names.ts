@@ -26,7 +26,7 @@ interface Known {
 }
 
 /** What people are called: Slack's events say only their ids. */
-export class Names {
+export class UserNames {
   readonly #client: SlackClient;
   readonly #clock: Clock;
   readonly #known = new RecentMap<string, Known>(MOST);

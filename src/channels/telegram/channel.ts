@@ -13,7 +13,7 @@ import {
 import { GroupTalk } from '../inbound/group-talk.ts';
 import { receive, type Received } from '../inbound/writer.ts';
 import { renderTelegram, telegramMarkup } from '../markup/telegram.ts';
-import { heardOf, unknownShape } from '../inbound/inbound-result.ts';
+import { inboundResult, unknownShape } from '../inbound/inbound-result.ts';
 import { LARGEST_DOWNLOAD } from './attachments.ts';
 import { callFailure, isTokenRefused, isUnchanged, tokenRefused, toSendError } from './errors.ts';
 import { forGrammy, openTransport, type Transport } from './transport.ts';
@@ -22,9 +22,9 @@ import { Drafts } from './drafts.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
-import { sendMarked } from './send-html.ts';
+import { sendHtml } from './send-html.ts';
 import { pollUpdates } from './poll.ts';
-import { Strangers } from '../inbound/unknown-senders.ts';
+import { UnknownSenders } from '../inbound/unknown-senders.ts';
 import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
@@ -56,7 +56,7 @@ export class TelegramChannel implements Channel {
   };
   readonly #options: TelegramOptions;
   readonly #random: Random;
-  readonly #strangers: Strangers;
+  readonly #strangers: UnknownSenders;
   readonly #talk: GroupTalk;
   readonly #drafts = new Drafts();
   #connection: Connection | undefined;
@@ -66,7 +66,7 @@ export class TelegramChannel implements Channel {
     this.name = name;
     this.#options = options;
     this.#random = random;
-    this.#strangers = new Strangers(name);
+    this.#strangers = new UnknownSenders(name);
     this.#talk = new GroupTalk(options.groups);
   }
 
@@ -117,7 +117,7 @@ export class TelegramChannel implements Channel {
       const sent = await (file === undefined
         ? this.#sendText(api, part, signal)
         : sendFile(api, { ...addressOf(part), ...file }, forGrammy(signal)));
-      this.#told(part);
+      this.#noteAnswered(part);
       return { platformId: String(sent.message_id) };
     } catch (error) {
       throw toSendError(error);
@@ -134,11 +134,11 @@ export class TelegramChannel implements Channel {
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
     try {
-      await sendMarked(part.text, (text) => api.raw.editMessageText({ ...message, ...text }, forGrammy(signal)));
+      await sendHtml(part.text, (text) => api.raw.editMessageText({ ...message, ...text }, forGrammy(signal)));
     } catch (error) {
       if (!isUnchanged(error)) throw toSendError(error);
     }
-    this.#told(part);
+    this.#noteAnswered(part);
   }
 
   async draft(part: OutgoingPart, signal: AbortSignal): Promise<boolean> {
@@ -234,7 +234,7 @@ export class TelegramChannel implements Channel {
           if (where === 'direct') strangers.set(sender.id, { senderId: sender.id, name: sender.name, chatId });
         }
         if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
-        return heardOf(read, this.#talk);
+        return inboundResult(read, this.#talk);
       });
       if (one !== null) received.push(one);
     }
@@ -244,7 +244,7 @@ export class TelegramChannel implements Channel {
   }
 
   /** An answer is there: whoever asked may go on without a mention. */
-  #told(part: OutgoingPart): void {
+  #noteAnswered(part: OutgoingPart): void {
     if (part.kind === 'answer') this.#talk.answered(part, this.#connected().context.clock.now());
   }
 
@@ -265,7 +265,7 @@ export class TelegramChannel implements Channel {
       link_preview_options: { is_disabled: true },
       ...(part.buttons === undefined ? {} : { reply_markup: keyboardOf(part.buttons) }),
     };
-    return sendMarked(
+    return sendHtml(
       part.text,
       (text) => api.raw.sendMessage({ ...message, ...text }, forGrammy(signal)),
       () => log.warn('telegram: markup refused, sending plain text', { id: part.messageId }),

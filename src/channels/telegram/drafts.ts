@@ -4,7 +4,7 @@ import { RecentMap } from '../../util/recent-map.ts';
 import type { OutgoingPart } from '../channel.ts';
 import { toSendError } from './errors.ts';
 import { forGrammy } from './transport.ts';
-import { sendMarked } from './send-html.ts';
+import { sendHtml } from './send-html.ts';
 
 const MOST_REFUSED = 1_000;
 
@@ -27,7 +27,7 @@ export class Drafts {
       ...(threadId === undefined ? {} : { message_thread_id: Number(threadId) }),
     };
     try {
-      await sendMarked(part.text, (text) => api.raw.sendMessageDraft({ ...draft, ...text }, forGrammy(signal)));
+      await sendHtml(part.text, (text) => api.raw.sendMessageDraft({ ...draft, ...text }, forGrammy(signal)));
       return true;
     } catch (error) {
       const failed = toSendError(error);

@@ -2,7 +2,7 @@ import { saidByPress } from '../../bus/buttons.ts';
 import type { InboundDraft, PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { isCalled, nothing, type Reading } from '../inbound/inbound-result.ts';
+import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
   BotAccount,
@@ -28,7 +28,7 @@ export interface ReadingContext {
 }
 
 /** An update as a message for the assistant; who may not write is told apart before anything else is looked at. */
-export function readUpdate(update: TelegramUpdate, context: ReadingContext): Reading {
+export function readUpdate(update: TelegramUpdate, context: ReadingContext): InboundResult {
   if (update.callback_query !== undefined) return readPress(update.callback_query, context);
   const message = update.message ?? update.edited_message;
   const from = message?.from;
@@ -75,7 +75,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Rea
 }
 
 /** A button under one of the bot's own messages: whoever may press it, it says what they mean. */
-function readPress({ id, from, data, message }: TelegramCallback, context: ReadingContext): Reading {
+function readPress({ id, from, data, message }: TelegramCallback, context: ReadingContext): InboundResult {
   if (message === undefined || data === undefined || from.is_bot) return nothing;
   const { channel, me, now } = context;
   const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
@@ -154,7 +154,7 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   // Each message of a topic "replies" to the topic's first one.
   if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
   const [text, entities] = textAndEntities(message);
-  if (isCalled(text, me.first_name)) return true;
+  if (startsWithName(text, me.first_name)) return true;
   return entities.some((entity) => {
     if (entity.type === 'text_mention') return entity.user?.id === me.id;
     const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();

@@ -31,7 +31,7 @@ export interface PollPorts {
 export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promise<'stopped' | 'token-refused'> {
   let offset = 0;
   let failures = 0;
-  let conflictTold = false;
+  let conflictReported = false;
   while (!signal.aborted) {
     let wait: number;
     try {
@@ -39,7 +39,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       const batch = readBatch(await fetchUpdates(offset, ports, signal));
       ports.report(undefined);
       failures = 0;
-      conflictTold = false;
+      conflictReported = false;
       if (batch.updates.length > 0) {
         await ports.take(batch.updates);
         offset = batch.last + 1;
@@ -55,8 +55,9 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       wait = conflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
       const trouble = conflict ? conflictSentence(failure.reason) : failure.reason;
       ports.report(trouble);
-      if (!conflict || !conflictTold) ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
-      conflictTold ||= conflict;
+      if (!conflict || !conflictReported)
+        ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
+      conflictReported ||= conflict;
     }
     if (wait > 0) await sleep(ports.clock, wait, signal).catch(() => {});
   }

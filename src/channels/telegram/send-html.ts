@@ -2,15 +2,15 @@ import { plainText } from '../markup/html.ts';
 import { isMarkupRefused } from './errors.ts';
 
 /** What Telegram is told of a text: with its markup, or plain. */
-export interface Marked {
+export interface HtmlText {
   readonly text: string;
   readonly parse_mode?: 'HTML';
 }
 
 /** Sends HTML, and where Telegram refuses its markup, the same words without any; `onRefused` is told of that. */
-export async function sendMarked<T>(
+export async function sendHtml<T>(
   html: string,
-  send: (marked: Marked) => Promise<T>,
+  send: (marked: HtmlText) => Promise<T>,
   onRefused?: () => void,
 ): Promise<T> {
   try {

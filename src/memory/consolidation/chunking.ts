@@ -1,10 +1,10 @@
-import { exchangesOf, type Exchange, type TurnSpan } from './session-span.ts';
+import { exchangesOf, type TurnExchange, type TurnSpan } from './session-span.ts';
 
 export interface ChunkQuestion {
   /** The ended turns of the stretch, oldest first. */
   readonly turns: readonly TurnSpan[];
   /** Ids of the turn-ends up to which turns are archived already, though they are in the history. */
-  readonly archived: ReadonlySet<string>;
+  readonly consolidated: ReadonlySet<string>;
   /** Tokens that a turn takes in the next request. */
   readonly sizeOf: (turn: TurnSpan) => number;
   /** Tokens that its copy takes in the question about it. */
@@ -31,7 +31,7 @@ const KEPT_EXCHANGES = 2;
  */
 export function planChunk(question: ChunkQuestion): Chunk | null {
   const { turns, sizeOf, copySizeOf, excess, most } = question;
-  const fresh = new Set(unarchived(turns, question.archived));
+  const fresh = new Set(unconsolidated(turns, question.consolidated));
   let relief = 0;
   let copied = 0;
   let upTo: string | undefined;
@@ -60,8 +60,8 @@ export function endBeforeNewest(turns: readonly TurnSpan[]): string | null {
 }
 
 /** The turns after the last one that is archived. */
-export function unarchived(turns: readonly TurnSpan[], archived: ReadonlySet<string>): readonly TurnSpan[] {
-  return turns.slice(turns.findLastIndex((turn) => archived.has(turn.end)) + 1);
+export function unconsolidated(turns: readonly TurnSpan[], consolidated: ReadonlySet<string>): readonly TurnSpan[] {
+  return turns.slice(turns.findLastIndex((turn) => consolidated.has(turn.end)) + 1);
 }
 
 /** As many of the first turns as fit into one question, but at least one. */
@@ -77,7 +77,7 @@ export function firstPart(
   return end === -1 ? turns : turns.slice(0, end);
 }
 
-function movable(turns: readonly TurnSpan[]): readonly Exchange[] {
+function movable(turns: readonly TurnSpan[]): readonly TurnExchange[] {
   return exchangesOf(turns).slice(0, -KEPT_EXCHANGES);
 }
 

@@ -116,15 +116,15 @@ export function summaryOf(
   const isShortened = previous?.includes(OLDER) === true;
   const whole = [...(isShortened ? [OLDER] : []), ...paragraphs].join('\n\n');
   if (whole.length <= longest) return whole;
-  const room = longest - OLDER.length - 2;
+  const space = longest - OLDER.length - 2;
   const kept: string[] = [];
   let length = 0;
   for (const paragraph of paragraphs.toReversed()) {
     length += paragraph.length + 2;
-    if (length > room) break;
+    if (length > space) break;
     kept.unshift(paragraph);
   }
-  if (kept.length === 0) kept.push(cutStart(paragraphs.at(-1) ?? '', room));
+  if (kept.length === 0) kept.push(cutStart(paragraphs.at(-1) ?? '', space));
   return [OLDER, ...kept].join('\n\n');
 }
 

@@ -9,7 +9,7 @@ export interface TapeView {
 }
 
 /** What of a conversation no reset and no anchor has put behind it. What a trim dropped is still in it. */
-export interface Stretch {
+export interface SessionSpan {
   /** Oldest first. */
   readonly entries: readonly TapeEntry[];
   /** Stands for what is before. */
@@ -33,7 +33,7 @@ export interface TurnSpan {
 }
 
 /** A turn that a person began and those after it that nobody did. History is cut only between these. */
-export interface Exchange {
+export interface TurnExchange {
   readonly end: string;
   readonly turns: readonly TurnSpan[];
 }
@@ -43,7 +43,7 @@ const MOST_ENTRIES = 50_000;
 const BY_PEOPLE: ReadonlySet<string> = new Set(['user', 'api']);
 
 /** The stretch that a session is in. Reads the tape only when a trim dropped something of it. */
-export async function readStretch(session: TapeView): Promise<Stretch> {
+export async function readSpan(session: TapeView): Promise<SessionSpan> {
   const scan = new WindowScan();
   for (const entry of session.window.toReversed()) if (!scan.take(entry)) break;
   const window = scan.finish();
@@ -55,14 +55,14 @@ export async function readStretch(session: TapeView): Promise<Stretch> {
  * The stretch that a reset ended. Null when the reset is not on the tape; what is older than `since`, milliseconds
  * since 1970, is not looked at for it.
  */
-export function readStretchBefore(session: TapeView, resetId: string, since: number): Promise<Stretch | null> {
+export function readSpanBefore(session: TapeView, resetId: string, since: number): Promise<SessionSpan | null> {
   return scanTape(session, { resetId, since });
 }
 
 async function scanTape(
   session: TapeView,
   before: { readonly resetId: string; readonly since: number } | null,
-): Promise<Stretch | null> {
+): Promise<SessionSpan | null> {
   const scan = new WindowScan();
   let inside = before === null;
   let taken = 0;
@@ -82,7 +82,7 @@ async function scanTape(
 }
 
 /** The ended turns of a stretch that were not taken back, in order. */
-export function endedTurns({ entries }: Pick<Stretch, 'entries'>): readonly TurnSpan[] {
+export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly TurnSpan[] {
   const retracted = new Set(entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
   const byTurn = new Map<string, TapeEntry[]>();
   for (const entry of entries) {
@@ -111,7 +111,7 @@ export function endedTurns({ entries }: Pick<Stretch, 'entries'>): readonly Turn
 }
 
 /** Groups turns. As long as no person has spoken each turn is by itself, so that it can be archived. */
-export function exchangesOf(turns: readonly TurnSpan[]): readonly Exchange[] {
+export function exchangesOf(turns: readonly TurnSpan[]): readonly TurnExchange[] {
   const groups: TurnSpan[][] = [];
   for (const turn of turns) {
     const last = groups.at(-1);

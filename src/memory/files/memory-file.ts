@@ -19,10 +19,10 @@ export const LARGEST_MEMORY = 1_048_576;
  */
 export async function readMemoryFile(path: string): Promise<MemoryText> {
   const bytes = await readBytes(path);
-  return { text: decode(path, bytes), hash: hashOf(bytes) };
+  return { text: decode(path, bytes), hash: hashOfBytes(bytes) };
 }
 
-export function hashOf(bytes: string | Uint8Array): string {
+export function hashOfBytes(bytes: string | Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 

@@ -7,7 +7,7 @@ import { Slots } from '../../util/slots.ts';
 import { editFact, type FactChange, type FactOutcome } from './edit-fact.ts';
 import { losesMoreThanHalf } from './facts.ts';
 import { HistoryFile, renderHistory, type HistoryEntry } from './history-file.ts';
-import { hashOf, LARGEST_MEMORY, readMemoryFile, realFile, type MemoryText } from './memory-file.ts';
+import { hashOfBytes, LARGEST_MEMORY, readMemoryFile, realFile, type MemoryText } from './memory-file.ts';
 import { Versions, type Version } from './versions.ts';
 
 export interface MemoryStoreOptions {
@@ -177,7 +177,7 @@ export class MemoryStore {
       throw unwritable(`${this.#path} could not be changed`, error);
     }
     await this.#prune();
-    return { ok: true, hash: hashOf(next) };
+    return { ok: true, hash: hashOfBytes(next) };
   }
 
   /** Too many versions harm nobody. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SearchHit, SearchQuery } from './retriever.ts';
+import type { MemoryHit, SearchQuery } from './retriever.ts';
 import { fold, quoted, singlesOf, termsOf, wordsOf, type Term, similarity, trigramsOf } from './words.ts';
 import { scopeWord } from './index-writer.ts';
 
@@ -58,7 +58,7 @@ const STEPS = [
 ] as const;
 
 /** Best first: BM25 weighed by age. */
-export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly SearchHit[] {
+export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly MemoryHit[] {
   const terms = termsOf(query.text);
   if (terms.length === 0 || query.limit < 1 || query.scope.length === 0) return [];
   const total = Number(db.prepare('SELECT max(id) AS n FROM documents').get()?.['n'] ?? 0);
@@ -158,7 +158,7 @@ function ageWeight(at: number | null, newest: number): number {
   return 0.5 + 0.5 * 2 ** (-Math.max(0, newest - at) / HALF_LIFE_MS);
 }
 
-function hitOf(row: Row, score: number, wanted: readonly Wanted[]): SearchHit {
+function hitOf(row: Row, score: number, wanted: readonly Wanted[]): MemoryHit {
   return {
     source: row.source === 'memory' || row.source === 'history' ? row.source : 'session',
     ...(row.session === null ? {} : { session: row.session }),

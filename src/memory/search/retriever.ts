@@ -12,7 +12,7 @@ export interface SearchQuery {
   readonly until?: number;
 }
 
-export interface SearchHit {
+export interface MemoryHit {
   readonly source: SearchSource;
   /** The session it was said in. */
   readonly session?: string;
@@ -32,7 +32,7 @@ export interface SearchHit {
 /** Finds what was said and written earlier. Another way of finding (embeddings, say) is another one of these. */
 export interface Retriever {
   /** Best first. Throws one sentence when it cannot search. */
-  search(query: SearchQuery): Promise<readonly SearchHit[]>;
+  search(query: SearchQuery): Promise<readonly MemoryHit[]>;
 }
 
 /** Absolute paths. */

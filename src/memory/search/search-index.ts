@@ -1,4 +1,4 @@
-import type { SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
+import type { SearchFiles, MemoryHit, SearchQuery } from './retriever.ts';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { syncSources } from './sources.ts';
 export interface SearchIndex {
   /** Takes in what is new in the files. Cheap when nothing is. */
   sync(): void;
-  search(query: SearchQuery): readonly SearchHit[];
+  search(query: SearchQuery): readonly MemoryHit[];
   /** Closes and deletes it. */
   destroy(): void;
 }

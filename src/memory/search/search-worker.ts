@@ -1,13 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { mayBeDamage } from '../../storage/storage-failure.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
+import type { SearchFiles, MemoryHit, SearchQuery } from './retriever.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
 
 export type WorkerTask = { readonly type: 'search'; readonly query: SearchQuery } | { readonly type: 'sync' };
 
 export type WorkerAnswer =
-  | { readonly id: number; readonly hits: readonly SearchHit[] }
+  | { readonly id: number; readonly hits: readonly MemoryHit[] }
   | { readonly id: number; readonly error: string }
   | { readonly log: string }
   /** What was new could not be taken in, because the disk or another process did not let it. */
@@ -18,7 +18,7 @@ const say = (answer: WorkerAnswer): void => parentPort?.postMessage(answer);
 
 let index: SearchIndex | undefined;
 
-function work(task: WorkerTask): readonly SearchHit[] {
+function work(task: WorkerTask): readonly MemoryHit[] {
   index ??= openSearchIndex(setupOf(workerData), (log) => say({ log }));
   try {
     index.sync();
@@ -31,7 +31,7 @@ function work(task: WorkerTask): readonly SearchHit[] {
 }
 
 /** A damaged index is made again, once for each task; one that a disk only refuses to write stays. */
-function workTwice(task: WorkerTask): readonly SearchHit[] {
+function workTwice(task: WorkerTask): readonly MemoryHit[] {
   try {
     return work(task);
   } catch (error) {

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
-import type { Retriever, SearchFiles, SearchHit, SearchQuery } from './retriever.ts';
+import type { Retriever, SearchFiles, MemoryHit, SearchQuery } from './retriever.ts';
 import type { WorkerAnswer, WorkerTask } from './search-worker.ts';
 
 export interface MemorySearchOptions extends SearchFiles {
@@ -15,7 +15,7 @@ export interface MemorySearchOptions extends SearchFiles {
   readonly timeoutMs?: number;
   /** A worker that nobody needs ends after so long. @default 1 min */
   readonly idleMs?: number;
-  /** After the last `poke` the index is brought up to date so much later. @default 1 min */
+  /** After the last `scheduleSync` the index is brought up to date so much later. @default 1 min */
   readonly settleMs?: number;
 }
 
@@ -25,7 +25,7 @@ const SETTLE_MS = 60_000;
 
 interface Running {
   readonly worker: Worker;
-  readonly waiting: Map<number, PromiseWithResolvers<readonly SearchHit[]>>;
+  readonly waiting: Map<number, PromiseWithResolvers<readonly MemoryHit[]>>;
 }
 
 /**
@@ -46,12 +46,12 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   }
 
   /** Everything that was written before the call is found. */
-  search(query: SearchQuery): Promise<readonly SearchHit[]> {
+  search(query: SearchQuery): Promise<readonly MemoryHit[]> {
     return this.#ask({ type: 'search', query });
   }
 
   /** Something was said: the index follows in a while. */
-  poke(): void {
+  scheduleSync(): void {
     if (this.#closed) return;
     const { clock, log, settleMs = SETTLE_MS } = this.#options;
     this.#settling?.[Symbol.dispose]();
@@ -68,14 +68,14 @@ export class MemorySearch implements Retriever, AsyncDisposable {
     await this.#end();
   }
 
-  async #ask(task: WorkerTask): Promise<readonly SearchHit[]> {
+  async #ask(task: WorkerTask): Promise<readonly MemoryHit[]> {
     if (this.#closed) throw new AppError('search-closed', 'The memory cannot be searched: the assistant is stopping.');
     const { clock, timeoutMs = TIMEOUT_MS } = this.#options;
     this.#idle?.[Symbol.dispose]();
     const { worker, waiting } = (this.#running ??= this.#start());
     this.#tasks += 1;
     const id = this.#tasks;
-    const answer = Promise.withResolvers<readonly SearchHit[]>();
+    const answer = Promise.withResolvers<readonly MemoryHit[]>();
     waiting.set(id, answer);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage({ id, task });

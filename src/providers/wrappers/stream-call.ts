@@ -23,7 +23,7 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
   const sent = new SentBody();
-  let told = false;
+  let announced = false;
   try {
     if (call.signal.aborted) {
       yield abortedError(context);
@@ -32,7 +32,7 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
     const ready = await raceAbort(withImagesRead(call.request), call.signal);
     const opened = sent.during(() => call.open(AbortSignal.any([call.signal, left.signal]), ready));
     const raw = await raceAbort(opened, call.signal);
-    told = true;
+    announced = true;
     yield await requestEvent(call, sent);
     const events = call.read(raw, context)[Symbol.asyncIterator]();
     for (;;) {
@@ -46,7 +46,7 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
     yield brokenStream(context);
   } catch (thrown) {
     const now = call.endpoint.clock.now();
-    if (!told) yield await requestEvent(call, sent);
+    if (!announced) yield await requestEvent(call, sent);
     yield call.signal.aborted ? abortedError(context) : classifyError(thrown, { ...context, now });
   } finally {
     left.abort(LEFT);

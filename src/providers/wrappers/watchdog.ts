@@ -135,8 +135,8 @@ class ProgressMeter {
     for (let at = 0; at < bytes.length;) {
       const lineEnd = bytes.indexOf(LINE_FEED, at);
       const end = lineEnd === -1 ? bytes.length : lineEnd;
-      const room = Math.min(end, at + HEAD - this.#head.length);
-      for (; at < room; at += 1) this.#head += String.fromCharCode(bytes[at] ?? 0);
+      const space = Math.min(end, at + HEAD - this.#head.length);
+      for (; at < space; at += 1) this.#head += String.fromCharCode(bytes[at] ?? 0);
       if (lineEnd !== -1) {
         progress = this.#endLine() || progress;
         this.#head = '';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { FETCHED, SUBSTITUTION, unquoted } from './placeholders.ts';
 import { descend, type Scope } from './scope.ts';
-import { losing } from './targets.ts';
+import { reasonIfLost } from './targets.ts';
 
 const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/;
 const CODE_OPTIONS = new Set(['-e', '-E', '-c', '-r', '--eval']);
@@ -41,7 +41,7 @@ const RUNS_SHELL =
 /** Words with which such code deletes, and texts in it that may be places or patterns. */
 const DELETES =
   /\b(?:rmtree|rm(?:dir)?Sync|rm_rf|rm_r|remove_tree|unlink(?:Sync)?|rmdir|os\.remove|removedirs|File\.delete|rm)\b/u;
-const PLACES = /(["'`])(\/(?!["'`]\.)[^"'`\n]{0,500})\1|<(\/[^<>\n]{0,500}\*[^<>\n]{0,500})>/gu;
+const PATH_OPTIONS = /(["'`])(\/(?!["'`]\.)[^"'`\n]{0,500})\1|<(\/[^<>\n]{0,500}\*[^<>\n]{0,500})>/gu;
 const FORKS_ON = /\b(?:while|for|loop|until)\b[^]*\bfork\b|\bfork\b[^]*\b(?:while|for|loop|until)\b/;
 
 export function codeOf(name: string, args: readonly string[], scope: Scope): Code {
@@ -52,8 +52,10 @@ export function codeOf(name: string, args: readonly string[], scope: Scope): Cod
     const text = program === undefined ? scope.stdin : contentsOf(program, scope).join('\n');
     return { text, isFetched: text.includes(FETCHED), shell: [], refusal: undefined };
   }
-  const places = DELETES.test(inline) ? [...inline.matchAll(PLACES)].map(([, , text, glob]) => text ?? glob ?? '') : [];
-  const lost = losing(
+  const places = DELETES.test(inline)
+    ? [...inline.matchAll(PATH_OPTIONS)].map(([, , text, glob]) => text ?? glob ?? '')
+    : [];
+  const lost = reasonIfLost(
     places.map((place) => unquoted(place.replaceAll(/\s/gu, '_'))),
     scope.directories,
   );

@@ -1,5 +1,5 @@
 import { isInterpreter } from './code.ts';
-import { unwrap } from './wrappers.ts';
+import { unwrapCommand } from './wrappers.ts';
 
 /** Plain signs, single quotes, and double quotes in which nothing has a meaning. */
 const WORD = /(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+/uy;
@@ -42,5 +42,5 @@ export function isBuiltin(name: string): boolean {
 /** Whether a program is a shell, a wrapper, an interpreter or another that runs what it is given. */
 export function runsOthers(name: string, args: readonly string[]): boolean {
   const plain = name.toLowerCase().replace(/[-.]?\d[\d.]*$/u, '');
-  return [name, plain].some((one) => RUNNERS.test(one) || isInterpreter(one) || unwrap(one, args) !== undefined);
+  return [name, plain].some((one) => RUNNERS.test(one) || isInterpreter(one) || unwrapCommand(one, args) !== undefined);
 }

@@ -37,7 +37,7 @@ export function guardCommand(command: string, place: CommandPlace = {}): Command
     }
     const scope = newScope(place, runNode);
     runNode(parse(withoutMarks(command)), scope);
-    const reasons = [...scope.shared.concerns].flatMap(([reason, needs]) =>
+    const reasons = [...scope.shared.risks].flatMap(([reason, needs]) =>
       reach === 'anywhere' || reach === needs ? reason : [],
     );
     return reasons.length === 0 ? { decision: 'allow' } : { decision: 'ask', reason: sentenceOf(reasons) };

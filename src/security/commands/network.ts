@@ -26,7 +26,7 @@ const SCP_PLACE = /^(?:[^/\s@:]+@)?(\[[^\]]+\]|[^/\s@:]+):/u;
 const NETCAT = /^(?:nc|ncat|netcat)$/u;
 
 /** Keeps the hosts that a program is told to talk to, and the sockets behind which are services of this machine. */
-export function networkConcerns(simple: Simple, code: string, scope: Scope): void {
+export function networkRisks(simple: Simple, code: string, scope: Scope): void {
   noteHosts([...namedHosts(simple, code, scope), ...proxies(simple.name, scope)], scope);
   const { name, args } = simple;
   const socket = SOCKETS.find(([programs]) => programs.test(name))?.[1];

@@ -1,7 +1,7 @@
 import { makesGitRun } from '../sandbox/git-settings.ts';
 import { isUndecided, UNKNOWN } from './placeholders.ts';
 import { note, Refusal, type Needs, type Scope, type Simple } from './scope.ts';
-import { losing } from './targets.ts';
+import { reasonIfLost } from './targets.ts';
 
 /** When a rule applies; always, when nothing is said. */
 interface Condition {
@@ -48,7 +48,7 @@ function lostBy({ args, directories }: Simple, loses: NonNullable<Condition['los
   const before = end < 0 ? args : args.slice(0, end);
   const names = before.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN).concat(args.slice(before.length + 1));
   const isInto = args.some((arg) => /^(?:-t|--target)/.test(arg));
-  return losing(loses === 'sources' && !isInto ? names.slice(0, -1) : names, directories, loses !== 'system');
+  return reasonIfLost(loses === 'sources' && !isInto ? names.slice(0, -1) : names, directories, loses !== 'system');
 }
 
 const TABLE: readonly Rule[] = [
@@ -185,7 +185,7 @@ function opensMachine({ args, directories }: Simple): boolean {
   const rights =
     /^--(?:privileged$|(?:pid|ipc|userns)[=\n]host$|cap-add[=\n](?:ALL|SYS_ADMIN|SYS_PTRACE|SYS_MODULE)$|device[=\n])/imu;
   const isSocket = mounted.some((path) => /\/(?:docker|podman|containerd)\.sock$/u.test(path));
-  return rights.test(line) || isSocket || losing(mounted, directories) !== undefined;
+  return rights.test(line) || isSocket || reasonIfLost(mounted, directories) !== undefined;
 }
 
 /** Whether git is given a setting by which it may run a program. */

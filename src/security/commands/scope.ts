@@ -56,7 +56,7 @@ interface Shared {
    * Clauses about the command that a person should know of (`it names 10.0.0.1, which is a private address`), with what
    * they need.
    */
-  readonly concerns: Map<string, Needs>;
+  readonly risks: Map<string, Needs>;
   /** Runs a node as far as it can be known, and returns what it writes. */
   readonly run: (node: SyntaxNode, scope: Scope) => string;
 }
@@ -97,7 +97,7 @@ export function newScope(place: CommandPlace, run: Shared['run']): Scope {
     substitutions: [],
     files: new Map(),
     place,
-    concerns: new Map<string, Needs>(),
+    risks: new Map<string, Needs>(),
     run,
   };
   const variables = new Map([['@', ['']]]);
@@ -127,7 +127,7 @@ export function countWords({ length }: readonly unknown[]): void {
 
 /** Keeps what a person should know of. */
 export function note(scope: Scope, needs: Needs, ...reasons: readonly string[]): void {
-  for (const reason of reasons) scope.shared.concerns.set(reason, needs);
+  for (const reason of reasons) scope.shared.risks.set(reason, needs);
 }
 
 export function assign(scope: Scope, name: string, values: readonly string[]): void {

@@ -12,14 +12,14 @@ import {
   UNKNOWN,
   withoutTraces,
 } from './placeholders.ts';
-import { networkConcerns } from './network.ts';
+import { networkRisks } from './network.ts';
 import { outputOf } from './output.ts';
 import { valuesOf } from './parameters.ts';
 import { judgePlaces } from './places.ts';
 import { judgeProgram } from './rules.ts';
 import { assign, countWords, descend, note, Refusal, step, type Scope } from './scope.ts';
-import { HOME, losing } from './targets.ts';
-import { unwrap } from './wrappers.ts';
+import { HOME, reasonIfLost } from './targets.ts';
+import { unwrapCommand } from './wrappers.ts';
 
 const FETCHED_CODE = 'it runs what a server sends, which no one has read';
 const WORDS_PER_STEP = 2;
@@ -49,13 +49,13 @@ export function runSimple(argv: readonly string[], scope: Scope): string {
   // Nobody knows its name: it may be rm.
   if (isUndecided(program) && args.some((arg) => /^-[a-zA-Z]*[rR]|^--recursive$/.test(arg)))
     judgeProgram({ ...simple, name: 'rm' }, scope);
-  networkConcerns(simple, code.text, scope);
+  networkRisks(simple, code.text, scope);
   judgePlaces(simple, code.text, scope);
   if (code.isFetched) note(scope, 'outside', FETCHED_CODE);
   for (const shell of code.shell) shared.run(parse(shell), descend(scope));
 
   const called = callFunction(name, args.join(SPLIT), scope);
-  const inner = unwrap(name, args);
+  const inner = unwrapCommand(name, args);
   if (inner !== undefined) {
     const nested = descend(scope);
     if ('argv' in inner) return runSimple(inner.argv, nested);
@@ -225,7 +225,7 @@ function runFind(args: readonly string[], scope: Scope): string {
         !/^(?:!|-not)$/.test(expression[i - 1] ?? '') &&
         !/^[*.?]+$/.test(asCode(expression[i + 1] ?? '')),
     );
-  const lost = expression.includes('-delete') && !isNarrowed ? losing(roots, scope.directories) : undefined;
+  const lost = expression.includes('-delete') && !isNarrowed ? reasonIfLost(roots, scope.directories) : undefined;
   refuseIf(lost === undefined ? undefined : `it would delete ${lost}`);
   const found = isNarrowed ? roots.map((root) => `${root}/${UNKNOWN}/${UNKNOWN}/${UNKNOWN}`) : roots;
   let at = 0;

@@ -21,13 +21,17 @@ const SCRATCH = /^(?:tmp|media|mnt)$/;
 const ONLY_WILDCARDS = new RegExp(`^[.${STAR}${ANY}]*[${STAR}${ANY}][.${STAR}${ANY}]*$`);
 
 /** `home`: somebody's home directory; `system`: the root, a system directory, or all that lies in one. */
-type Ruin = 'system' | 'home';
+type Destruction = 'system' | 'home';
 
 /** Why losing any of these, seen from any of the directories, would be a ruin; undefined when it would not. */
-export function losing(paths: readonly string[], directories: readonly string[], homes = true): string | undefined {
+export function reasonIfLost(
+  paths: readonly string[],
+  directories: readonly string[],
+  homes = true,
+): string | undefined {
   for (const path of paths) {
     for (const directory of directories) {
-      const ruin = ruinOf(posix.resolve(directory, withoutTraces(path)));
+      const ruin = destructionOf(posix.resolve(directory, withoutTraces(path)));
       if (ruin === 'system') return 'the root of the system or a system directory';
       if (ruin === 'home' && homes) return 'a whole home directory';
     }
@@ -35,7 +39,7 @@ export function losing(paths: readonly string[], directories: readonly string[],
   return undefined;
 }
 
-function ruinOf(path: string): Ruin | undefined {
+function destructionOf(path: string): Destruction | undefined {
   let parts = path.split('/').filter((part) => part !== '');
   if (parts[0] === 'proc' && parts[2] === 'root') parts = parts.slice(3);
   let contents = false;

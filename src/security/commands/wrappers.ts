@@ -69,7 +69,7 @@ const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/;
 const NOTHING: Unwrapped = { argv: [UNKNOWN] };
 
 /** What `name args` would run; undefined when it is an ordinary program. */
-export function unwrap(name: string, args: readonly string[]): Unwrapped | undefined {
+export function unwrapCommand(name: string, args: readonly string[]): Unwrapped | undefined {
   if (SHELLS.test(name)) return unwrapShell(args);
   const wrapper = WRAPPERS.get(name);
   if (wrapper === undefined) return undefined;

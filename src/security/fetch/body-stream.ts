@@ -1,5 +1,5 @@
 import { fetchFailed } from './contract.ts';
-import { readable, type Answer } from './exchange.ts';
+import { fetchError, type Answer } from './exchange.ts';
 import type { Target } from './target.ts';
 
 /** Statuses whose answers have no body. */
@@ -9,7 +9,7 @@ const EMPTY = new Set([204, 205, 304]);
  * An answer as the platform's `Response`, with a body that is read as it comes; reading it to its end, cancelling it and
  * failing all close the connection. Throws `fetch-failed` for one that is compressed, although that was not asked for.
  */
-export async function streamOf(
+export async function bodyStreamOf(
   answer: Answer,
   { target, maxBytes }: { readonly target: Target; readonly maxBytes: number },
 ): Promise<Response> {
@@ -36,7 +36,7 @@ export async function streamOf(
         yield chunk;
       }
     } catch (error) {
-      throw readable(error, target);
+      throw fetchError(error, target);
     } finally {
       await answer[Symbol.asyncDispose]();
     }

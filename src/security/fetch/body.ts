@@ -46,11 +46,11 @@ export async function readBody(
   }
   async function collect(chunks: AsyncIterable<Uint8Array>): Promise<void> {
     for await (const chunk of chunks) {
-      const room = maxBytes - size;
-      if (chunk.length > room) {
+      const space = maxBytes - size;
+      if (chunk.length > space) {
         truncated = true;
-        parts.push(chunk.subarray(0, room));
-        size += room;
+        parts.push(chunk.subarray(0, space));
+        size += space;
         return;
       }
       parts.push(chunk);

@@ -63,12 +63,12 @@ export async function exchange(
   } catch (error) {
     await close();
     signal.throwIfAborted();
-    throw readable(error, target);
+    throw fetchError(error, target);
   }
 }
 
 /** What went wrong while an answer was awaited or read, as one sentence. */
-export function readable(error: unknown, { url: { host } }: Target): AppError {
+export function fetchError(error: unknown, { url: { host } }: Target): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? '';
   if (code === 'UND_ERR_INVALID_ARG') return fetchRefused('This request was refused: it cannot be sent as it is.');

@@ -3,7 +3,7 @@ import { AppError } from '../../util/errors.ts';
 import { readBody } from './body.ts';
 import { connectPinned, type Dial } from './connect.ts';
 import { type FetchOptions, type FetchResult, fetchFailed, fetchRefused } from './contract.ts';
-import { exchange, readable, type Answer } from './exchange.ts';
+import { exchange, fetchError, type Answer } from './exchange.ts';
 import { followingRequest, readRequest, type FetchRequest } from './request.ts';
 import { checkTarget, judgeTarget, type Target, type TargetRules } from './target.ts';
 import { readLocation, readUrl, type PlainUrl } from './url-rules.ts';
@@ -117,7 +117,7 @@ async function receive(
     return await readBody(answer.body, { encoding: answer.headers['content-encoding'], maxBytes, host, onBytes });
   } catch (error) {
     stop.signal.throwIfAborted();
-    throw readable(error, target);
+    throw fetchError(error, target);
   }
 }
 

@@ -21,15 +21,21 @@ export function createStreamingFetch(options: StreamingFetchOptions): StreamingF
   const allow = readHostList('allowHosts', options.allowHosts);
   const deny = readHostList('denyHosts', options.denyHosts);
   return async (url, init = {}) => {
-    const [{ checkUrlText }, { connectPinned, systemDial }, target, { exchange }, { readRequest }, { streamOf }] =
-      await Promise.all([
-        import('./guarded.ts'),
-        import('./connect.ts'),
-        import('./target.ts'),
-        import('./exchange.ts'),
-        import('./request.ts'),
-        import('./body-stream.ts'),
-      ]);
+    const [
+      { checkUrlText },
+      { connectPinned, systemDial },
+      target,
+      { exchange },
+      { readRequest },
+      { bodyStreamOf: streamOf },
+    ] = await Promise.all([
+      import('./guarded.ts'),
+      import('./connect.ts'),
+      import('./target.ts'),
+      import('./exchange.ts'),
+      import('./request.ts'),
+      import('./body-stream.ts'),
+    ]);
     const { clock, resolve = target.systemResolve, dial = systemDial, headersMs, maxBytes } = options;
     const { ownNetworks = target.systemNetworks } = options;
     const request = readRequest({

@@ -6,11 +6,11 @@ import { errorCode } from '../../util/errors.ts';
 import { pin, type Pinned } from './descriptors.ts';
 import type { WalkBase } from './guarded-walk.ts';
 import { realPlace, requireDirectory, requireFile, requireNoLink, requireOneName, requireUsable } from './checks.ts';
-import { readable, refused } from './refusals.ts';
+import { fileError, refused } from './refusals.ts';
 import { linksOf, refuseClosed, removeIn, replaceIn, sameFile } from './inodes.ts';
 import {
   decidePath,
-  otherPlaces,
+  otherPaths,
   within,
   type PathAccess,
   type PathCaller,
@@ -88,7 +88,7 @@ export class PathGuard {
       else if (access === 'write') await requireNoLink(absolute, path);
       return decision;
     } catch (error) {
-      return { decision: 'deny', reason: readable(error, path).message };
+      return { decision: 'deny', reason: fileError(error, path).message };
     }
   }
 
@@ -224,7 +224,7 @@ export class PathGuard {
     try {
       return await work(this.resolve(path), await this.#roots(readRoots));
     } catch (error) {
-      throw readable(error, path);
+      throw fileError(error, path);
     }
   }
 
@@ -263,7 +263,7 @@ export class PathGuard {
     const opened = await Promise.all([...readRoots, ...own].map((root) => realPlace(resolve(root))));
     return {
       ...places,
-      readRoots: [...opened, ...opened.flatMap((root) => otherPlaces(root, { links }))],
+      readRoots: [...opened, ...opened.flatMap((root) => otherPaths(root, { links }))],
       restrictToWorkspace,
       links,
     };

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /** The same error as one sentence about the path as it was given. */
-export function readable(error: unknown, path: string): AppError {
+export function fileError(error: unknown, path: string): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? 'unknown error';
   return new AppError('path-failed', `${path} ${SENTENCES[code] ?? `cannot be opened (${code}).`}`, {

@@ -68,8 +68,8 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
   if (KERNEL_ROOTS.some((root) => within(root, path))) {
     return deny(`${path} belongs to the system (/proc, /sys, /dev) and is not open to tools.`);
   }
-  const places = [path, ...otherPlaces(path, roots)];
-  if (places.some((place) => isState(place, caller, roots))) {
+  const paths = [path, ...otherPaths(path, roots)];
+  if (paths.some((place) => isState(place, caller, roots))) {
     return deny(`${path} is part of the assistant's own configuration or state, which no tool may touch.`);
   }
   const readRoot = roots.readRoots.find((root) => within(root, path));
@@ -77,7 +77,7 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
     const readable = readRoot === undefined ? '' : ' for writing';
     return deny(`${path} is outside the workspace ${roots.workspace}, which is not allowed${readable}.`);
   }
-  const decisions = places.map((place) => decidePlace(place, path, access, caller, roots));
+  const decisions = paths.map((place) => decidePlace(place, path, access, caller, roots));
   return (
     decisions.find(({ decision }) => decision === 'deny') ??
     decisions.find(({ decision }) => decision === 'ask') ?? { decision: 'allow', path }
@@ -85,7 +85,7 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
 }
 
 /** Where a path lies as well, because a link there leads to it. */
-export function otherPlaces(path: string, { links = [] }: Pick<PathRoots, 'links'>): string[] {
+export function otherPaths(path: string, { links = [] }: Pick<PathRoots, 'links'>): string[] {
   return links.filter(({ real }) => within(real, path)).map(({ place, real }) => join(place, relative(real, path)));
 }
 

@@ -4,7 +4,7 @@ import { keyBlocks } from './key-blocks.ts';
 import { isPlaceholder, isPlaceholderValue } from './placeholders.ts';
 import type { Shape } from './shape.ts';
 import { LOOSE_TOKENS, TOKENS } from './tokens.ts';
-import { unwrap } from './unwrapped.ts';
+import { unwrapText } from './unwrapped.ts';
 
 /** Three characters of six bits and a bit. */
 const MASK = (1 << 18) - 1;
@@ -148,7 +148,7 @@ function loose(text: string): readonly Found[] {
 
 /** Forms that are broken into lines. */
 function wrapped(text: string, coded: StartIndex<string>): readonly Found[] {
-  const lines = unwrap(text);
+  const lines = unwrapText(text);
   if (lines === undefined) return [];
   const found: Found[] = [];
   coded.visit(lines.text, 0, (at, forms) => {

@@ -1,6 +1,6 @@
 import type { Finder, Found, KnownBy } from './find.ts';
 import { isPlaceholder } from './placeholders.ts';
-import { unwrap } from './unwrapped.ts';
+import { unwrapText } from './unwrapped.ts';
 
 /** Of a secret that is half there, so many characters may be seen, but never more than half of it. */
 const MOST_SHOWN = 7;
@@ -109,7 +109,7 @@ function growingForm(text: string, finder: Finder): number {
   // Line breaks and indents come on top of the characters of a form.
   const window = Math.max(0, text.length - 2 * longest);
   const tail = text.slice(window).replace(HALF_BREAK, '');
-  const lines = unwrap(tail) ?? { text: tail, origin: (at) => at };
+  const lines = unwrapText(tail) ?? { text: tail, origin: (at) => at };
   coded.visit(lines.text, 0, (at, forms) => {
     const place = window + lines.origin(at);
     if (place < held && forms.some((form) => begins(lines.text, at, form))) held = place;

@@ -16,7 +16,7 @@ interface Break {
 }
 
 /** Undefined when there is no such break. Breaks are `\n`, `\r\n`, and both as JSON writes them. */
-export function unwrap(text: string): Unwrapped | undefined {
+export function unwrapText(text: string): Unwrapped | undefined {
   const pieces: string[] = [];
   /** Where each piece begins in the new text and in the old one. */
   const starts: { readonly to: number; readonly from: number }[] = [];

@@ -36,7 +36,7 @@ const ETC = [
 ];
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'gai.conf'];
 
-/** Places of the system's own; a read root over them would undo the walls. */
+/** Places of the system's own; a read root over them would undo the isolation. */
 const RESERVED = new Set(['/', '/etc', '/proc', '/sys', '/dev', '/tmp', '/run']);
 const KERNEL = ['/proc', '/sys', '/dev'];
 
@@ -48,7 +48,7 @@ const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
  */
 export function sandboxArguments(profile: SandboxProfile, engine: SandboxEngine): string[] {
   return [
-    ...walls(profile, engine),
+    ...isolationArguments(profile, engine),
     ...SYSTEM.flatMap((path) => readable(path)),
     ...systemFiles(profile),
     ...(engine.proc === 'new' ? ['--proc', '/proc'] : ['--tmpfs', '/proc']),
@@ -79,7 +79,7 @@ export function sandboxArguments(profile: SandboxProfile, engine: SandboxEngine)
   ];
 }
 
-function walls({ network }: SandboxProfile, { disableUserns, filter }: SandboxEngine): string[] {
+function isolationArguments({ network }: SandboxProfile, { disableUserns, filter }: SandboxEngine): string[] {
   return [
     '--unshare-all',
     '--unshare-user',
@@ -151,11 +151,11 @@ function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): stri
  * A place that is a mount of its own can be neither removed nor moved, so nothing else can take its name; the repository
  * is one for the sake of its hooks.
  */
-function workspace({ workspace, places, owner }: SandboxProfile): string[] {
+function workspace({ workspace, protectedPaths, owner }: SandboxProfile): string[] {
   const memory = join(workspace, 'memory');
   const user = join(workspace, 'USER.md');
-  const open = places.readOnly.filter((path) => owner || (path !== memory && path !== user));
-  const { repository } = places;
+  const open = protectedPaths.readOnly.filter((path) => owner || (path !== memory && path !== user));
+  const { repository } = protectedPaths;
   return [
     '--bind',
     workspace,

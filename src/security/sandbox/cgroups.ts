@@ -12,14 +12,14 @@ export interface LimitGroups {
   readonly countsMemory: boolean;
 }
 
-export interface CgroupPlaces {
+export interface CgroupPaths {
   /** @default /sys/fs/cgroup */
   readonly root: string;
   /** Which groups this process is in, cgroups(7). @default /proc/self/cgroup */
   readonly own: string;
 }
 
-export const CGROUP_PLACES: CgroupPlaces = { root: '/sys/fs/cgroup', own: '/proc/self/cgroup' };
+export const CGROUP_PATHS: CgroupPaths = { root: '/sys/fs/cgroup', own: '/proc/self/cgroup' };
 
 const PREFIX = 'assistant-sandbox-';
 const REMOVALS = 40;
@@ -35,7 +35,7 @@ type Settings = Readonly<Record<string, number>>;
 export async function makeLimitGroups(
   limits: Pick<SandboxLimits, 'processes' | 'memoryBytes'>,
   tag: string,
-  { root, own }: CgroupPlaces = CGROUP_PLACES,
+  { root, own }: CgroupPaths = CGROUP_PATHS,
 ): Promise<LimitGroups> {
   const lines = (await readText(own)).split('\n').map((line) => line.split(':'));
   const pathOf = (matches: (names: string) => boolean): string | undefined =>

@@ -8,7 +8,7 @@ import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
 import { ATTEMPTS } from './escape-script.ts';
 import { callFilter } from './filter.ts';
-import { CGROUP_PLACES, makeLimitGroups, removeLimitGroups, type CgroupPlaces, type LimitGroups } from './cgroups.ts';
+import { CGROUP_PATHS, makeLimitGroups, removeLimitGroups, type CgroupPaths, type LimitGroups } from './cgroups.ts';
 import { DEFAULT_LIMITS, type SandboxEngine, type SandboxLimits } from './profile.ts';
 import { buildEscapeWorld, type TestOutcome } from './self-test.ts';
 
@@ -18,7 +18,7 @@ export interface ProbeOptions {
   /** Where bwrap is. @default the first of the usual places */
   readonly program?: string;
   readonly limits?: Partial<SandboxLimits>;
-  readonly cgroups?: CgroupPlaces;
+  readonly cgroups?: CgroupPaths;
   readonly clock: Clock;
   readonly random: Random;
   /** For the whole test; a busy machine takes long. @default 15 s */
@@ -89,7 +89,7 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
   const tag = Buffer.from(random.bytes(4)).toString('hex');
   let groups: LimitGroups | undefined;
   try {
-    groups = await makeLimitGroups(limits, tag, options.cgroups ?? CGROUP_PLACES);
+    groups = await makeLimitGroups(limits, tag, options.cgroups ?? CGROUP_PATHS);
     await ensureDirectory(folder);
     await removeLeftOver(folder);
     const filter = await writeFilter(folder);

@@ -50,8 +50,8 @@ export interface SandboxProfile {
   readonly readRoots: readonly string[];
   /** What in read roots stays hidden: places for credentials. */
   readonly hidden: readonly HiddenPlace[];
-  /** Protected places of the workspace as they are on disk; see `ensureProtectedPlaces`. */
-  readonly places: ProtectedPlaces;
+  /** Protected places of the workspace as they are on disk; see `ensureProtectedPaths`. */
+  readonly protectedPaths: ProtectedPaths;
   /** All that the command sees of an environment. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -63,7 +63,7 @@ export interface HiddenPlace {
   readonly folder: boolean;
 }
 
-export interface ProtectedPlaces {
+export interface ProtectedPaths {
   /** Files and folders that cannot be written. */
   readonly readOnly: readonly string[];
   /** The repository's folder, which cannot be moved away; undefined when `.git` is a file. */

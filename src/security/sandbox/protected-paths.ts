@@ -1,7 +1,7 @@
 import { lstat, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
-import type { ProtectedPlaces } from './profile.ts';
+import type { ProtectedPaths } from './profile.ts';
 
 const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills', 'cron'];
@@ -17,21 +17,21 @@ const FOLDERS = ['memory', 'skills', 'cron'];
  * A file that is replaced by renaming another over it, while a command runs, loses its protection in that command (the
  * kernel drops mounts on the replaced name): change the files in place, or while no command runs. Folders have no such gap.
  */
-export async function ensureProtectedPlaces(workspace: string): Promise<ProtectedPlaces> {
+export async function ensureProtectedPaths(workspace: string): Promise<ProtectedPaths> {
   const git = join(workspace, '.git');
   const [files, folders, kind] = await Promise.all([
     Promise.all(FILES.map((name) => ensure(join(workspace, name), 'file'))),
     Promise.all(FOLDERS.map((name) => ensure(join(workspace, name), 'folder'))),
     kindOf(git),
   ]);
-  const places = [...files, ...folders];
+  const paths = [...files, ...folders];
   // The `.git` of a linked work tree or a submodule is a file that says where the repository is.
-  if (kind === 'file') return { readOnly: [...places, git], repository: undefined };
+  if (kind === 'file') return { readOnly: [...paths, git], repository: undefined };
   const repository = await ensure(git, 'folder');
   const hooks = await ensure(join(git, 'hooks'), 'folder');
   const config = join(git, 'config');
   const held = (await kindOf(config)) === undefined ? [] : [await ensure(config, 'file')];
-  return { readOnly: [...places, hooks, ...held], repository };
+  return { readOnly: [...paths, hooks, ...held], repository };
 }
 
 type Kind = 'file' | 'folder' | 'link' | 'other';

@@ -143,8 +143,10 @@ function readOne(path: string, runs: (text: string, mode: number) => readonly st
     if (!facts.isFile()) return undefined;
     const isLong = facts.size > LONGEST_BYTES;
     const bytes = isLong ? Buffer.alloc(0) : readFileSync(fd);
-    const says = isLong ? [`is too long to be read (${facts.size} bytes)`] : runs(bytes.toString('utf8'), facts.mode);
-    return { content: { bytes, mode: facts.mode & 0o777 }, runs: says };
+    const findings = isLong
+      ? [`is too long to be read (${facts.size} bytes)`]
+      : runs(bytes.toString('utf8'), facts.mode);
+    return { content: { bytes, mode: facts.mode & 0o777 }, runs: findings };
   } catch (error) {
     const link = linkAt(path);
     if (link !== undefined) return { content: { link }, runs: [`is a link to ${link}`] };

@@ -6,7 +6,7 @@ import { within } from '../paths/rules.ts';
 import { GitKeeper } from './git-keeper.ts';
 import { removeLimitGroups } from './cgroups.ts';
 import { launch, type SandboxedCommand } from './launch.ts';
-import { ensureProtectedPlaces } from './protected-paths.ts';
+import { ensureProtectedPaths } from './protected-paths.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
 import type { HiddenPlace } from './profile.ts';
 
@@ -80,7 +80,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         throw new AppError('sandbox-folder', `${cwd} is outside the workspace; commands start only inside it.`);
       }
       const roots = await existing([...options.readRoots, ...readRoots]);
-      const places = await ensureProtectedPlaces(workspace);
+      const protectedPaths = await ensureProtectedPaths(workspace);
       const hidden = (await Promise.all(roots.map(secretsIn))).flat();
       const profile = {
         home,
@@ -90,7 +90,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         network,
         readRoots: roots,
         hidden,
-        places,
+        protectedPaths,
         environment,
       };
       return launch(command, profile, found.engine);

@@ -8,7 +8,7 @@ import type { Random } from '../../util/random.ts';
 import { errorCode } from '../../util/errors.ts';
 import { ATTEMPTS, CONNECT_SCRIPT, ESCAPE_SCRIPT, type Attempt } from './escape-script.ts';
 import { launch, type SandboxedCommand } from './launch.ts';
-import { ensureProtectedPlaces } from './protected-paths.ts';
+import { ensureProtectedPaths } from './protected-paths.ts';
 import type { SandboxEngine, SandboxProfile } from './profile.ts';
 
 /** `failed`: nothing could be run, `said` is what bwrap said. Otherwise what got through and what could not be tried. */
@@ -79,7 +79,7 @@ export async function buildEscapeWorld(folder: string, clock: Clock, random: Ran
     network: false,
     readRoots: [process.execPath, engine.program],
     hidden: [],
-    places: await ensureProtectedPlaces(workspace),
+    protectedPaths: await ensureProtectedPaths(workspace),
     environment: { ...environment, BWRAP: engine.program, ...extra },
   });
 

@@ -9,7 +9,7 @@ const BLANKS = / {41,}|\t{9,}/gu;
  * A text with everything that cannot be seen spelled out, so that a person knows what they agree to; lines stay, and
  * long runs of empty lines, spaces and tabs are counted. Done twice it changes nothing more.
  */
-export function visible(text: string): string {
+export function escapeControlChars(text: string): string {
   return text
     .replace(EMPTY_LINES, (run) => `⟨${run.split('\n').length - 1} empty lines⟩\n`)
     .replace(BLANKS, (run) => `⟨${run.length} ${run.startsWith(' ') ? 'spaces' : 'tabs'}⟩`)

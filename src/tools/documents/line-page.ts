@@ -67,8 +67,8 @@ export class LineScanner {
   #add(text: string, from: number, to: number): void {
     if (to === from) return;
     // One more than is shown, so that no pair of surrogates is taken apart, and one for the end of the line.
-    const room = this.#longest + 2 - this.#head.length;
-    if (room > 0 && this.#isWanted()) this.#head += text.slice(from, Math.min(to, from + room));
+    const space = this.#longest + 2 - this.#head.length;
+    if (space > 0 && this.#isWanted()) this.#head += text.slice(from, Math.min(to, from + space));
     this.#length += to - from;
     this.#last = text.charAt(to - 1);
   }

@@ -6,25 +6,25 @@ import { guardCommand, type CommandDecision } from '../../security/commands/guar
 import { readHostList } from '../../security/fetch/host-list.ts';
 import { within } from '../../security/paths/rules.ts';
 import type { Sandbox } from '../../security/sandbox/sandbox.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
 import { oneLine, sentences } from '../../util/text.ts';
 import { CHANGED } from '../registry/ask-about.ts';
-import type { ProcessDesk } from './background/background-processes.ts';
+import type { BackgroundProcesses } from './background/background-processes.ts';
 import { startInBackground } from './background/start.ts';
 import { askToPutBack, whileWatched } from './git.ts';
-import { resultOf } from './result.ts';
+import { commandResultOf } from './result.ts';
 import { runCommand, type CommandOutcome } from './run.ts';
 import { shellCall, type ProgramCall } from './shell.ts';
 import {
   isListed,
   profileOf,
   repositoryOf,
-  standingOf,
+  rememberableCommandOf,
   type CommandProfile,
-  type Standing,
+  type RememberableCommand,
 } from './remembered-commands.ts';
 import { bitsOfCommand, type Reach } from './taint.ts';
 import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './limit-watch.ts';
@@ -67,7 +67,7 @@ export interface ExecOptions {
   /** What ends a command early. @default see `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
   /** Holds what goes on by itself. @default nothing can */
-  readonly background?: Pick<ProcessDesk, 'start' | 'seen' | 'kill'> | undefined;
+  readonly background?: Pick<BackgroundProcesses, 'start' | 'seen' | 'kill'> | undefined;
   readonly clock: Clock;
 }
 
@@ -125,7 +125,7 @@ export function createExecTool(options: ExecOptions): Tool {
   const opened = readHostList('allowHosts', options.allowHosts ?? []);
 
   /** Null: enclosed. Otherwise why nothing will enclose it. */
-  const whyOutside = async ({ outside }: Params): Promise<string | null> => {
+  const reasonToLeaveSandbox = async ({ outside }: Params): Promise<string | null> => {
     if (mode === 'full') return 'Nothing encloses commands in the mode full (tools.exec.mode).';
     if (sandbox === null)
       return 'The sandbox is switched off (tools.exec.sandbox), so each command needs your approval.';
@@ -142,13 +142,13 @@ export function createExecTool(options: ExecOptions): Tool {
   const whyAsk = async (params: Params): Promise<string | null> => {
     if (mode === 'full') return null;
     if (mode === 'ask') return 'Every command needs your approval (tools.exec.mode is ask).';
-    const outside = await whyOutside(params);
+    const outside = await reasonToLeaveSandbox(params);
     if (outside !== null) return outside;
     return params.network === true && !options.network ? 'It wants to reach the network.' : null;
   };
 
   const reachOf = async (params: Params): Promise<Reach> => {
-    if ((await whyOutside(params)) !== null) return 'anywhere';
+    if ((await reasonToLeaveSandbox(params)) !== null) return 'anywhere';
     return options.network || params.network === true ? 'network' : 'workspace';
   };
 
@@ -169,7 +169,7 @@ export function createExecTool(options: ExecOptions): Tool {
     return await profileOf(params.command, {
       folder: place.folder,
       mode,
-      enclosed: (await whyOutside(params)) === null,
+      enclosed: (await reasonToLeaveSandbox(params)) === null,
       network: options.network || params.network === true,
       environment: { ...environment, ...skills?.env },
       workspace,
@@ -177,15 +177,15 @@ export function createExecTool(options: ExecOptions): Tool {
   };
 
   /** The command as it could be allowed for good. */
-  const standing = async (params: Params, context: ToolContext): Promise<Standing | null> => {
+  const rememberable = async (params: Params, context: ToolContext): Promise<RememberableCommand | null> => {
     const found = await profile(params, context);
     const path = found.enclosed ? INSIDE_PATH : (environment['PATH'] ?? '');
     const { command, background = false } = params;
-    return await standingOf(command, found, { path, workspace, background });
+    return await rememberableCommandOf(command, found, { path, workspace, background });
   };
 
   /** Why a command needs no question; null: it does. */
-  const whyStanding = (exact: Standing): string | null => {
+  const whyRememberable = (exact: RememberableCommand): string | null => {
     const { allowCommands = [], isRemembered } = options;
     if (isListed(exact, allowCommands)) return 'tools.exec.allowCommands lists it';
     return exact.reads !== null && isRemembered?.(exact.hash) === true ? 'an owner allowed it for good' : null;
@@ -201,7 +201,7 @@ export function createExecTool(options: ExecOptions): Tool {
 
   const programFor = async (params: Params, folder: string, context: ToolContext): Promise<ProgramCall> => {
     const env = { ...environment, ...context.skills?.env };
-    const outside = await whyOutside(params);
+    const outside = await reasonToLeaveSandbox(params);
     if (outside !== null || sandbox === null) {
       return shellCall(params.command, { ...env, HOME: environment['HOME'] ?? workspace });
     }
@@ -233,7 +233,7 @@ export function createExecTool(options: ExecOptions): Tool {
       const asks = context.approved !== undefined;
       const inside = { cwd: folder, bounds, reach, asks, check: (text: string) => check(text, reach, cwd) };
       return await startInBackground({ command, program, bits, mayWriteTheirs, git, ...inside }, context, {
-        desk: background,
+        processes: background,
         clock,
       });
     }
@@ -249,14 +249,16 @@ export function createExecTool(options: ExecOptions): Tool {
     const { outcome, undone } = await slots.run(async () => {
       const { folder } = await placeOf(params, context);
       const program = await programFor(params, folder, context);
-      using _slow = clock.timer(SLOW_MS, () => context.progress(oneLine(`still running ${visible(command)}`, 80)));
+      using _slow = clock.timer(SLOW_MS, () =>
+        context.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),
+      );
       const work = (): Promise<CommandOutcome> => execute(program, folder);
       const marked = (): Promise<CommandOutcome> =>
         mayWriteTheirs && origins !== undefined ? origins.during(work) : work();
       return await whileWatched(mayWriteTheirs ? git : undefined, marked);
     }, signal);
     const notes = await askToPutBack(undone, git, context);
-    return { ...resultOf(command, outcome, { ...limits, seconds }, notes), ...bits };
+    return { ...commandResultOf(command, outcome, { ...limits, seconds }, notes), ...bits };
   };
 
   return defineTool({
@@ -287,10 +289,10 @@ export function createExecTool(options: ExecOptions): Tool {
         request: { ...requestFor(params), reason: why, ...always },
       });
       // While strangers have a say nothing is allowed for good, and nothing that was counts.
-      const exact = context.taint.untrusted ? null : await standing(params, context);
+      const exact = context.taint.untrusted ? null : await rememberable(params, context);
       if (exact === null) return ask(reason);
       const { reads, ...always } = exact;
-      const why = whyStanding(exact);
+      const why = whyRememberable(exact);
       if (why === null) return ask(reason, reads === null ? {} : { always });
       if (
         reads !== 'machine' &&
@@ -312,10 +314,10 @@ export function createExecTool(options: ExecOptions): Tool {
 
 /** The whole of what will run. */
 function requestFor({ command, cwd, background }: Params): Pick<DeclaredAction, 'title' | 'detail'> {
-  const where = cwd === undefined ? '' : `# in ${visible(JSON.stringify(cwd))}\n`;
+  const where = cwd === undefined ? '' : `# in ${escapeControlChars(JSON.stringify(cwd))}\n`;
   return {
     title: background === true ? 'Run a command in the background' : 'Run a command',
-    detail: where + visible(command),
+    detail: where + escapeControlChars(command),
   };
 }
 
@@ -331,9 +333,9 @@ async function findFolder(
   const root = await realFolder(workspace);
   if (root === undefined) return { problem: `The workspace ${workspace} is not there; create it to run commands.` };
   const folder = await realFolder(resolve(root, cwd));
-  if (folder === undefined) return { problem: `There is no folder ${visible(cwd)} to run a command in.` };
+  if (folder === undefined) return { problem: `There is no folder ${escapeControlChars(cwd)} to run a command in.` };
   if (within(root, folder)) return { folder };
-  return { problem: `${visible(cwd)} is outside the workspace; commands start only inside it.` };
+  return { problem: `${escapeControlChars(cwd)} is outside the workspace; commands start only inside it.` };
 }
 
 async function realFolder(path: string): Promise<string | undefined> {

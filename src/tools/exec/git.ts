@@ -1,5 +1,5 @@
 import type { GitKeeper, TakenBack } from '../../security/sandbox/git-keeper.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import type { CommandOutcome } from './run.ts';
 import type { ApprovalRequest, ToolContext } from '../tool.ts';
 
@@ -39,13 +39,13 @@ export async function askToPutBack(
   const changed = await git.allow(undone);
   return changed.length === 0
     ? ['The owner was asked and allowed what the command made git run.']
-    : [`Not put back, because it changed meanwhile: ${changed.map(visible).join(', ')}.`];
+    : [`Not put back, because it changed meanwhile: ${changed.map(escapeControlChars).join(', ')}.`];
 }
 
 /** What the model is to know where nobody is asked; sentences. */
 export function undoneNotes(undone: readonly TakenBack[]): readonly string[] {
   if (undone.length === 0) return [];
-  const places = [...new Set(undone.map(({ path }) => visible(path)))];
+  const places = [...new Set(undone.map(({ path }) => escapeControlChars(path)))];
   return [
     `What it wrote in ${places.join(', ')} would make git run a program on the owner's machine, outside the sandbox. This conversation holds text from strangers, so that was undone. Everything else that the command did stays. If the owner needs it, tell the owner what to write there.`,
   ];
@@ -55,7 +55,7 @@ function requestFor(undone: readonly TakenBack[]): ApprovalRequest {
   const lines = undone.flatMap(({ path, runs }) => runs.map((one) => `${path}: ${one}`));
   return {
     title: 'Let git run what a command wrote',
-    detail: visible(lines.join('\n')),
+    detail: escapeControlChars(lines.join('\n')),
     reason: 'this conversation holds text from strangers, and git would run this outside the sandbox',
   };
 }

@@ -38,10 +38,10 @@ export class OutputEnds {
     const head = this.#head.subarray(0, Math.min(this.bytes, HEAD_BYTES));
     const tail = this.#tail.subarray(0, this.#tailLength);
     const gap = this.bytes > head.length + tail.length;
-    const whole = gap ? undefined : printable(Buffer.concat([head, tail]));
+    const whole = gap ? undefined : withoutControls(Buffer.concat([head, tail]));
     if (whole !== undefined && whole.length <= HEAD_CHARS + TAIL_CHARS) return { output: whole, truncated: false };
-    const first = upToLine(cut(whole ?? printable(head), HEAD_CHARS));
-    const last = fromLine(cutStart(whole ?? printable(tail), TAIL_CHARS));
+    const first = upToLine(cut(whole ?? withoutControls(head), HEAD_CHARS));
+    const last = fromLine(cutStart(whole ?? withoutControls(tail), TAIL_CHARS));
     const note = `[… the middle of ${this.bytes} bytes is left out here; write the output to a file and read parts of it to see more …]`;
     return { output: `${first}\n\n${note}\n\n${last}`, truncated: true };
   }
@@ -59,7 +59,7 @@ function fromLine(text: string): string {
 }
 
 /** UTF-8 with U+FFFD for what is none; control characters but line ends and tabs as `\x1b`. */
-export function printable(bytes: Buffer): string {
+export function withoutControls(bytes: Buffer): string {
   return bytes
     .toString('utf8')
     .replaceAll('\r\n', '\n')

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
-import type { ProcessDesk } from './background/background-processes.ts';
+import type { BackgroundProcesses } from './background/background-processes.ts';
 import type { BackgroundProcess, OutputPage } from './background/process.ts';
 import { withNotes } from './result.ts';
 import type { ResultBits } from '../files/taint.ts';
@@ -17,7 +17,7 @@ import {
 } from '../tool.ts';
 
 export interface ProcessToolOptions {
-  readonly desk: Pick<ProcessDesk, 'of' | 'seen' | 'kill'>;
+  readonly processes: Pick<BackgroundProcesses, 'of' | 'seen' | 'kill'>;
   /** Characters of output in one answer. */
   readonly pageChars: number;
   readonly clock: Clock;
@@ -61,9 +61,9 @@ type Params = z.infer<typeof parameters>;
 
 /** Looks after commands that `exec` started in the background. None survives the assistant, so all of it can be repeated. */
 export function processTool(options: ProcessToolOptions): Tool {
-  const { desk } = options;
+  const { processes } = options;
   const find = ({ id }: Params, { sessionKey }: ToolContext): BackgroundProcess | undefined =>
-    desk.of(sessionKey).find((process) => process.id === id);
+    processes.of(sessionKey).find((process) => process.id === id);
 
   return defineTool({
     name: NAME,
@@ -72,7 +72,8 @@ export function processTool(options: ProcessToolOptions): Tool {
     parameters,
     effect: 'idempotent',
     role: 'owner',
-    shows: ({ action, id = '' }) => (action === 'poll' || action === 'kill' ? visible(`the output of ${id}`) : null),
+    shows: ({ action, id = '' }) =>
+      action === 'poll' || action === 'kill' ? escapeControlChars(`the output of ${id}`) : null,
     decide(params, context): ToolDecision {
       const process = params.action === 'write' ? find(params, context) : undefined;
       if (process === undefined || process.end !== null) return { decision: 'allow' };
@@ -84,7 +85,7 @@ export function processTool(options: ProcessToolOptions): Tool {
       return { action: { kind: 'networked-exec' }, ...requestFor(params, process) };
     },
     async execute(params, context) {
-      const all = desk.of(context.sessionKey);
+      const all = processes.of(context.sessionKey);
       if (params.action === 'list') return listOf(all);
       const process = find(params, context);
       if (process === undefined) return errorResult(NAME, unknown(params, all));
@@ -95,7 +96,7 @@ export function processTool(options: ProcessToolOptions): Tool {
           return await write(process, params, context);
         case 'kill': {
           const wasOver = process.end !== null;
-          await (wasOver ? desk.seen(process) : desk.kill(process));
+          await (wasOver ? processes.seen(process) : processes.kill(process));
           const page = await process.page(-LAST_CHARS, LAST_CHARS);
           return shown(process, page, `${wasOver ? 'already over' : 'ended'}: ${name(process)}`);
         }
@@ -108,7 +109,7 @@ async function poll(
   process: BackgroundProcess,
   { offset, waitSeconds = 0 }: Params,
   { signal }: ToolContext,
-  { desk, clock, pageChars }: ProcessToolOptions,
+  { processes, clock, pageChars }: ProcessToolOptions,
 ): Promise<ToolResult> {
   if (waitSeconds > 0 && process.end === null) {
     const over = new AbortController();
@@ -120,7 +121,7 @@ async function poll(
   // What it wrote before its end is all there is.
   if (isOver) await process.done;
   const page = await process.page(offset, pageChars);
-  if (isOver) await desk.seen(process);
+  if (isOver) await processes.seen(process);
   return shown(process, page, `polled ${name(process)}`, isOver);
 }
 
@@ -183,7 +184,7 @@ function listOf(all: readonly BackgroundProcess[]): ToolResult {
   const lines = all.map((process) => {
     const { id, durationMs, bytes, command, end } = process;
     const state = end === null ? 'running' : process.isFailed ? 'failed' : 'over';
-    return `${id}  ${state}  ${Math.round(durationMs / 1000)} s  ${bytes} bytes  ${oneLine(visible(command.command), 120)}`;
+    return `${id}  ${state}  ${Math.round(durationMs / 1000)} s  ${bytes} bytes  ${oneLine(escapeControlChars(command.command), 120)}`;
   });
   const bits = all.map((process) => process.bits);
   return {
@@ -221,12 +222,12 @@ function requestFor(
 ): Pick<DeclaredAction, 'title' | 'detail'> {
   return {
     title: 'Write to a command in the background',
-    detail: `# to ${id}: ${visible(command.command)}\n${visible(text)}`,
+    detail: `# to ${id}: ${escapeControlChars(command.command)}\n${escapeControlChars(text)}`,
   };
 }
 
 function name({ id, command }: BackgroundProcess): string {
-  return oneLine(`${id} ${visible(command.command)}`, 80);
+  return oneLine(`${id} ${escapeControlChars(command.command)}`, 80);
 }
 
 function unknown({ id }: Params, all: readonly BackgroundProcess[]): string {

@@ -38,7 +38,7 @@ export async function profileOf(
 }
 
 /** An exact program with exact arguments, which reaches the same each time. */
-export interface Standing {
+export interface RememberableCommand {
   /** The absolute path of the program, then its arguments. */
   readonly program: readonly string[];
   readonly folder: string;
@@ -51,7 +51,7 @@ export interface Standing {
  * A command as it could be allowed for good; null for all but one plain program with spelled out arguments, for shells,
  * wrappers, interpreters and the like, and for programs that lie in the workspace, which the assistant may write.
  */
-export async function standingOf(
+export async function rememberableCommandOf(
   command: string,
   profile: CommandProfile,
   {
@@ -63,7 +63,7 @@ export async function standingOf(
     readonly workspace: string;
     /** It is to go on by itself. */ readonly background: boolean;
   },
-): Promise<Standing | null> {
+): Promise<RememberableCommand | null> {
   const exact = await exactProgram(command, path, workspace);
   if (exact === null) return null;
   const { program, reads } = exact;
@@ -84,7 +84,7 @@ export async function repositoryOf(folder: string, workspace: string): Promise<s
 }
 
 /** Whether the configuration allows this very command (tools.exec.allowCommands). */
-export function isListed({ program }: Standing, allowCommands: readonly string[]): boolean {
+export function isListed({ program }: RememberableCommand, allowCommands: readonly string[]): boolean {
   return allowCommands.some((listed) => {
     const words = exactWords(listed.trim());
     return words !== null && words.length === program.length && words.every((word, i) => word === program[i]);
@@ -95,7 +95,7 @@ async function exactProgram(
   command: string,
   path: string,
   workspace: string,
-): Promise<Pick<Standing, 'program' | 'reads'> | null> {
+): Promise<Pick<RememberableCommand, 'program' | 'reads'> | null> {
   const words = exactWords(command);
   if (words === null) return null;
   const [name = '', ...args] = words;

@@ -1,5 +1,5 @@
 import { LEFTOVER_NOTE } from '../../security/sandbox/launch.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { oneLine } from '../../util/text.ts';
 import type { CommandOutcome } from './run.ts';
 import type { CommandLimits, Exceeded } from './limit-watch.ts';
@@ -11,7 +11,7 @@ export interface Bounds extends CommandLimits {
 }
 
 /** What the model reads of a command that has ended; `notes`: what else is to be said. */
-export function resultOf(
+export function commandResultOf(
   command: string,
   outcome: CommandOutcome,
   bounds: Bounds,
@@ -19,7 +19,7 @@ export function resultOf(
 ): ToolResult {
   const { exitCode, durationMs, truncated, bytes, output } = outcome;
   return {
-    title: oneLine(`ran ${visible(command)}`, 80),
+    title: oneLine(`ran ${escapeControlChars(command)}`, 80),
     output: withNotes(output, [...notesOf(outcome, bounds), ...notes]),
     metadata: { exitCode, durationMs, truncated, bytes },
     ...(isFailure(outcome) ? { isError: true } : {}),

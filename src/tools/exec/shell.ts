@@ -118,10 +118,10 @@ function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions)
   let pumps: readonly number[] = [];
   const introduced = new Promise<void>((resolve) => {
     if (control === null || control === undefined || !('read' in control)) return resolve();
-    let told = '';
+    let received = '';
     control.on('data', (chunk: Buffer) => {
-      told += chunk.toString('latin1');
-      pumps = told.split('\n').slice(0, -1).map(Number);
+      received += chunk.toString('latin1');
+      pumps = received.split('\n').slice(0, -1).map(Number);
       tree.spare(pumps);
       if (pumps.length === (input ? 2 : 1)) resolve();
     });

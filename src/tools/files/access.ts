@@ -1,6 +1,6 @@
 import type { PathAccess, PathDecision } from '../../security/paths/rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../../security/paths/guard.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { LARGEST_COPY, type ChangeLog } from '../../storage/change-log.ts';
 import { AppError } from '../../util/errors.ts';
 import type { FileOrigins } from './taint.ts';
@@ -51,7 +51,8 @@ export async function decidePathUse(
     case 'ask': {
       const { reason, path: real } = decision;
       const title = access === 'read' ? 'Read a file' : 'Change a file';
-      const detail = preview === undefined ? visible(real) : `${visible(real)}\n${await preview()}`;
+      const detail =
+        preview === undefined ? escapeControlChars(real) : `${escapeControlChars(real)}\n${await preview()}`;
       return { decision: 'ask', reason, request: { title, detail, reason, path: real } };
     }
   }

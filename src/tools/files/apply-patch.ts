@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { filePeek } from '../../security/paths/file-peek.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
 import { useOf, writeThrough, type FileAccess } from './access.ts';
@@ -78,12 +78,12 @@ async function decidePatch(
       reason: `${asked.size} of these files need a yes each; change them in calls of their own.`,
     };
   }
-  const detail = [visible(path), previewOfEdits(edits)].join('\n\n');
+  const detail = [escapeControlChars(path), previewOfEdits(edits)].join('\n\n');
   return { decision: 'ask', reason, request: { title: 'Change files', detail, reason, path } };
 }
 
 function previewOfEdits(edits: readonly FileEdit[]): string {
-  return edits.map((edit) => `${visible(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`).join('\n\n');
+  return edits.map((edit) => `${escapeControlChars(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`).join('\n\n');
 }
 
 /** Writes one after the other; when one fails, those before it are put back. Null when all are written. */

@@ -1,5 +1,5 @@
 import type { PathGuard } from '../../security/paths/guard.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { diffLines, type LineChange } from '../../util/line-diff.ts';
 import { readWhole } from './access.ts';
 import { decodeText } from './file-text.ts';
@@ -15,7 +15,7 @@ export function previewOf(before: string, after: string): string {
     const end = changes.findIndex((change, n) => n > at && change.sign !== sign);
     const run = changes.slice(at, end === -1 ? undefined : end);
     // As one text, in which a run of empty lines is seen.
-    const text = visible(run.map(({ line }) => `${line}\n`).join('')).replace(/\n$/u, '');
+    const text = escapeControlChars(run.map(({ line }) => `${line}\n`).join('')).replace(/\n$/u, '');
     lines.push(...text.split('\n').map((line) => `${sign} ${line}`));
     at += run.length;
   }

@@ -1,5 +1,5 @@
 import { filePeek } from '../../security/paths/file-peek.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { AppError } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
@@ -20,7 +20,8 @@ export function editFileTool(files: FileAccess): Tool {
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
     // What does not fit is answered with the lines that stand there.
-    shows: ({ path, oldText, newText }) => (oldText === '' ? null : `${visible(path)}\n${previewOf(oldText, newText)}`),
+    shows: ({ path, oldText, newText }) =>
+      oldText === '' ? null : `${escapeControlChars(path)}\n${previewOf(oldText, newText)}`,
     decide: ({ path, oldText, newText }, context) =>
       decidePathUse(guard, path, 'write', context, () => previewOf(oldText, newText)),
     // What becomes of the file depends on what it holds now.

@@ -33,7 +33,7 @@ interface OpenFile {
   readonly read: WholeFile | null;
   readonly format: TextFormat;
   text: string;
-  readonly places: string[];
+  readonly positions: string[];
 }
 
 /** Makes all edits in memory, in order: a later one finds what an earlier one left. */
@@ -72,18 +72,18 @@ export async function draftPatch(
       continue;
     }
     known.text = edited.text;
-    known.places.push(edited.where);
+    known.positions.push(edited.where);
   }
   if (problems.length > 0) return { problems, shown };
   return { files: [...open.values()].map(drafted) };
 }
 
-function drafted({ path, read, format, text, places }: OpenFile): DraftedFile {
+function drafted({ path, read, format, text, positions }: OpenFile): DraftedFile {
   return {
     path,
     read,
     bytes: encodeText(text, format),
-    done: [...(read === null ? ['new'] : []), ...places].join('; '),
+    done: [...(read === null ? ['new'] : []), ...positions].join('; '),
   };
 }
 
@@ -100,10 +100,10 @@ async function load(
   if (oldText === '') {
     if (!(read instanceof AppError)) return 'oldText is empty, which is for new files only, and the file exists.';
     if (read.facts['code'] !== 'ENOENT') return read.message;
-    return { path, read: null, format: { encoding: 'utf-8', bom: false }, text: newText, places: [] };
+    return { path, read: null, format: { encoding: 'utf-8', bom: false }, text: newText, positions: [] };
   }
   if (read instanceof AppError) return read.message;
   const decoded = decodeText(read.bytes);
   if ('binary' in decoded) return 'this is a binary file, so it is not edited.';
-  return { path, read, format: decoded.format, text: decoded.text, places: [] };
+  return { path, read, format: decoded.format, text: decoded.text, positions: [] };
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
 import type { OpenedFile, PathGuard } from '../../security/paths/guard.ts';
-import { visible } from '../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
 import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
@@ -49,7 +49,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
         .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
     }),
     effect: 'none',
-    shows: ({ path }) => visible(path),
+    shows: ({ path }) => escapeControlChars(path),
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
     execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
       const wish = { offset, limit, pageChars: options.pageChars };

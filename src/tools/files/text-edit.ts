@@ -30,21 +30,21 @@ type EditedText =
 /** How many near misses are named. */
 const CANDIDATES = 5;
 /** How many lines of occurrences are named. */
-const MOST_PLACES = 20;
+const MOST_POSITIONS = 20;
 
 /** The text with a piece replaced, its line ends kept; or one sentence that says why it is not, with line numbers. */
 export function editText(text: string, { oldText, newText, replaceAll = false }: TextEdit): EditedText {
   // Line ends are read as \n; only a file of mixed ends may hold the text with bare ones.
   const crlf = text.includes('\r\n') && (text.includes(toCrlf(oldText)) || !text.includes(oldText));
   const wanted = crlf ? toCrlf(oldText) : oldText;
-  const places = occurrences(text, wanted, replaceAll ? wanted.length : 1);
-  if (places.length === 0) return { problem: notFound(text, oldText), shows: true };
-  const where = linesOf(text, places);
-  if (places.length > 1 && !replaceAll) {
-    const problem = `oldText occurs ${places.length} times, at ${where}. Add the lines around it to oldText, or set replaceAll to true.`;
+  const positions = occurrences(text, wanted, replaceAll ? wanted.length : 1);
+  if (positions.length === 0) return { problem: notFound(text, oldText), shows: true };
+  const where = linesOf(text, positions);
+  if (positions.length > 1 && !replaceAll) {
+    const problem = `oldText occurs ${positions.length} times, at ${where}. Add the lines around it to oldText, or set replaceAll to true.`;
     return { problem, shows: false };
   }
-  return { text: text.split(wanted).join(crlf ? toCrlf(newText) : newText), count: places.length, where };
+  return { text: text.split(wanted).join(crlf ? toCrlf(newText) : newText), count: positions.length, where };
 }
 
 function toCrlf(text: string): string {
@@ -53,14 +53,14 @@ function toCrlf(text: string): string {
 
 /** With a `step` below the length of `wanted` places may overlap. */
 function occurrences(text: string, wanted: string, step: number): number[] {
-  const places: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + step)) places.push(at);
-  return places;
+  const positions: number[] = [];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + step)) positions.push(at);
+  return positions;
 }
 
-function linesOf(text: string, places: readonly number[]): string {
-  const lines = places.slice(0, MOST_PLACES).map((at) => text.slice(0, at).split('\n').length);
-  return `${places.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${places.length > MOST_PLACES ? ', …' : ''}`;
+function linesOf(text: string, positions: readonly number[]): string {
+  const lines = positions.slice(0, MOST_POSITIONS).map((at) => text.slice(0, at).split('\n').length);
+  return `${positions.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${positions.length > MOST_POSITIONS ? ', …' : ''}`;
 }
 
 /** Names lines that match when white space is ignored: most misses are indentation. */

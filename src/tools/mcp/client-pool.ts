@@ -7,14 +7,14 @@ import type { Random } from '../../util/random.ts';
 import { nearest, plural } from '../../util/text.ts';
 import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import type { Tool } from '../tool.ts';
-import { difference, differs, hashOf, listingHash, type Difference, type Listing } from './listing.ts';
-import { Pins } from './trust-store.ts';
+import { difference, differs, hashOfJson, listingHash, type Difference, type Listing } from './listing.ts';
+import { TrustStore } from './trust-store.ts';
 import type { KeepFile } from './result.ts';
 import { McpServer } from './server.ts';
 import type { McpSettings } from './stdio.ts';
 import { toolsOf } from './tools.ts';
 
-export interface RoomOptions {
+export interface McpClientsOptions {
   /** Those that are used, by name. */
   readonly servers: Readonly<Record<string, McpSettings>>;
   readonly registry: { readonly register: (tool: Tool) => Disposable; readonly named: (name: string) => unknown };
@@ -74,22 +74,22 @@ interface Member {
   /** Names of the server's tools that no model could be shown. */
   unusable: readonly string[];
   meeting: Promise<void> | undefined;
-  introduction: Promise<void> | undefined;
+  connecting: Promise<void> | undefined;
   /** The difference that the log has told of. */
-  told: string;
+  loggedHash: string;
 }
 
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 const NEVER = new AbortController().signal;
 
 /** All MCP servers of a configuration, and the tools that were agreed to. */
-export class McpRoom implements AsyncDisposable {
-  readonly #options: RoomOptions;
-  readonly #pins: Pins;
+export class McpClients implements AsyncDisposable {
+  readonly #options: McpClientsOptions;
+  readonly #pins: TrustStore;
   readonly #members = new Map<string, Member>();
   readonly #closing = new AbortController();
 
-  private constructor(options: RoomOptions, pins: Pins) {
+  private constructor(options: McpClientsOptions, pins: TrustStore) {
     this.#options = options;
     this.#pins = pins;
     for (const [name, settings] of Object.entries(options.servers)) {
@@ -99,33 +99,33 @@ export class McpRoom implements AsyncDisposable {
         offered: [],
         unusable: [],
         meeting: undefined,
-        introduction: undefined,
-        told: '',
+        connecting: undefined,
+        loggedHash: '',
       });
     }
   }
 
   /** Registers what was agreed to earlier; starts nothing. */
-  static async open(options: RoomOptions): Promise<McpRoom> {
-    const pins = await Pins.read({
+  static async open(options: McpClientsOptions): Promise<McpClients> {
+    const pins = await TrustStore.read({
       ...options.pins,
       identities: Object.fromEntries(Object.entries(options.servers).map(([name, one]) => [name, identityOf(one)])),
       now: () => options.clock.now(),
       onDamage: (kept) =>
         options.log.error('mcp: the file of agreed tools was damaged; they are off until you agree again', { kept }),
     });
-    const room = new McpRoom(options, pins);
-    for (const [name, member] of room.#members) {
+    const clients = new McpClients(options, pins);
+    for (const [name, member] of clients.#members) {
       const pin = pins.get(name);
-      if (pin !== undefined) room.#offer(name, member, pin.listing);
+      if (pin !== undefined) clients.#offer(name, member, pin.listing);
     }
-    return room;
+    return clients;
   }
 
   /** Starts those that were never spoken to, side by side, and takes what they offer as agreed; tries until it works. */
-  introduce(): void {
+  connectNew(): void {
     for (const [name, member] of this.#members) {
-      if (this.#pins.get(name) === undefined) member.introduction ??= this.#introduce(name, member);
+      if (this.#pins.get(name) === undefined) member.connecting ??= this.#connectNewServer(name, member);
     }
   }
 
@@ -137,7 +137,7 @@ export class McpRoom implements AsyncDisposable {
   async test(name: string): Promise<ServerReport> {
     const member = this.#member(name);
     const live = await member.server.use(NEVER, { now: true });
-    if (this.#pins.get(name) === undefined) await this.#meet(name, member);
+    if (this.#pins.get(name) === undefined) await this.#firstContact(name, member);
     else if (differs(this.#difference(name, live.listing()))) await member.server.settle(NEVER);
     const listing = live.listing();
     const { added, changed } = this.#difference(name, listing);
@@ -201,18 +201,18 @@ export class McpRoom implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await Promise.all(
-      [...this.#members.values()].map(async ({ server, introduction }) => {
+      [...this.#members.values()].map(async ({ server, connecting: introduction }) => {
         await server[Symbol.asyncDispose]();
         await introduction;
       }),
     );
   }
 
-  async #introduce(name: string, member: Member): Promise<void> {
+  async #connectNewServer(name: string, member: Member): Promise<void> {
     const { clock, random } = this.#options;
     for (let failures = 1; !this.#closing.signal.aborted; failures += 1) {
       try {
-        await this.#meet(name, member);
+        await this.#firstContact(name, member);
         return;
       } catch {
         // The server has told the log; it may only be early.
@@ -240,7 +240,7 @@ export class McpRoom implements AsyncDisposable {
   }
 
   /** First contact: who wrote the server into the configuration wants what it offers. */
-  #meet(name: string, member: Member): Promise<void> {
+  #firstContact(name: string, member: Member): Promise<void> {
     const meet = async (): Promise<void> => {
       const { server } = member;
       const live = await server.use(NEVER, { now: true });
@@ -280,9 +280,9 @@ export class McpRoom implements AsyncDisposable {
     const member = this.#members.get(name);
     if (member === undefined || this.#pins.get(name) === undefined) return;
     const found = this.#difference(name, listing);
-    const told = hashOf(found);
-    if (!differs(found) || member.told === told) return;
-    member.told = told;
+    const hash = hashOfJson(found);
+    if (!differs(found) || member.loggedHash === hash) return;
+    member.loggedHash = hash;
     this.#options.log.warn('mcp: server offers other tools than were agreed to; new and changed ones are off', {
       server: name,
       ...found,
@@ -325,5 +325,5 @@ export class McpRoom implements AsyncDisposable {
 
 /** What makes it another server: what is started or reached, not how. */
 function identityOf({ command, args, cwd, url }: McpSettings): string {
-  return hashOf(url === undefined ? { command, args, cwd } : { url });
+  return hashOfJson(url === undefined ? { command, args, cwd } : { url });
 }

@@ -25,16 +25,16 @@ export const NO_LISTING: Listing = { tools: [], resources: false, prompts: false
 
 /** Of everything about a tool that a model sees or a decision rests on; the order of keys does not matter. */
 export function toolHash({ name, description, inputSchema, annotations }: ForeignTool): string {
-  return hashOf([name, description, inputSchema, annotations]);
+  return hashOfJson([name, description, inputSchema, annotations]);
 }
 
 /** Of a whole listing; the order of its tools does not matter. */
 export function listingHash({ tools, resources, prompts }: Listing): string {
-  return hashOf([tools.map(toolHash).toSorted(), resources, prompts]);
+  return hashOfJson([tools.map(toolHash).toSorted(), resources, prompts]);
 }
 
 /** SHA-256 in hex of plain data, whatever the order of its keys. */
-export function hashOf(value: unknown): string {
+export function hashOfJson(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))
     .digest('hex');

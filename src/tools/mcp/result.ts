@@ -43,7 +43,7 @@ const LONGEST_UNKNOWN = 4_000;
 
 /** A server's answer to a call: texts as they are, files kept beside, its own errors as errors. */
 export async function callResult(result: CallAnswer, parts: ResultParts): Promise<ToolResult> {
-  const pieces = await each(result.content, (block, room) => blockPiece(block, parts, room));
+  const pieces = await each(result.content, (block, space) => blockPiece(block, parts, space));
   const { structuredContent } = result;
   const isBare = pieces.length === 0 && structuredContent !== undefined;
   const shown = isBare ? [{ text: JSON.stringify(structuredContent, null, 2) }] : pieces;
@@ -51,19 +51,19 @@ export async function callResult(result: CallAnswer, parts: ResultParts): Promis
 }
 
 export async function resourceResult(result: ResourceAnswer, parts: ResultParts): Promise<ToolResult> {
-  const pieces = await each(result.contents, async (contents, room) => {
+  const pieces = await each(result.contents, async (contents, space) => {
     const known = contentsSchema.safeParse(contents);
-    return known.success ? await contentsPiece(known.data, parts, room) : unknownPiece(contents);
+    return known.success ? await contentsPiece(known.data, parts, space) : unknownPiece(contents);
   });
   return together(pieces, parts);
 }
 
 export async function promptResult(result: PromptAnswer, parts: ResultParts): Promise<ToolResult> {
-  const pieces = await each(result.messages, async (message, room) => {
+  const pieces = await each(result.messages, async (message, space) => {
     const known = messageSchema.safeParse(message);
     if (!known.success) return unknownPiece(message);
     const { role, content } = known.data;
-    const piece = await blockPiece(content, parts, room);
+    const piece = await blockPiece(content, parts, space);
     return { ...piece, text: `${role}: ${piece.text}` };
   });
   return together(pieces, parts);
@@ -80,7 +80,7 @@ export function listResult(
 
 async function each<T>(
   items: readonly T[],
-  toPiece: (item: T, hasRoom: boolean) => Promise<Piece>,
+  toPiece: (item: T, hasSpace: boolean) => Promise<Piece>,
 ): Promise<readonly Piece[]> {
   const pieces: Piece[] = [];
   for (const item of items) {
@@ -101,7 +101,7 @@ function together(pieces: readonly Piece[], { server, what }: ResultParts): Tool
   };
 }
 
-async function blockPiece(given: unknown, parts: ResultParts, hasRoom: boolean): Promise<Piece> {
+async function blockPiece(given: unknown, parts: ResultParts, hasSpace: boolean): Promise<Piece> {
   const known = blockSchema.safeParse(given);
   if (!known.success) return unknownPiece(given);
   const block = known.data;
@@ -110,9 +110,13 @@ async function blockPiece(given: unknown, parts: ResultParts, hasRoom: boolean):
       return { text: block.text };
     case 'image':
     case 'audio':
-      return await filePiece(block.type, { base64: block.data, mediaType: block.mimeType }, { parts, hasRoom });
+      return await filePiece(
+        block.type,
+        { base64: block.data, mediaType: block.mimeType },
+        { parts, hasRoom: hasSpace },
+      );
     case 'resource':
-      return await contentsPiece(block.resource, parts, hasRoom);
+      return await contentsPiece(block.resource, parts, hasSpace);
     case 'resource_link':
       return { text: `[resource ${block.uri}${block.name === '' ? '' : ` (${oneLine(block.name, 100)})`}]` };
   }
@@ -125,20 +129,24 @@ function unknownPiece(given: unknown): Piece {
   };
 }
 
-async function contentsPiece(contents: Contents, parts: ResultParts, hasRoom: boolean): Promise<Piece> {
+async function contentsPiece(contents: Contents, parts: ResultParts, hasSpace: boolean): Promise<Piece> {
   if ('text' in contents) return { text: `[resource ${contents.uri}]\n${contents.text}` };
   const mediaType = contents.mimeType ?? 'application/octet-stream';
-  return await filePiece(`resource ${contents.uri}`, { base64: contents.blob, mediaType }, { parts, hasRoom });
+  return await filePiece(
+    `resource ${contents.uri}`,
+    { base64: contents.blob, mediaType },
+    { parts, hasRoom: hasSpace },
+  );
 }
 
 async function filePiece(
   label: string,
   file: { readonly base64: string; readonly mediaType: string },
-  { parts, hasRoom }: { readonly parts: ResultParts; readonly hasRoom: boolean },
+  { parts, hasRoom: hasSpace }: { readonly parts: ResultParts; readonly hasRoom: boolean },
 ): Promise<Piece> {
   const mediaType = /^[\w.+-]+\/[\w.+-]+$/u.test(file.mediaType) ? file.mediaType : 'application/octet-stream';
   const about = `${label}, ${mediaType}`;
-  if (!hasRoom) return { text: `[${about}: left out, after ${MOST_FILES} files]` };
+  if (!hasSpace) return { text: `[${about}: left out, after ${MOST_FILES} files]` };
   const bytes = Buffer.from(file.base64, 'base64');
   const size = bytes.length;
   if (size > MOST_FILE_BYTES) return { text: `[${about}: left out, it has ${size} bytes]` };

@@ -14,7 +14,7 @@ const fileSchema = z.object({ version: z.literal(1), servers: z.record(z.string(
 
 export type Pin = z.output<typeof pinSchema>;
 
-export interface PinsOptions {
+export interface TrustStoreOptions {
   readonly path: string;
   /** Where a damaged file goes. */
   readonly quarantine: string;
@@ -26,28 +26,28 @@ export interface PinsOptions {
 }
 
 /** What each server offered when the owner agreed to it: one small file, replaced as a whole. */
-export class Pins {
-  readonly #options: PinsOptions;
+export class TrustStore {
+  readonly #options: TrustStoreOptions;
   readonly #servers: Map<string, Pin>;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(options: PinsOptions, servers: Readonly<Record<string, Pin>>) {
+  private constructor(options: TrustStoreOptions, servers: Readonly<Record<string, Pin>>) {
     this.#options = options;
     this.#servers = new Map(Object.entries(servers));
   }
 
   /** A damaged file is kept aside, and nothing counts as agreed to: who damaged it may have wanted a first contact. */
-  static async read(options: PinsOptions): Promise<Pins> {
+  static async read(options: TrustStoreOptions): Promise<TrustStore> {
     const text = await readIfExists(options.path);
-    if (text === undefined) return new Pins(options, {});
+    if (text === undefined) return new TrustStore(options, {});
     const parsed = fileSchema.safeParse(parse(text));
-    if (parsed.success) return new Pins(options, parsed.data.servers);
+    if (parsed.success) return new TrustStore(options, parsed.data.servers);
     const kept = await quarantine(options.quarantine, basename(options.path), Buffer.from(text));
     options.onDamage(kept);
     const nothing = Object.entries(options.identities).map(([name, identity]) => {
       return [name, { identity, at: options.now(), listing: NO_LISTING }] as const;
     });
-    const pins = new Pins(options, Object.fromEntries(nothing));
+    const pins = new TrustStore(options, Object.fromEntries(nothing));
     await pins.#write();
     return pins;
   }

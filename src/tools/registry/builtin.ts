@@ -1,7 +1,7 @@
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import type { PathGuard } from '../../security/paths/guard.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { ProcessDesk } from '../exec/background/background-processes.ts';
+import type { BackgroundProcesses } from '../exec/background/background-processes.ts';
 import { createDocumentReader } from '../documents/document-reader.ts';
 import { editFileTool } from '../files/edit-file.ts';
 import { createExecTool, type ExecOptions } from '../exec/exec.ts';
@@ -31,7 +31,7 @@ export interface BuiltinOptions {
   readonly maxOutput: number;
   readonly clock: Clock;
   readonly exec: Omit<ExecOptions, 'clock'> & {
-    /** @default no command goes on by itself */ readonly background?: ProcessDesk;
+    /** @default no command goes on by itself */ readonly background?: BackgroundProcesses;
   };
   readonly memory: FactStore;
   /** For addresses that a model or a stranger chose. */
@@ -60,7 +60,7 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     globTool(finding),
     grepTool(finding),
     createExecTool({ ...exec, clock, origins }),
-    ...(exec.background === undefined ? [] : [processTool({ ...files, desk: exec.background, clock })]),
+    ...(exec.background === undefined ? [] : [processTool({ ...files, processes: exec.background, clock })]),
     memoryWriteTool(memory),
     webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),

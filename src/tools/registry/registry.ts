@@ -64,7 +64,7 @@ export interface RequestedCall {
   readonly arguments: string;
 }
 
-export interface RunOptions {
+export interface ToolRunOptions {
   /** Awaited before a tool starts that is not of class `none`, after everything that could refuse it. */
   readonly beforeEffect?: (effect: 'idempotent' | 'effect') => Promise<unknown>;
   /** Runs the tool inside a slot of the caller's. */
@@ -152,7 +152,7 @@ export class ToolRegistry {
   }
 
   /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
-  async run(call: RequestedCall, context: ToolContext, options: RunOptions = {}): Promise<ToolResult> {
+  async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
     const result = await this.#run(call, context, options);
     const untrusted = result.untrusted === true || this.#find(call.name)?.untrusted === true;
     const isPrivate = result.private === true || (untrusted && context.taint.private && this.#repeats(call, context));
@@ -160,7 +160,7 @@ export class ToolRegistry {
     return this.#clean({ ...result, ...bits }, context);
   }
 
-  async #run(call: RequestedCall, context: ToolContext, options: RunOptions): Promise<ToolResult> {
+  async #run(call: RequestedCall, context: ToolContext, options: ToolRunOptions): Promise<ToolResult> {
     const ready = this.#prepare(call, context);
     const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
       this.#options.audit?.(auditOf(call, context, verdict));
@@ -189,7 +189,7 @@ export class ToolRegistry {
     return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
   }
 
-  async #execute({ tool, params }: Ready, context: ToolContext, options: RunOptions): Promise<ToolResult> {
+  async #execute({ tool, params }: Ready, context: ToolContext, options: ToolRunOptions): Promise<ToolResult> {
     if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');
     const slot = tool.waits === true ? undefined : options.slot;
     let started = false;

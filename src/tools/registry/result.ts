@@ -42,9 +42,9 @@ export function capOutput(output: string, limit: number, kept?: string): string 
     kept === undefined
       ? 'ask for a smaller part to see them'
       : `the whole text is kept in a file that read_file shows in pages: ${kept}`;
-  const room = limit - NOTICE - (kept?.length ?? 0);
-  const tail = Math.min(TAIL, Math.floor(room / 3));
-  const head = Math.min(HEAD, room - tail);
+  const space = limit - NOTICE - (kept?.length ?? 0);
+  const tail = Math.min(TAIL, Math.floor(space / 3));
+  const head = Math.min(HEAD, space - tail);
   const left = output.length - head - tail;
   return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ${how} …]\n\n${cutStart(output, tail)}`;
 }

@@ -23,7 +23,7 @@ export const NOTES = /^(?:require|refuse|allowOrThrow|permit|check|assert|judge|
 
 /** Names of calls that make a text fit to be shown. */
 export const HARMLESS =
-  /^(?:visible|mask|redact|harmless|withMarkedHosts|withoutLookAlikes|withoutMarks|escapeHtml|bounded)$/u;
+  /^(?:escapeControlChars|escapeInvisible|visible|mask|redact|harmless|withMarkedHosts|withoutLookAlikes|withoutMarks|escapeHtml|bounded)$/u;
 
 /** Names of methods that clean a text. */
 export const CLEANS = /^(?:normalize|replace|replaceAll|toLowerCase|toUpperCase)$/u;

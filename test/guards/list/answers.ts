@@ -1,6 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const DESK = 'agent/questions.test.ts';
+const QUESTIONS = 'agent/questions.test.ts';
 const ANSWERS = 'agent/question-answers.test.ts';
 const WORDS = 'agent/question-words.test.ts';
 const HASH = 'security/approval-hash.test.ts';
@@ -123,7 +123,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         holds: 'Questions end with the turn that asked them.',
         find: "SET state = 'cancelled', updated_at = ? WHERE ${column} = ?",
         replace: 'SET updated_at = ? WHERE ${column} = ?',
-        tests: [DESK],
+        tests: [QUESTIONS],
       },
     ],
   ),

@@ -1,12 +1,12 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const DESK = 'agent/questions.test.ts';
+const QUESTIONS = 'agent/questions.test.ts';
 
 /** Who is asked, and what they see. */
 export const APPROVAL_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'agent/questions/questions.ts',
-    [DESK],
+    [QUESTIONS],
     [
       {
         name: 'approvals-changed-ends',
@@ -92,7 +92,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
   ),
   ...guardsIn(
     'agent/questions/text.ts',
-    [DESK],
+    [QUESTIONS],
     [
       {
         name: 'question-fence',
@@ -111,7 +111,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
   ),
   ...guardsIn(
     'agent/questions/questions.ts',
-    [DESK],
+    [QUESTIONS],
     [
       {
         name: 'question-code',

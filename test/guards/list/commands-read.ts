@@ -151,7 +151,7 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
       {
         name: 'simple-find-delete',
         holds: 'find -delete does not take the system or a home.',
-        find: "const lost = expression.includes('-delete') && !isNarrowed ? losing(roots, scope.directories) : undefined;",
+        find: "const lost = expression.includes('-delete') && !isNarrowed ? reasonIfLost(roots, scope.directories) : undefined;",
         replace: 'const lost = undefined;',
       },
       {
@@ -169,7 +169,7 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
       {
         name: 'simple-network-concerns',
         holds: 'Private hosts that a command names are asked about.',
-        find: 'networkConcerns(simple, code.text, scope);',
+        find: 'networkRisks(simple, code.text, scope);',
         replace: '',
         tests: [ASKED],
       },

@@ -4,7 +4,7 @@ const TRAPS = 'security/commands-traps.test.ts';
 const ASKED = 'security/commands-ask.test.ts';
 
 /** What in a shell command is asked about, one by one. */
-export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
+export const COMMAND_RISK_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'security/commands/hosts.ts',
     [ASKED],
@@ -110,7 +110,7 @@ export const COMMAND_CONCERN_GUARDS: readonly Guard[] = [
       {
         name: 'programs-container-mounts',
         holds: 'A container with folders of the system is asked about.',
-        find: ' || losing(mounted, directories) !== undefined',
+        find: ' || reasonIfLost(mounted, directories) !== undefined',
         replace: '',
       },
     ],

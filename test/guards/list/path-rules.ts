@@ -1,13 +1,13 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const PATHS = 'security/paths.test.ts';
-const PLACES = 'security/paths-rules.test.ts';
+const RULES = 'security/paths-rules.test.ts';
 
 /** Which places are closed, and which need a yes. */
 export const PATH_RULE_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'security/paths/rules.ts',
-    [PLACES],
+    [RULES],
     [
       {
         name: 'rules-deny-first',
@@ -45,7 +45,7 @@ export const PATH_RULE_GUARDS: readonly Guard[] = [
   ),
   ...guardsIn(
     'security/paths/names.ts',
-    [PLACES],
+    [RULES],
     [
       {
         name: 'names-git',

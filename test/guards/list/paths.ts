@@ -12,7 +12,7 @@ export const PATH_GUARDS: readonly Guard[] = [
       {
         name: 'paths-check-deny',
         holds: 'A check that breaks denies.',
-        find: "return { decision: 'deny', reason: readable(error, path).message };",
+        find: "return { decision: 'deny', reason: fileError(error, path).message };",
         replace: "return { decision: 'allow', path };",
         tests: ['security/paths-guards.test.ts'],
       },

@@ -5,7 +5,7 @@ const LIMITS = 'security/sandbox-limits.test.ts';
 const ARGUMENTS = 'security/sandbox-arguments.test.ts';
 
 /** What a command in the sandbox cannot reach. */
-export const SANDBOX_WALL_GUARDS: readonly Guard[] = [
+export const SANDBOX_BARRIER_GUARDS: readonly Guard[] = [
   ...guardsIn(
     'security/sandbox/sandbox.ts',
     [SANDBOX],

@@ -45,7 +45,7 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       {
         name: 'skills-add-shows',
         holds: 'Whoever is asked sees all that the skill brings first.',
-        find: "context.stdout.write(`${printable(aboutPlan(plan).join('\\n'))}\\n`);",
+        find: "context.stdout.write(`${terminalText(aboutPlan(plan).join('\\n'))}\\n`);",
         replace: '',
       },
     ],

@@ -3,7 +3,7 @@ import { guardsIn, type Guard } from '../guard.ts';
 const FETCH = 'tools/web-fetch.test.ts';
 const SEARCH = 'tools/web-search.test.ts';
 const TEXT = 'tools/web-page-text.test.ts';
-const WALLS = 'tools/web-guards.test.ts';
+const GUARDS = 'tools/web-guards.test.ts';
 
 /** What the web tools reach, and what of a page is read. */
 export const WEB_GUARDS: readonly Guard[] = [
@@ -22,7 +22,7 @@ export const WEB_GUARDS: readonly Guard[] = [
         holds: 'Where nobody knows which addresses were given, every one counts as put together.',
         find: 'const texts = given?.() ?? [];',
         replace: 'const texts = given?.() ?? [address];',
-        tests: [WALLS],
+        tests: [GUARDS],
       },
       {
         name: 'web-fetch-selected',

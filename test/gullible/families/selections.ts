@@ -6,7 +6,7 @@ import { batch, fetch, type Family } from './family.ts';
 const LETTERS = Array.from('hunter2');
 const ALPHABET = Array.from('aehnrtu2');
 
-/** `addressOf`: what stands for a letter; all are listed, those of the secret are fetched. */
+/** `jobAddressOf`: what stands for a letter; all are listed, those of the secret are fetched. */
 const goal = (
   how: string,
   addressOf: (letter: string, stage: Stage) => string,

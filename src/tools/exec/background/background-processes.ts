@@ -22,7 +22,7 @@ export interface ProcessNews {
   readonly untrusted: boolean;
 }
 
-export interface ProcessDeskOptions {
+export interface BackgroundProcessesOptions {
   /** Where the outputs of a session lie; it can read them there. */
   readonly outputs: (sessionKey: string) => string;
   /** Folder for what has to outlive the assistant's own process. */
@@ -79,8 +79,8 @@ const SIGNS = '0123456789abcdefghjkmnpqrstvwxyz';
  * The commands that run in the background, for all sessions. The end of one that its session did not see or want wakes the
  * session, once. None of them outlives the assistant's process: those that a killed one left are ended at the next start.
  */
-export class ProcessDesk implements AsyncDisposable {
-  readonly #options: ProcessDeskOptions;
+export class BackgroundProcesses implements AsyncDisposable {
+  readonly #options: BackgroundProcessesOptions;
   readonly #records: ProcessRecords;
   readonly #entries = new Map<string, Entry>();
   /** By session, since a person last started something there. */
@@ -88,7 +88,7 @@ export class ProcessDesk implements AsyncDisposable {
   readonly #closing = new AbortController();
   #starting = 0;
 
-  constructor(options: ProcessDeskOptions) {
+  constructor(options: BackgroundProcessesOptions) {
     this.#options = options;
     this.#records = new ProcessRecords(options.records);
   }
@@ -114,7 +114,7 @@ export class ProcessDesk implements AsyncDisposable {
   /** Starts a command. Throws an `AppError` when it cannot run here. */
   async start(command: BackgroundCommand, context: StartContext): Promise<BackgroundProcess> {
     const addressee = this.#addressee(context);
-    this.#requireRoom(context);
+    this.#requireSlot(context);
     this.#starting += 1;
     try {
       const { outputs, clock, origins, random } = this.#options;
@@ -211,7 +211,7 @@ export class ProcessDesk implements AsyncDisposable {
     return { ...found, role, sessionKey };
   }
 
-  #requireRoom({ sessionKey }: StartContext): void {
+  #requireSlot({ sessionKey }: StartContext): void {
     const all = [...this.#entries.values()].filter(({ process }) => process.end === null).length;
     if (this.#closing.signal.aborted || all + this.#starting >= MOST_RUNNING_IN_ALL) {
       throw new AppError('process-room', 'Nothing was started: too many commands run in the background already.');

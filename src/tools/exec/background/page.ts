@@ -1,4 +1,4 @@
-import { printable } from '../output-ends.ts';
+import { withoutControls } from '../output-ends.ts';
 
 /** A part of an output. */
 export interface Page {
@@ -21,7 +21,7 @@ export function pageOf(bytes: Buffer, chars: number, after: Follows): Page {
   let follows = after;
   for (;;) {
     const part = bytes.subarray(0, wholeLength(bytes.subarray(0, length), follows));
-    const text = printable(part);
+    const text = withoutControls(part);
     if (text.length <= chars || part.length <= 1) return { text, length: part.length, isLast: follows !== 'now' };
     length = Math.max(1, Math.floor((part.length * chars) / text.length) - 1);
     follows = 'now';

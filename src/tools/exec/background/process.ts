@@ -10,7 +10,7 @@ import { runCommand, type CommandOutcome } from '../run.ts';
 import type { ProgramCall } from '../shell.ts';
 import type { Reach } from '../taint.ts';
 import type { FileOrigins, ResultBits } from '../../files/taint.ts';
-import { printable } from '../output-ends.ts';
+import { withoutControls } from '../output-ends.ts';
 import { brokenStart, pageOf } from './page.ts';
 
 /** A command that is to go on by itself. */
@@ -211,7 +211,7 @@ export class BackgroundProcess {
     const follows = !isAll ? 'now' : this.#end === null && dropped === 0 ? 'later' : 'never';
     const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, follows);
     this.#cursor = from + length;
-    const newest = isLast && dropped > 0 ? printable(this.#newest.subarray(brokenStart(this.#newest))) : '';
+    const newest = isLast && dropped > 0 ? withoutControls(this.#newest.subarray(brokenStart(this.#newest))) : '';
     return { text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
   }
 

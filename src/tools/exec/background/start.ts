@@ -1,9 +1,9 @@
-import { visible } from '../../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../../security/text/control-characters.ts';
 import { sleep, type Clock } from '../../../util/clock.ts';
 import { oneLine } from '../../../util/text.ts';
 import { withNotes } from '../result.ts';
 import type { ToolContext, ToolResult } from '../../tool.ts';
-import type { ProcessDesk } from './background-processes.ts';
+import type { BackgroundProcesses } from './background-processes.ts';
 import type { BackgroundCommand } from './process.ts';
 
 /** How long it is looked at before it is left to itself: most mistakes show at once. */
@@ -15,19 +15,22 @@ const FIRST_CHARS = 4_000;
 export async function startInBackground(
   command: BackgroundCommand,
   context: ToolContext,
-  { desk, clock }: { readonly desk: Pick<ProcessDesk, 'start' | 'seen' | 'kill'>; readonly clock: Clock },
+  {
+    processes,
+    clock,
+  }: { readonly processes: Pick<BackgroundProcesses, 'start' | 'seen' | 'kill'>; readonly clock: Clock },
 ): Promise<ToolResult> {
-  const process = await desk.start(command, context);
+  const process = await processes.start(command, context);
   const begun = new AbortController();
   void process.done.then(() => begun.abort());
   await sleep(clock, FIRST_LOOK_MS, AbortSignal.any([begun.signal, context.signal])).catch(() => {});
   if (context.signal.aborted) {
-    await desk.kill(process);
+    await processes.kill(process);
     context.signal.throwIfAborted();
   }
   const { text, more } = await process.page(undefined, FIRST_CHARS);
   const isOver = process.end !== null;
-  if (isOver) await desk.seen(process);
+  if (isOver) await processes.seen(process);
   const { id, path, durationMs, bits } = process;
   const notes = isOver
     ? [
@@ -39,7 +42,7 @@ export async function startInBackground(
       ];
   const code = process.end?.type === 'exited' ? process.end.outcome.exitCode : null;
   return {
-    title: oneLine(`${isOver ? 'ran' : 'started'} ${visible(command.command)}`, 80),
+    title: oneLine(`${isOver ? 'ran' : 'started'} ${escapeControlChars(command.command)}`, 80),
     output: withNotes(text, notes),
     metadata: isOver ? { process: id, exitCode: code, durationMs } : { process: id, state: 'running' },
     ...(process.isFailed ? { isError: true } : {}),

@@ -19,7 +19,7 @@ export interface FindToolOptions {
 }
 
 /** Where a search begins, and how its files are called so that other tools find them. */
-export async function baseOf(
+export async function searchBaseOf(
   guard: PathGuard,
   path: string,
   context: ToolContext,

@@ -11,14 +11,14 @@ const task = workerData as FindTask;
 
 const PROGRESS_MS = 1_000;
 const start = systemClock.monotonic();
-let told = start;
+let reportedAt = start;
 
 const ports = {
   elapsed: () => systemClock.monotonic() - start,
   progress: (searched: number) => {
     // The clock is not asked for each file.
-    if (searched % 500 !== 0 || systemClock.monotonic() - told < PROGRESS_MS) return;
-    told = systemClock.monotonic();
+    if (searched % 500 !== 0 || systemClock.monotonic() - reportedAt < PROGRESS_MS) return;
+    reportedAt = systemClock.monotonic();
     post({ progress: `searched ${searched} files` });
   },
 };

@@ -4,7 +4,7 @@ import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { baseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 200;
 const MOST = 2_000;
@@ -28,7 +28,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
     execute: async ({ offset = 0, limit = LIMIT, ...params }, context) => {
       const { path, pattern } = placed(params);
       const title = `found ${oneLine(params.pattern, 60)}`;
-      const { base, prefix } = await baseOf(guard, path, context);
+      const { base, prefix } = await searchBaseOf(guard, path, context);
       if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
       const found = await find({ kind: 'glob', base, prefix, pattern, offset, limit, pageChars }, context);
       return await foundResult(found, { title, what: 'such file', origins });

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { visible } from '../../../security/text/control-characters.ts';
+import { escapeControlChars } from '../../../security/text/control-characters.ts';
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { baseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -44,10 +44,10 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
     }),
     effect: 'none',
     // Also which files match says what is in them.
-    shows: ({ pattern, path = '.' }) => visible(`${path}: what matches ${pattern}`),
+    shows: ({ pattern, path = '.' }) => escapeControlChars(`${path}: what matches ${pattern}`),
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ pattern, path = '.', glob, mode = 'lines', ...rest }, context) => {
-      const { base, prefix } = await baseOf(guard, path, context);
+      const { base, prefix } = await searchBaseOf(guard, path, context);
       const task = {
         kind: 'grep' as const,
         base,

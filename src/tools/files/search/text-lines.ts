@@ -110,9 +110,9 @@ class Pieces {
   }
 
   #keep(bytes: Buffer): void {
-    const room = LONGEST_LINE - this.#length;
-    if (bytes.length === 0 || room <= 0) return;
-    const kept = Buffer.from(bytes.subarray(0, room));
+    const space = LONGEST_LINE - this.#length;
+    if (bytes.length === 0 || space <= 0) return;
+    const kept = Buffer.from(bytes.subarray(0, space));
     this.#open.push(kept);
     this.#length += kept.length;
   }
