@@ -167,8 +167,7 @@ export class Outbox implements OutboxPort {
     const { db } = this.#ports;
     return db.write(() => {
       this.#insertParts(id, texts);
-      const row = db.get('SELECT payload FROM outbound WHERE id = ?', id);
-      if (row !== undefined) takeRendered(this.#ports, parseOutbound(row.text('payload')));
+      takeRendered(this.#ports, id);
     }, 'lazy');
   }
 

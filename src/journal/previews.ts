@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutboundMessage } from '../bus/messages.ts';
+import type { Row } from '../storage/database.ts';
 import { parseOutbound, type JournalPorts } from './rows.ts';
 
 /** Where an answer is shown while it is written. */
@@ -116,26 +117,13 @@ export class PreviewStore {
 /**
  * Part of the transaction that closes a turn: what it says takes the place of what showed it while it was written, by an
  * edit. A sealed preview is taken by the text that it shows, the last one by what is said first beside that; where nothing
- * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too. What is not
- * rendered yet takes its place then, see `takeRendered`.
+ * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too. A reply that
+ * is not rendered yet takes its place later, see `takeRendered`.
  */
 export function takePreviews(ports: JournalPorts, turnId: string, replies: readonly OutboundMessage[]): void {
-  take(ports, { turnId, says: replies, isLast: true });
-}
-
-/** The same in the transaction that writes the parts of a message down after its turn was closed. */
-export function takeRendered(ports: JournalPorts, message: OutboundMessage): void {
-  if (message.turnId !== undefined) take(ports, { turnId: message.turnId, says: [message], isLast: false });
-}
-
-/** `isLast`: what nothing takes now is done. */
-function take(
-  { db, clock }: JournalPorts,
-  { turnId, says: replies, isLast }: { turnId: string; says: readonly OutboundMessage[]; isLast: boolean },
-): void {
+  const { db, clock } = ports;
   const rows = db.all(
-    `SELECT outbound.state, payload, platform_id, nonce FROM outbound JOIN parts ON parts.outbound_id = outbound.id
-     WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
+    `${PREVIEW_PARTS} WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
     turnId,
   );
   const free = new Set(replies);
@@ -146,26 +134,44 @@ function take(
       ({ channel, chatId, text }) =>
         channel === shown.channel && chatId === shown.chatId && (!isSealed || text.trim() === shown.text.trim()),
     );
-    if (taker === undefined && (isSealed || !isLast)) continue;
-    if (taker !== undefined) {
-      free.delete(taker);
-      const part = db.get('SELECT state FROM parts WHERE outbound_id = ? AND n = 0', taker.id);
-      if (part === undefined) continue;
+    if (taker === undefined) {
+      if (!isSealed) endPreview(ports, shown.id);
+      continue;
     }
-    db.run(
-      "UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?",
-      clock.now(),
-      shown.id,
-    );
-    if (taker === undefined) continue;
-    const platformId = row.textOrNull('platform_id');
-    // It is known to the platform by the preview's nonce, if it is there.
-    if (platformId === null)
-      db.run(
-        "UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0",
-        row.text('nonce'),
-        taker.id,
-      );
-    else db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, taker.id);
+    free.delete(taker);
+    if (takePlace(ports, row, taker.id)) endPreview(ports, shown.id);
+    else
+      db.run('UPDATE outbound SET reason = ?, updated_at = ? WHERE id = ?', waitsFor(taker.id), clock.now(), shown.id);
   }
+}
+
+/** Part of the transaction that writes the parts of a message down: if its turn was closed before, it takes its preview's place now. */
+export function takeRendered(ports: JournalPorts, id: string): void {
+  const turnId = ports.db.get('SELECT turn_id FROM outbound WHERE id = ?', id)?.textOrNull('turn_id');
+  if (turnId == null) return;
+  const rows = ports.db.all(`${PREVIEW_PARTS} WHERE ${ITS_PREVIEWS} AND reason = ?`, turnId, waitsFor(id));
+  for (const row of rows) if (takePlace(ports, row, id)) endPreview(ports, row.text('id'));
+}
+
+/** Why a preview is kept whose turn is closed: this message takes its place as soon as it is rendered. */
+const waitsFor = (id: string): string => `preview of ${id}`;
+
+const PREVIEW_PARTS = `SELECT outbound.id, outbound.state, payload, platform_id, nonce
+  FROM outbound JOIN parts ON parts.outbound_id = outbound.id`;
+
+function endPreview({ db, clock }: JournalPorts, id: string): void {
+  db.run("UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?", clock.now(), id);
+}
+
+/** False while the message has no parts. */
+function takePlace({ db }: JournalPorts, preview: Row, id: string): boolean {
+  if (db.get('SELECT state FROM parts WHERE outbound_id = ? AND n = 0', id) === undefined) return false;
+  const platformId = preview.textOrNull('platform_id');
+  if (platformId !== null) db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, id);
+  else {
+    // It is known to the platform by the preview's nonce, if it is there.
+    const nonce = preview.text('nonce');
+    db.run("UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0", nonce, id);
+  }
+  return true;
 }

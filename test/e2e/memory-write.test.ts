@@ -98,7 +98,7 @@ test('a rewrite that loses more than half of MEMORY.md is kept back unless the o
   const [proposal] = await world.assistant.request('memoryLog', {});
   expect(proposal).toMatchObject({ kind: 'proposed' });
   const notice = chatOf(world).find((text) => text.includes('npm run assistant -- memory restore')) ?? '';
-  expect(/npm run assistant -- memory restore (\S+)/u.exec(notice)?.[1]).toBe(proposal?.id);
+  expect(/npm run assistant -- memory restore (\w+)/u.exec(notice)?.[1]).toBe(proposal?.id);
   await world.assistant.request('memoryRestore', { id: proposal?.id ?? '' });
   expect(await note(world, 'MEMORY.md')).toBe('- Nothing.\n');
 });

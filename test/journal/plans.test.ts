@@ -240,7 +240,7 @@ function watched(journal: Journal): { readonly journal: Journal; readonly rest: 
     }),
   );
   // Parts of transactions of others, which those call.
-  const inner = new Set(['inbox.insertOwn', 'outbox.insert', 'outbox.cancelUnsent', 'people.insert']);
+  const inner = new Set(['inbox.enqueueInternal', 'outbox.insert', 'outbox.cancelUnsent', 'people.insert']);
   return { journal: { ...journal, ...spied }, rest: () => [...uncalled].filter((name) => !inner.has(name)) };
 }
 

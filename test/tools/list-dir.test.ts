@@ -105,7 +105,7 @@ describe('what is not listed', () => {
     ['the home', '..', 'configuration or state'],
     ['a link that leads out', 'out', 'outside the workspace'],
     ['the processes of the system', '/proc', 'not open to tools'],
-    ['a link in circles', 'loop', 'circles'],
+    ['a link in circles', 'loop', 'lead in a circle'],
   ])('%s', async (_name, path, sentence) => {
     await using files = await fileTools();
     await files.put('a.txt', 'x');

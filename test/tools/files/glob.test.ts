@@ -111,7 +111,7 @@ describe('what is closed', () => {
     ['the home', '..', 'configuration or state'],
     ['a folder outside', '/etc', 'outside the workspace'],
     ['a link that leads out', 'out', 'outside the workspace'],
-    ['a link in circles', 'loop', 'circles'],
+    ['a link in circles', 'loop', 'lead in a circle'],
   ])('%s as a path is refused', async (_name, path, sentence) => {
     await using files = await fileTools();
     await files.put('a.txt', 'x');
