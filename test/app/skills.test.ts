@@ -38,7 +38,7 @@ test('the layers of the prompt follow the files, and are made anew only then', a
   const catalog = openSkills(config, homePaths(home), { env: { HOME: temporaryFolder() } });
   const layers = skillLayers(catalog);
   const first = await layers();
-  expect(first.active).toMatch(/^## memory\n\n- When the owner tells you a lasting fact/u);
+  expect(first.active).toMatch(/^## memory\n\n- Save a lasting fact that the owner tells you/u);
   expect(first.index).toContain('<name>weather</name>');
   expect(first.index).not.toContain('<name>memory</name>');
   expect(await layers()).toBe(first);
