@@ -7,7 +7,10 @@ export interface Longest {
 }
 
 export interface StatementTimes extends Disposable {
-  /** The longest that a statement took five times in a row: a busy machine or a collection of garbage is not met so often. */
+  /**
+   * The longest that a statement took each of five times in a row, or each time if it ran less often, at least twice: a
+   * busy machine or a collection of garbage is not met so often. One that ran once counts for `outlier` alone.
+   */
   readonly statement: Longest;
   /** The longest single execution, by the clock or the processor, whichever was less. */
   readonly outlier: Longest;
@@ -39,7 +42,7 @@ class Lasting {
 
   get longest(): Longest {
     return [...this.#recent].reduce(
-      (longest, [sql, recent]) => longer(longest, { ms: lasting(recent), sql }),
+      (longest, [sql, recent]) => (recent.length < 2 ? longest : longer(longest, { ms: lasting(recent), sql })),
       this.#longest,
     );
   }
