@@ -47,7 +47,7 @@ const parameters = z.object({
   action: z
     .enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run', 'silent'])
     .describe(
-      'What to do: add creates a job, list shows the jobs of the person (to the owner: all), show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent ends a turn that a job started, and nothing is sent.',
+      'What to do: add creates a job, list shows the jobs of the person (to the owner: all), show shows a job and its past runs, disable pauses it, enable resumes it, run starts it now, remove deletes it. silent, in a turn that a job started: nothing is sent.',
     ),
   job: z
     .string()

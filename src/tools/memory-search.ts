@@ -42,8 +42,8 @@ function parametersFor(results: number) {
   return z.object({
     query: z.string().min(1).describe('Words to find; those in quotes must stand together, e.g. dentist "root canal".'),
     limit: z.int().min(1).max(MOST).optional().describe(`Most excerpts to return, 1 to ${MOST}. Default: ${results}.`),
-    since: z.string().regex(DAY).optional().describe('First day of what to search, e.g. 2027-01-31. Default: any.'),
-    until: z.string().regex(DAY).optional().describe('Last day of what to search, e.g. 2027-02-28. Default: any.'),
+    since: z.string().regex(DAY).optional().describe('First day, e.g. 2027-01-31; skips MEMORY.md. Default: any.'),
+    until: z.string().regex(DAY).optional().describe('Last day, e.g. 2027-02-28; skips MEMORY.md. Default: any.'),
   });
 }
 

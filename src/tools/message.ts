@@ -65,7 +65,7 @@ const parameters = z.object({
     .max(MOST_BUTTONS)
     .optional()
     .describe(
-      `Labels of at most ${MOST_BUTTONS} buttons, e.g. ["Yes", "No"]. You do not wait: a press sends you the label as a new message. Default: no buttons.`,
+      `At most ${MOST_BUTTONS} buttons of at most ${LONGEST_LABEL_BYTES} bytes, e.g. ["Yes", "No"]. A press sends you the label as a new message. Default: no buttons.`,
     ),
 });
 type Params = z.infer<typeof parameters>;
