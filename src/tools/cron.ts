@@ -185,5 +185,5 @@ async function silent(cron: CronPort, reason: string, { turnId }: ToolContext): 
   if (!(await cron.silence(turnId, oneLine(reason, 400)))) {
     return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }
-  return { title: 'silent', output: 'Nothing will be sent. End your turn now without writing anything.', metadata: {} };
+  return { title: 'silent', output: 'Nothing will be sent.', metadata: {} };
 }

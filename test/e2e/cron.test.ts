@@ -88,16 +88,15 @@ describe('tasks', () => {
     expect(await jobs(world)).toEqual([]);
   });
 
-  test('may be silent, which is written down', async () => {
+  test('may be silent, which ends the turn without another model call and is written down', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(
       cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }),
       'I will.',
       cron({ action: 'silent', text: 'nothing new' }),
-      'Nothing new.',
     );
     world.telegram.userSays(OWNER, 'look');
-    await waitFor(() => world.model.requests.length === 4);
+    await waitFor(() => world.model.requests.length === 3);
     const ended = async (): Promise<boolean> => {
       const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
       return runs.some(({ execution }) => execution !== 'running');
@@ -105,6 +104,7 @@ describe('tasks', () => {
     await waitFor(ended);
     world.telegram.userSays(OWNER, '/cron show look');
     await said(world, 'silent (nothing new)');
+    expect(world.model.requests).toHaveLength(3);
     expect(chatOf(world)).toHaveLength(2);
   });
 

@@ -33,11 +33,25 @@ export function unfinishedText(entries: readonly TapeEntry[]): string {
   return text;
 }
 
-/** The turn ended itself without a word: a decision of the model's, which the tape shows with its reason. */
+/**
+ * The turn ended itself without a word, with `stay_silent` or, where a job began it, with the action `silent` of `cron`: a
+ * decision of the model's, which the tape shows with its reason.
+ */
 export function choseSilence(entries: readonly TapeEntry[]): boolean {
-  return entries.some(
-    (entry) => entry.kind === 'message' && entry.role === 'tool' && entry.name === STAY_SILENT && !entry.isError,
+  const silencing = new Set(
+    entries.flatMap((entry) =>
+      entry.kind === 'message' && entry.role === 'assistant'
+        ? entry.content.flatMap((part) => (part.type === 'tool-call' && isSilencing(part) ? [part.callId] : []))
+        : [],
+    ),
   );
+  return entries.some(
+    (entry) => entry.kind === 'message' && entry.role === 'tool' && !entry.isError && silencing.has(entry.callId),
+  );
+}
+
+function isSilencing(call: { readonly name: string; readonly arguments: string }): boolean {
+  return call.name === STAY_SILENT || (call.name === 'cron' && fieldsOf(call.arguments)['action'] === 'silent');
 }
 
 type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
@@ -66,12 +80,17 @@ export function sentTexts(entries: readonly TapeEntry[]): readonly string[] {
 }
 
 function textForHere(given: string): readonly string[] {
+  const fields = fieldsOf(given);
+  return !('chat' in fields) && typeof fields['text'] === 'string' ? [fields['text']] : [];
+}
+
+/** The arguments of a call; none where they are no object. */
+function fieldsOf(given: string): Readonly<Record<string, unknown>> {
   try {
-    const said: unknown = JSON.parse(given);
-    if (typeof said !== 'object' || said === null || 'chat' in said || !('text' in said)) return [];
-    return typeof said.text === 'string' ? [said.text] : [];
+    const fields: unknown = JSON.parse(given);
+    return typeof fields === 'object' && fields !== null ? { ...fields } : {};
   } catch {
-    return [];
+    return {};
   }
 }
 
