@@ -284,7 +284,7 @@ async function time(work: () => Promise<unknown>): Promise<number> {
 function sharedPrefix(): number {
   const seen = peers.requests
     .map((text) => JSON.parse(text) as { messages: { content: unknown }[]; tools?: unknown })
-    .filter(({ messages }) => messages[1] !== undefined && JSON.stringify(messages[1]).includes('chat 2)'));
+    .filter(({ messages }) => messages[1] !== undefined && JSON.stringify(messages[1]).includes('telegram:2 ('));
   let shared = 0;
   let pairs = 0;
   for (const [i, request] of seen.entries()) {
