@@ -70,5 +70,5 @@ The mutation run works in copies of the tree. It needs Linux with bubblewrap: a 
     SAMPLE=200 SEED=7 npm run test:long -- test/guards     # some of them, of each file one before a second of any
     AT_ONCE=4 npm run test:long -- test/guards             # beside each other; 2 otherwise
 
-Whoever adds a guard adds a fast test that fails without it: in a file of the table the operators find it; elsewhere, or when
+A new guard comes with a fast test that fails without it: in a file of the table the operators find it; elsewhere, or when
 none does, it gets a row in the list. A guard that nothing can kill is either not tested or not needed.`;

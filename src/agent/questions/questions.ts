@@ -80,7 +80,7 @@ const CHANGED = 'it, or a file that it names, changed since the owner was asked'
 
 /**
  * Asks people and waits for what they say: whether a call may run, and what the model wants to know. Whether a call may
- * run is asked of whoever sits at a terminal of the session, else of the owner in a chat; where no one can be asked the
+ * run is asked of the person at a terminal of the session, else of the owner in a chat; where no one can be asked the
  * answer is no. The model's own questions go to the person whom the turn answers. A question in a chat is kept: after a
  * restart it is the same one, with the same deadline, and an answer that came meanwhile counts. A terminal ends with the
  * process that asked it, so its question leaves no row: after a kill the call is asked anew.

@@ -38,20 +38,9 @@ export function unfinishedText(entries: readonly TapeEntry[]): string {
  * decision of the model's, which the tape shows with its reason.
  */
 export function choseSilence(entries: readonly TapeEntry[]): boolean {
-  const silencing = new Set(
-    entries.flatMap((entry) =>
-      entry.kind === 'message' && entry.role === 'assistant'
-        ? entry.content.flatMap((part) => (part.type === 'tool-call' && isSilencing(part) ? [part.callId] : []))
-        : [],
-    ),
+  return (
+    doneCalls(entries, STAY_SILENT).length > 0 || doneCalls(entries, 'cron').some(({ action }) => action === 'silent')
   );
-  return entries.some(
-    (entry) => entry.kind === 'message' && entry.role === 'tool' && !entry.isError && silencing.has(entry.callId),
-  );
-}
-
-function isSilencing(call: { readonly name: string; readonly arguments: string }): boolean {
-  return call.name === STAY_SILENT || (call.name === 'cron' && fieldsOf(call.arguments)['action'] === 'silent');
 }
 
 type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
@@ -64,27 +53,28 @@ export function isCutOff(entry: AssistantEntry): boolean {
 
 /** Texts that the turn has sent to its own chat with the message tool. */
 export function sentTexts(entries: readonly TapeEntry[]): readonly string[] {
+  return doneCalls(entries, 'message').flatMap((fields) =>
+    !('chat' in fields) && typeof fields['text'] === 'string' ? [fields['text']] : [],
+  );
+}
+
+/** The arguments of a tool's calls that did not end in an error, in their order; none where they are no object. */
+function doneCalls(entries: readonly TapeEntry[], tool: string): readonly Readonly<Record<string, unknown>>[] {
   const done = new Set(
     entries.flatMap((entry) =>
-      entry.kind === 'message' && entry.role === 'tool' && entry.name === 'message' && !entry.isError
-        ? [entry.callId]
-        : [],
+      entry.kind === 'message' && entry.role === 'tool' && entry.name === tool && !entry.isError ? [entry.callId] : [],
     ),
   );
-  return entries.flatMap((entry) => {
-    if (entry.kind !== 'message' || entry.role !== 'assistant') return [];
-    return entry.content.flatMap((part) =>
-      part.type === 'tool-call' && done.has(part.callId) ? textForHere(part.arguments) : [],
-    );
-  });
+  if (done.size === 0) return [];
+  return entries.flatMap((entry) =>
+    entry.kind === 'message' && entry.role === 'assistant'
+      ? entry.content.flatMap((part) =>
+          part.type === 'tool-call' && done.has(part.callId) ? [fieldsOf(part.arguments)] : [],
+        )
+      : [],
+  );
 }
 
-function textForHere(given: string): readonly string[] {
-  const fields = fieldsOf(given);
-  return !('chat' in fields) && typeof fields['text'] === 'string' ? [fields['text']] : [];
-}
-
-/** The arguments of a call; none where they are no object. */
 function fieldsOf(given: string): Readonly<Record<string, unknown>> {
   try {
     const fields: unknown = JSON.parse(given);

@@ -31,6 +31,7 @@ export class Corrections {
 
   /** Those of these messages that wait now, oldest first. */
   async of(messages: readonly InboundMessage[]): Promise<readonly Correction[]> {
+    if (messages.length === 0) return [];
     const { sessionKey, role } = this.#turn;
     const found: Correction[] = [];
     for (const edit of this.#ports.journal.inbox.waiting(sessionKey, MOST_WAITING)) {
