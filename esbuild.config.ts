@@ -1,6 +1,11 @@
-import { chmod, copyFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { chmod, copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { build, type Metafile } from 'esbuild';
+
+const ROOT = import.meta.dirname;
 
 /** Threads and child processes of their own. */
 const WORKERS = [
@@ -15,7 +20,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
   await rm(outdir, { recursive: true, force: true });
   const { metafile } = await build({
     entryPoints: [...entries, ...WORKERS],
-    absWorkingDir: import.meta.dirname,
+    absWorkingDir: ROOT,
     entryNames: '[name]',
     outdir,
     bundle: true,
@@ -28,7 +33,8 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     // jsonc-parser's main is a UMD file that a bundler cannot follow.
     mainFields: ['module', 'main'],
     metafile: true,
-    legalComments: 'linked',
+    // LICENSES.txt has them whole.
+    legalComments: 'none',
     // CommonJS packages inside an ES module bundle still call require for Node's own modules.
     banner: {
       js: "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
@@ -37,12 +43,80 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
   return metafile;
 }
 
+/** Packages that a bundled one uses when they are there: speed and colours, nothing that is needed. */
+const OPTIONAL = new Set(['bufferutil', 'supports-color', 'utf-8-validate', 'zlib-sync']);
+
+/** Throws when the bundle would look for a package beside itself: it is installed alone. */
+function requireWhole({ outputs }: Metafile): void {
+  const outside = Object.values(outputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ external, path }) => external === true && !isBuiltin(path) && !OPTIONAL.has(path))
+    .map(({ path }) => path);
+  if (outside.length > 0) throw new Error(`not in the bundle: ${[...new Set(outside)].join(', ')}`);
+}
+
+/** Folders of the packages of which the bundle has something, in order. */
+function packagesIn({ inputs }: Metafile): readonly string[] {
+  const folders = Object.keys(inputs).flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(input)?.[0] ?? []);
+  return [...new Set(folders)].toSorted();
+}
+
+/**
+ * The licences of all packages in the bundle, as their files say. One without such a file has to declare MIT, whose
+ * text is then given with the author that it names. Throws for any other.
+ */
+async function licencesOf(metafile: Metafile): Promise<string> {
+  const own = await readFile(join(ROOT, 'LICENSE'), 'utf8');
+  const texts = packagesIn(metafile).map(async (folder) => {
+    const facts = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8')) as PackageFacts;
+    const title = `${facts.name} ${facts.version} (${typeof facts.license === 'string' ? facts.license : 'see below'})`;
+    const names = (await readdir(join(ROOT, folder))).filter((name) => /^(?:licen[cs]e|copying|notice)/iu.test(name));
+    const files = await Promise.all(names.map((name) => readFile(join(ROOT, folder, name), 'utf8')));
+    if (files.length === 0 && facts.license !== 'MIT') throw new Error(`${folder} has no licence file`);
+    const author =
+      typeof facts.author === 'string' ? facts.author : (facts.author?.name ?? `the authors of ${facts.name}`);
+    const text = files.length > 0 ? files.join('\n\n') : own.replace(/^Copyright .*$/mu, `Copyright (c) ${author}`);
+    return `${'='.repeat(100)}\n${title}\n${'='.repeat(100)}\n\n${text.trim()}\n`;
+  });
+  return `The program contains these packages.\n\n${(await Promise.all(texts)).join('\n')}`;
+}
+
+interface PackageFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: unknown;
+  readonly author?: string | { readonly name?: string };
+}
+
+/** Removes the declarations that nothing reaches from the package's own. */
+async function keepReachable(types: string): Promise<void> {
+  const kept = new Set<string>();
+  const visit = async (file: string): Promise<void> => {
+    if (kept.has(file)) return;
+    kept.add(file);
+    const text = await readFile(file, 'utf8');
+    for (const [, path = ''] of text.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)\.ts['"]/gu)) {
+      await visit(`${join(dirname(file), path)}.d.ts`);
+    }
+  };
+  await visit(join(types, 'app.d.ts'));
+  for (const name of await readdir(types, { recursive: true })) {
+    const file = join(types, name);
+    if (name.endsWith('.d.ts') && !kept.has(file)) await rm(file);
+  }
+}
+
 /** Builds the published package into `dist/`, or the folder given as argument: one split, minified bundle, so that a start reads few small files. */
 if (import.meta.main) {
   const outdir = process.argv[2] ?? 'dist';
-  const { outputs } = await bundle(['src/main.ts', 'src/app.ts'], outdir);
+  const metafile = await bundle(['src/main.ts', 'src/app.ts'], outdir);
+  requireWhole(metafile);
+  await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile));
   await copyFile('src/launcher.cjs', join(outdir, 'launcher.cjs'));
   await chmod(join(outdir, 'launcher.cjs'), 0o755);
-  const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
-  process.stdout.write(`${outdir}: ${Object.keys(outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`);
+  const types = join(outdir, 'types');
+  await promisify(execFile)(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--outDir', types]);
+  await keepReachable(types);
+  const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
+  process.stdout.write(`${outdir}: ${Object.keys(metafile.outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`);
 }

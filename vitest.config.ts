@@ -14,12 +14,16 @@ const ALONE = [
 const LONG = [
   'crash/',
   'gullible/',
+  'e2e/full-disk',
   'e2e/streaming',
   'automation/',
   'tools/process',
   'tools/exec',
   'start/',
   'benign/',
+  'contract/',
+  'e2e/set-aside',
+  'e2e/recovery',
 ];
 
 class LongestFirst extends BaseSequencer {

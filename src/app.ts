@@ -1,22 +1,17 @@
-import type { CommandTable } from './agent/commands/table.ts';
-import { HookRunner, type Hooks } from './agent/hooks/hooks.ts';
-import { recoverTurns } from './agent/recovery/recovery.ts';
-import { unifiedSession } from './agent/joining.ts';
 import { createAgent } from './app/agent.ts';
 import { configWarnings, type Base, type Ground } from './app/base.ts';
+import { openBus, openHooks, type HookSet } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
-import { dropOldAllowances } from './app/old-allowances.ts';
+import { startConsumers, takeUp } from './app/consumers.ts';
 import { createModels, fullName } from './app/models.ts';
 import { openPlugins, tellOfHungHooks } from './app/plugins.ts';
-import { announceSafeMode, safeConfig, safeModeSentence, whenCalm } from './app/safe-mode.ts';
+import { safeConfig, safeModeSentence } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { tellOfStorage } from './app/storage-notices.ts';
 import { openStores } from './app/stores.ts';
 import { Sweeper } from './app/sweeper.ts';
 import { startWhenWritable } from './app/waiting-start.ts';
-import { MessageBus, type OutboxPort } from './bus/bus.ts';
 import { bootId } from './journal/power-loss.ts';
-import type { MenuCommand } from './channels/channel.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
@@ -27,33 +22,17 @@ import { createRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { StorageHealth } from './storage/storage-health.ts';
-import { sleep, systemClock, type Clock } from './util/clock.ts';
+import { systemClock, type Clock } from './util/clock.ts';
 import { errorMessage, type AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
 export { vacuumHome } from './app/vacuum.ts';
+export type { HookSet } from './app/bus.ts';
 export { definePlugin } from './plugins/plugin.ts';
-
-/** Together below the 10 s in which a stop ends. */
-const TURN_GRACE_MS = 3_000;
-const DELIVERY_GRACE_MS = 1_500;
-const RESTART_WAIT_MS = 1_000;
-
-/** Of everybody's commands, and of those for owners. */
-function menuOf(table: CommandTable): readonly MenuCommand[] {
-  const everybodys = new Set(table.of('guest').map(({ name }) => name));
-  return table.of('owner').map(({ name, description }) => ({ name, description, isOwners: !everybodys.has(name) }));
-}
-
-/** A plugin's hooks, named after it. */
-export interface HookSet {
-  readonly owner: string;
-  readonly hooks: Hooks;
-  /** A guard that throws denies; an ordinary hook that throws is skipped. */
-  readonly guard?: boolean;
-}
+export { defineTool } from './tools/tool.ts';
+export { z } from 'zod';
 
 export interface AssistantSettings {
   /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
@@ -85,6 +64,8 @@ export interface AssistantSettings {
 export interface Assistant extends AssistantPort, AsyncDisposable {
   /** An error that nobody caught ends this process: disposing it stops it, but its start counts as one that broke down. */
   brokeDown(): void;
+  /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
+  alive(): Promise<void>;
   /** Its log, free of secrets. */
   readonly log: Logger;
   /** Says something in a session and waits for the end of its turn. */
@@ -161,7 +142,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
 
 /** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */
 async function startOnce(parts: Parts, ground: Ground, waitedSince: number | null): Promise<Assistant> {
-  const { paths, loaded, clock, log, redact, storage } = ground;
+  const { paths, loaded, clock, log, storage } = ground;
   await using stack = new AsyncDisposableStack();
   const stores = await openStores(ground, stack, (error) => {
     storage.failed(error);
@@ -184,17 +165,8 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
       ...plugins.troubles,
     ],
   };
-  const hooks = new HookRunner(log, clock);
-  for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
-  for (const set of parts.hooks ?? []) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
-  const bus = new MessageBus({
-    ...journal,
-    outbox: cleanOutbox(journal.outbox, redact),
-    newId: base.newId,
-    onListenerFailure: (error) =>
-      log.warn('live events: a listener failed and gets no more of them', { reason: errorMessage(error) }),
-    sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
-  });
+  const hooks = openHooks(base, parts.hooks ?? []);
+  const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   tellOfHungHooks(hooks, { ...ground, journal, bus });
   const channels = createChannels(base, { bus, journal });
@@ -225,82 +197,39 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     closing: closing.signal,
     restart: parts.onRestart,
   });
-  const { loop, sandbox, consolidation, mcp, automation } = agent;
+  const { sandbox, consolidation, mcp } = agent;
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.background);
   stack.use(consolidation);
   stack.use(mcp);
   await mcp.open();
 
-  // Start is recovery: what an earlier process left is taken up before any channel opens.
-  await dropOldAllowances(base, { journal, bus });
-  await agent.background.recover();
-  const recovered = await recoverTurns(loop, agent.ports);
-  if (recovered > 0) log.info('recovery: turns of an earlier process resumed', { turns: recovered });
-  consolidation.start();
+  await takeUp(base, { journal, bus, agent });
   const { questions, registry, requests } = agent;
   const model = fullName(standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
   const local = await serve(base, { bus, journal, channels, questions, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
-  channels.delivery.start();
-  stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
-  stack.defer(() => closing.abort(new Error('the process is stopping')));
-  const looping = keepRunning(() => loop.run(), base);
-  stack.defer(async () => {
-    await loop.stop(TURN_GRACE_MS);
-    bus.close();
-    await looping;
-  });
-
-  await channels.manager.start(menuOf(agent.ports.commands));
-  if (base.serving) mcp.connectNew();
-  stack.use(automation);
-  stack.use(agent.heartbeat);
-  const scheduled = (safe ? announceSafeMode(base, { journal, bus }) : automation.start()).then(() =>
-    agent.heartbeat.start(),
-  );
-  stack.defer(async () => await scheduled);
-  stack.use(whenCalm(base, { journal, running: () => loop.running, restart: parts.onRestart }));
+  await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
   sweeper.start();
   // The first message should not wait for what can be loaded ahead, nor the start for that.
   setImmediate(() => {
     Promise.all([
       standard.provider.warm?.(),
       agent.warm({ provider: standard.providerName, model: standard.model }),
-    ]).catch((error: unknown) =>
-      log.warn('what the first message needs could not be loaded ahead', { reason: errorMessage(error) }),
-    );
+    ]).catch((error: unknown) => {
+      if (closing.signal.aborted) return;
+      log.warn('start: preloading for the first message failed', { reason: errorMessage(error) });
+    });
   });
   const owned = stack.move();
   return Object.assign(local, {
     log,
     brokeDown: () => journal.brokeDown(),
+    alive: () => journal.answers(),
     run: (text: string, options: RunOptions = {}) => local.send({ session: 'main', ...options, text }, options),
     stream: (text: string, options: RunOptions = {}) => streamOf(local, { session: 'main', ...options, text }, options),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   });
-}
-
-/** A consumer that fails (the disk could not be read) begins again; what it had not finished is still in the journal. */
-async function keepRunning(run: () => Promise<void>, { log, clock }: Pick<Base, 'log' | 'clock'>): Promise<void> {
-  for (;;) {
-    try {
-      await run();
-      return;
-    } catch (error) {
-      log.error('agent: loop failed, starting it again', { reason: errorMessage(error) });
-      await sleep(clock, RESTART_WAIT_MS);
-    }
-  }
-}
-
-/** The same outbox: what is put into it is free of secrets. */
-function cleanOutbox(outbox: OutboxPort, redact: (text: string) => string): OutboxPort {
-  return {
-    enqueue: (messages) => outbox.enqueue(messages.map((message) => ({ ...message, text: redact(message.text) }))),
-    page: (after, limit) => outbox.page(after, limit),
-    onQueued: (listener) => outbox.onQueued(listener),
-  };
 }

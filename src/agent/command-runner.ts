@@ -2,28 +2,33 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { asRole, weakest } from '../security/access/access.ts';
 import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { Ids } from '../util/ids.ts';
 import { oneLine } from '../util/text.ts';
 import type { Rerun } from './commands/command.ts';
-import type { FoundCommand } from './commands/table.ts';
+import type { CommandTable, FoundCommand } from './commands/table.ts';
 import { emitTurnEnd } from './turn/live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
-import type { ClaimedTurn, RunnerPorts } from './turn/runner.ts';
+import type { TurnPorts } from './ports.ts';
+import type { ClaimedTurn } from './turn/runner.ts';
 
-/** Writes to the journal until it takes it, see `StorageHealth.untilWritten`. */
+/** Repeats a write to the journal until the disk takes it, see `StorageHealth.untilWritten`. */
 export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
 
 const LONGEST_COMMAND = 500;
 
-export interface CommandRunnerPorts extends RunnerPorts {
-  readonly newId: Ids;
-  /** Keeps who used which command; never throws. */
+export interface CommandPorts {
+  /** Finds the command that a message calls. */
+  readonly table: CommandTable;
+  /** Records who used which command. Never rejects. */
   readonly audit: (draft: AuditDraft) => Promise<void>;
 }
 
+export interface CommandRunnerPorts extends Pick<TurnPorts, 'runtime' | 'store' | 'people'> {
+  readonly commands: CommandPorts;
+}
+
 /**
- * Runs chat commands: written down as begun before they run. After a crash only those run again of which a second run
- * does no more than the first (`Command.repeatable`).
+ * Runs chat commands. Each is written to the journal as begun before it runs. After a crash only commands with
+ * `Command.repeatable` run again.
  */
 export class CommandRunner {
   readonly #ports: CommandRunnerPorts;
@@ -37,23 +42,29 @@ export class CommandRunner {
     this.#shutdown = shutdown;
   }
 
-  /** Ends what commands of a session are doing. */
+  /** Aborts the running commands of a session. */
   stop(sessionKey: string): void {
     for (const [running, session] of this.#running) {
       if (session === sessionKey) running.abort(new Error('stopped by /stop'));
     }
   }
 
-  /** Runs the command and replies; returns the turn that it began instead, if it did. `dropped`: messages it ended. */
+  /** Runs the command and replies, or returns the turn that it began instead. `dropped`: how many waiting messages it dropped. */
   async run(message: InboundMessage, found: FoundCommand, dropped: number): Promise<ClaimedTurn | undefined> {
-    const { journal, newId } = this.#ports;
-    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message], command: true };
-    const claimed = await this.#written(() => journal.turns.claim(turn));
+    const { runtime, store } = this.#ports;
+    const turn = {
+      id: runtime.newId(),
+      session: message.sessionKey,
+      role: message.role,
+      messages: [message],
+      command: true,
+    };
+    const claimed = await this.#written(() => store.journal.turns.claim(turn));
     if (claimed.length === 0) return undefined;
     return await this.finish(turn.id, message, found, dropped);
   }
 
-  /** Runs a command that was written down as begun: now, or by an earlier process if it may be repeated. */
+  /** Runs a command whose beginning is in the journal. One of an earlier process runs only if it is `repeatable`. */
   async finish(
     turnId: string,
     message: InboundMessage,
@@ -66,19 +77,22 @@ export class CommandRunner {
     return undefined;
   }
 
-  /** Closes a turn with a sentence of the program's own. */
+  /** Closes a turn with a sentence of the program as its answer. */
   async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
-    const { clock, journal } = this.#ports;
+    const { runtime, store, people } = this.#ports;
+    const { journal } = store;
+    const { clock, redact } = runtime;
     const notice = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
-    const draft = withParts(outboundTo(message, notice, clock.now()), this.#ports);
+    const draft = withParts(outboundTo(message, notice, clock.now()), { render: people.render, redact });
     const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
     if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
     this.tell(turnId, message, closed ? 'command' : 'stopped', text);
   }
 
-  /** Tells whoever waits for this message that no model turn will answer it. */
+  /** Publishes the live event `turn-end` for a message that no model answers, for clients that wait for it. */
   tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped' | 'failed', text: string): void {
-    emitTurnEnd([message], { turnId, outcome, text }, this.#ports);
+    const { runtime, store } = this.#ports;
+    emitTurnEnd([message], { turnId, outcome, text }, { bus: store.bus, redact: runtime.redact });
   }
 
   async #result(
@@ -87,9 +101,10 @@ export class CommandRunner {
     found: FoundCommand,
     dropped: number,
   ): Promise<string | Rerun> {
-    // Before it is cut: half a secret is none that could be known.
-    const text = this.#ports.redact(message.text);
-    await this.#ports.audit(auditOf(turnId, { ...message, text }, found));
+    const { redact, log } = this.#ports.runtime;
+    // Redact before the text is cut: half a secret would not be recognised.
+    const text = redact(message.text);
+    await this.#ports.commands.audit(auditOf(turnId, { ...message, text }, found));
     if (found.type === 'refused') return found.reason;
     const running = new AbortController();
     this.#running.set(running, message.sessionKey);
@@ -97,7 +112,7 @@ export class CommandRunner {
     try {
       return await found.command.run({ turnId, message, args: found.args, dropped, signal });
     } catch (error) {
-      this.#ports.log.error('commands: command failed', { command: found.command.name, reason: errorMessage(error) });
+      log.error('commands: command failed', { command: found.command.name, reason: errorMessage(error) });
       return `/${found.command.name} failed: ${errorMessage(error)}`;
     } finally {
       this.#running.delete(running);
@@ -105,13 +120,13 @@ export class CommandRunner {
   }
 
   /**
-   * Begins a turn with the messages of an earlier one. That one leaves the history first, so that no crash can let the
-   * model read them twice. Until the turn is begun the command counts as running, so that a crash between the two steps
-   * takes it up again; its entry has an id that makes a second one none.
+   * Begins a turn with the messages of an earlier one. First that one is retracted from the history, so that the model
+   * never reads the messages twice. A crash between the two steps repeats the command; the fixed id of the `retract` entry
+   * prevents a second one.
    */
   async #rerun(commandId: string, message: InboundMessage, { rerun }: Rerun): Promise<ClaimedTurn> {
-    const { journal, sessions, newId } = this.#ports;
-    const id = newId();
+    const { journal, sessions } = this.#ports.store;
+    const id = this.#ports.runtime.newId();
     const { sessionKey } = message;
     const role = weakest(message.role, asRole(rerun.role));
     await this.#written(async () => {

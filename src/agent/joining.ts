@@ -2,17 +2,17 @@ import type { InboundMessage, InboundDraft } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
 import { parseCommand } from './commands/parse.ts';
 
-/** The one session of the owner's direct chats where `session.unified` is set. */
+/** Key of the session that all direct chats of the owner share when `session.unified` is set. */
 export const UNIFIED_SESSION = 'unified:owner';
 
-/** Nobody said it: the time had come. */
+/** Whether a message comes from a scheduled job or the heartbeat, not from a person. */
 export function isSelfStarted({ origin }: InboundMessage): boolean {
   return origin === 'cron' || origin === 'heartbeat';
 }
 
 /**
- * Whether a waiting message may belong to the turn that `first` began. Only a person's words do, in the same chat and thread
- * (in any chat of a unified session), meant for the same model, from somebody who may do at least as much.
+ * Whether a waiting message may join the turn that `first` began. It must be written by a person, be no command, come from
+ * the same chat and thread (any chat in the unified session), ask for the same model and have at least the same role.
  */
 export function mayJoin(first: InboundMessage, message: InboundMessage): boolean {
   return (
@@ -30,7 +30,7 @@ export function sameChat(a: InboundMessage, b: InboundMessage): boolean {
   return a.channel === b.channel && a.account === b.account && a.chatId === b.chatId && a.threadId === b.threadId;
 }
 
-/** The session of a message where `session.unified` is set; undefined: its chat's own. */
+/** Session key of a message when `session.unified` is set; undefined when the session of its chat applies. */
 export function unifiedSession({ origin, role, chatType }: InboundDraft): string | undefined {
   return origin === 'user' && role === 'owner' && chatType === 'direct' ? UNIFIED_SESSION : undefined;
 }

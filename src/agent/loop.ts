@@ -6,39 +6,39 @@ import { weakest } from '../security/access/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
-import { BATCH_MOST, Debounce, nextBatch, type BurstSettings } from './message-batching.ts';
+import { BATCH_MOST, Debounce, nextBatch } from './message-batching.ts';
 import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
-import type { CommandTable, FoundCommand } from './commands/table.ts';
+import type { FoundCommand } from './commands/table.ts';
 import { closePlainly, giveUpTurn } from './recovery/give-up.ts';
+import type { TurnPorts } from './ports.ts';
 import { subagentOf } from './subagents/task.ts';
-import { TurnRunner, type ClaimedTurn } from './turn/runner.ts';
+import type { ClaimedTurn, TurnRunner } from './turn/runner.ts';
 
-export interface LoopPorts extends CommandRunnerPorts {
-  readonly bursts: Omit<BurstSettings, 'whenBusy'>;
-  readonly commands: CommandTable;
+export interface LoopPorts extends CommandRunnerPorts, Pick<TurnPorts, 'limits' | 'hooks'> {
+  /** Runs the turns that the loop begins. */
+  readonly runner: Pick<TurnRunner, 'run' | 'stop' | 'running'>;
 }
 
 const COMMANDS_AT_ONCE = 4;
-/** A turn that waits for its next step holds memory too; beyond this (or the slots, if those are more), messages wait on disk. */
+/** At most this many turns are begun and not closed, or as many as there are model slots, if those are more; other messages wait on disk. */
 const TURNS_AT_ONCE = 64;
-/** A turn of the event loop that takes longer has enough to do: the next turn waits, but not for ever. */
+/** A turn begins only after a round of the event loop that took less than this, or after `MOST_WAITS` rounds. */
 const BUSY_MS = 12;
 const MOST_WAITS = 50;
-/** A turn that fails for another reason than the disk is tried this often before it is given up with a notice. */
+/** Attempts of a turn that fails for another reason than the disk; then it is given up with a notice. */
 const TRIES = 5;
 const GIVEN_UP =
   'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
-/** How long aborted turns may take to notice. */
+/** How long `stop` waits for aborted turns to end. */
 const ABORT_WAIT_MS = 1_500;
 
 /**
- * Decides who gets a turn when: one turn at a time per session, sessions side by side, commands of priority at once.
- * A session's waiting messages stay in the journal until their turn comes; memory holds only which sessions work.
+ * Decides which messages get a turn, and when: one turn at a time per session, sessions in parallel, commands with `priority`
+ * at once. Waiting messages stay in the journal; memory holds only which sessions are working.
  */
 export class AgentLoop {
   readonly #ports: LoopPorts;
-  readonly #runner: TurnRunner;
   readonly #commands: CommandRunner;
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
@@ -46,77 +46,69 @@ export class AgentLoop {
   readonly #turnSlots: Slots;
   readonly #commandSlots = new Slots(COMMANDS_AT_ONCE);
   readonly #shutdown = new AbortController();
-  /** Aborts as soon as a stop begins; turns in flight still have their grace. */
+  /** Aborts when `stop` is called; `#shutdown` aborts after the grace of the running turns. */
   readonly #ending = new AbortController();
   readonly #background = new Set<Promise<void>>();
-  /** What commands that interrupt ended, until they run or are dropped themselves. */
+  /** By the message id of a command that interrupts (/new): what it ended, until the command runs or is dropped. */
   readonly #ended = new Map<string, Promise<Ended>>();
   #stopping = false;
 
   constructor(ports: LoopPorts) {
+    const { runtime, store, limits, people } = ports;
     this.#ports = ports;
-    this.#turnSlots = new Slots(Math.max(TURNS_AT_ONCE, ports.slots.limit));
-    this.#runner = new TurnRunner(ports);
+    this.#turnSlots = new Slots(Math.max(TURNS_AT_ONCE, limits.slots.limit));
     const { signal } = this.#shutdown;
-    this.#written = (write) => ports.storage.untilWritten(write, { signal, what: 'agent: journal' });
+    this.#written = (write) => runtime.storage.untilWritten(write, { signal, what: 'agent: journal' });
     this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
-    this.#holds = new Debounce(ports.clock);
-    ports.journal.inbox.onAnswer((taken) => {
-      ports.questions.answered(taken);
+    this.#holds = new Debounce(runtime.clock);
+    store.journal.inbox.onAnswer((taken) => {
+      people.questions.answered(taken);
       this.#commands.tell(taken.message.id, taken.message, 'command', taken.reply);
     });
-    ports.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
-      for (const id of turnIds) this.#runner.stop(id);
+    store.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
+      for (const id of turnIds) ports.runner.stop(id);
       this.#commands.stop(stop.sessionKey);
-      ports.questions.cancelled(stop.sessionKey);
+      people.questions.cancelled(stop.sessionKey);
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });
   }
 
-  /** Ends a turn in flight that the journal has as stopping. */
-  stopTurn(turnId: string): void {
-    this.#runner.stop(turnId);
-  }
-
-  get running(): number {
-    return this.#runner.running.length;
-  }
-
-  /** What it holds in memory: sessions that work, and commands and signals on their way. */
+  /** What the loop holds in memory: `sessions` that work, and `aside`, commands and interruptions that run now. */
   get load(): { readonly sessions: number; readonly aside: number } {
     return { sessions: this.#working.size, aside: this.#background.size };
   }
 
   /** Takes messages from the bus until it closes. */
   async run(): Promise<void> {
-    for await (const message of this.#ports.bus.consumeInbound()) {
+    for await (const message of this.#ports.store.bus.consumeInbound()) {
       if (this.#shutdown.signal.aborted) return;
       this.#dispatch(message);
     }
   }
 
   /**
-   * Does what recovery has to do in a session before anything else of it; messages that come wait. The signal aborts when
-   * the process stops. What rejects is logged.
+   * Runs the work of recovery in a session before its messages. The signal aborts when the process stops. An error of the
+   * work is logged; then the messages are answered.
    */
   hold(sessionKey: string, work: (signal: AbortSignal) => Promise<void>): void {
     this.#work(sessionKey, () => work(this.#ending.signal));
   }
 
-  /** Writes to the journal until it takes it. */
+  /** Calls `write` until the disk takes it. Rejects for another reason than the disk, or when the process stops. */
   written<T>(write: () => Promise<T>): Promise<T> {
     return this.#written(write);
   }
 
-  /** Runs a command that an earlier process began; returns the turn that it begins instead of a reply. */
+  /** Finishes a command that an earlier process began. Returns a turn if the command begins one instead of replying. */
   repeat(turnId: string, message: InboundMessage, found: FoundCommand): Promise<ClaimedTurn | undefined> {
     return this.#commands.finish(turnId, message, found);
   }
 
   /** Lets turns in flight finish for `graceMs`, then leaves them open for the next start. */
   async stop(graceMs: number): Promise<void> {
-    const { clock, journal } = this.#ports;
+    const { clock } = this.#ports.runtime;
+    const { journal } = this.#ports.store;
     const settled = (): Promise<unknown> => Promise.all([...this.#working.values(), ...this.#background]);
     const grace = new AbortController();
     this.#stopping = true;
@@ -124,14 +116,14 @@ export class AgentLoop {
     this.#holds.end();
     using _timer = clock.timer(graceMs, () => grace.abort(), { keepAlive: true });
     await raceAbort(settled(), grace.signal).catch(() => {});
-    const open = [...this.#runner.running];
+    const open = [...this.#ports.runner.running];
     this.#shutdown.abort(new Error('the process is stopping'));
     await Promise.race([settled(), sleep(clock, ABORT_WAIT_MS)]);
     await Promise.all(open.map((id) => journal.turns.forgive(id)));
   }
 
   #dispatch(message: InboundMessage): void {
-    const found = this.#ports.commands.find(message);
+    const found = this.#ports.commands.table.find(message);
     if (found === 'unknown') {
       this.#aside(() => this.#unknown(message));
       return;
@@ -141,7 +133,8 @@ export class AgentLoop {
       return;
     }
     const startsAfresh = found?.type === 'command' && found.command.interrupts;
-    const interrupts = this.#ports.whenBusy === 'interrupt' && found === null && message.origin === 'user';
+    const interrupts =
+      this.#ports.limits.bursts.whenBusy === 'interrupt' && found === null && message.origin === 'user';
     if (startsAfresh || interrupts) {
       const ended = this.#interrupt(message, { drop: startsAfresh });
       if (startsAfresh) this.#ended.set(message.id, ended);
@@ -150,9 +143,9 @@ export class AgentLoop {
     this.#wake(message.sessionKey);
   }
 
-  /** A word behind a slash that is no command: a skill's name makes an ordinary message, anything else is refused. */
+  /** Handles `/name` when no command has that name: a skill's name makes an ordinary message, any other name is refused. */
   async #unknown(message: InboundMessage): Promise<void> {
-    const found = await this.#ports.commands.resolve(message);
+    const found = await this.#ports.commands.table.resolve(message);
     if (found === null) this.#wake(message.sessionKey);
     else await this.#commandSlots.run(() => this.#command(message, found));
   }
@@ -162,18 +155,20 @@ export class AgentLoop {
     else this.#work(sessionKey);
   }
 
-  /** Work that belongs to no session's order; shutdown waits for it. */
+  /** Runs work outside of the order of its session. Errors are logged; shutdown waits for it. */
   #aside(work: () => Promise<unknown>): void {
     const task = work()
-      .catch((error: unknown) => this.#ports.log.error('commands: command failed', { reason: errorMessage(error) }))
+      .catch((error: unknown) =>
+        this.#ports.runtime.log.error('commands: command failed', { reason: errorMessage(error) }),
+      )
       .then(() => void this.#background.delete(task));
     this.#background.add(task);
   }
 
   async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
-    const ended = await this.#written(() => this.#ports.journal.turns.interrupt(message, options));
-    for (const id of ended.turnIds) this.#runner.stop(id);
-    this.#ports.questions.cancelled(message.sessionKey);
+    const ended = await this.#written(() => this.#ports.store.journal.turns.interrupt(message, options));
+    for (const id of ended.turnIds) this.#ports.runner.stop(id);
+    this.#ports.people.questions.cancelled(message.sessionKey);
     this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
     return ended;
   }
@@ -189,7 +184,9 @@ export class AgentLoop {
     const before = this.#working.get(sessionKey) ?? Promise.resolve();
     const work = before
       .then(() => this.#drain(sessionKey, held))
-      .catch((error: unknown) => this.#ports.log.error('agent: session failed', { reason: errorMessage(error) }))
+      .catch((error: unknown) =>
+        this.#ports.runtime.log.error('agent: session failed', { reason: errorMessage(error) }),
+      )
       .finally(() => {
         if (this.#working.get(sessionKey) === work) this.#working.delete(sessionKey);
       });
@@ -199,30 +196,31 @@ export class AgentLoop {
   async #drain(sessionKey: string, held?: () => Promise<void>): Promise<void> {
     await held?.().catch((error: unknown) => {
       if (!this.#stopping)
-        this.#ports.log.error('recovery: failed', { session: sessionKey, reason: errorMessage(error) });
+        this.#ports.runtime.log.error('recovery: failed', { session: sessionKey, reason: errorMessage(error) });
     });
     while (!this.#stopping) {
       const messages = await this.#gather(sessionKey);
       const [first] = messages;
       if (first === undefined || this.#stopping) return;
-      const found = await this.#ports.commands.resolve(first);
+      const found = await this.#ports.commands.table.resolve(first);
       if (found === null) await this.#begin(first, messages);
       else await this.#command(first, found);
     }
   }
 
-  /** The waiting messages that come next, once their burst is over; a command comes alone. */
+  /** The next messages of a session, after their burst is over; empty: none waits. A command comes alone. */
   async #gather(sessionKey: string): Promise<readonly InboundMessage[]> {
-    const { clock, journal, bursts, whenBusy, commands } = this.#ports;
+    const { runtime, store, limits, commands } = this.#ports;
+    const { clock } = runtime;
     const began = clock.monotonic();
     for (;;) {
-      const waiting = journal.inbox.waiting(sessionKey, BATCH_MOST + 1);
-      if (waiting[0] !== undefined && (await commands.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
+      const waiting = store.journal.inbox.waiting(sessionKey, BATCH_MOST + 1);
+      if (waiting[0] !== undefined && (await commands.table.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
       const heldMs = clock.monotonic() - began;
       const { messages, waitMs } = nextBatch(waiting, {
         now: clock.now(),
         heldMs,
-        settings: { ...bursts, whenBusy },
+        settings: limits.bursts,
       });
       if (waitMs === 0 || this.#stopping) return messages;
       await this.#holds.wait(sessionKey, waitMs);
@@ -230,14 +228,14 @@ export class AgentLoop {
   }
 
   async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
-    const { hooks, journal, newId } = this.#ports;
+    const { runtime, store, hooks } = this.#ports;
     const { sessionKey } = first;
-    // The parent of a subagent has a seat and waits for it.
-    using seat = first.origin === 'subagent' ? undefined : await this.#admitTurn();
-    if (seat === null) return;
+    // A subagent needs no slot: its parent holds one while it waits for it.
+    using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn();
+    if (slot === null) return;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
-      const decision = await hooks.decide('admit', message, (hook, value) => hook.admit?.(value));
+      const decision = await hooks.admit(message);
       if ('denied' in decision) await this.#deny(message, decision.denied);
       else admitted.set(message, decision.value);
     }
@@ -246,36 +244,35 @@ export class AgentLoop {
     const parent = subagentOf(first)?.turn;
     const asking = [...admitted.keys()];
     const turn = {
-      id: newId(),
+      id: runtime.newId(),
       session: sessionKey,
       role,
       messages: asking,
       ...(parent === undefined ? {} : { parent }),
     };
-    const claimed = await this.#written(() => journal.turns.claim(turn));
+    const claimed = await this.#written(() => store.journal.turns.claim(turn));
     if (claimed.length === 0) return;
-    const messages = claimed.map((message) => admitted.get(message) ?? message);
-    await this.finish({ id: turn.id, sessionKey, role, messages }, seat);
+    await this.finish({ id: turn.id, sessionKey, role, messages: claimed }, slot);
   }
 
-  /** Null: the process stops. */
+  /** Waits for a free slot and a quiet event loop. Disposing of the result frees the slot. Null: the process stops. */
   async #admitTurn(): Promise<Disposable | null> {
-    const seat = await this.#turnSlots.hold(this.#shutdown.signal).catch(() => null);
-    const { clock } = this.#ports;
+    const slot = await this.#turnSlots.hold(this.#shutdown.signal).catch(() => null);
+    const { clock } = this.#ports.runtime;
     for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
       const began = clock.monotonic();
       await othersFirst();
       if (clock.monotonic() - began < BUSY_MS) break;
     }
-    if (!this.#stopping) return seat;
-    seat?.[Symbol.dispose]();
+    if (!this.#stopping) return slot;
+    slot?.[Symbol.dispose]();
     return null;
   }
 
   async #deny(message: InboundMessage, reason: string): Promise<void> {
-    const { journal, newId } = this.#ports;
-    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message] };
-    const claimed = await this.#written(() => journal.turns.claim(turn));
+    const { runtime, store } = this.#ports;
+    const turn = { id: runtime.newId(), session: message.sessionKey, role: message.role, messages: [message] };
+    const claimed = await this.#written(() => store.journal.turns.claim(turn));
     if (claimed.length > 0) await this.#commands.reply(turn.id, message, reason);
   }
 
@@ -287,16 +284,16 @@ export class AgentLoop {
   }
 
   /**
-   * Runs a turn to its end. While the disk does not take writes it waits, as long as that lasts, and continues the turn
-   * from its tape; any other failure is tried a few times, then the turn is closed with the bare answer that is on its
-   * tape, or given up with a notice.
+   * Runs a turn to its end. While the disk takes no writes it waits without limit, then continues the turn from its tape.
+   * After any other error it tries again, 5 times in all; then it sends the answer that is on the tape without hooks, or
+   * gives the turn up with a notice. Frees `slot` when the turn waits for a person. Never rejects.
    */
-  async finish(turn: ClaimedTurn, seat?: Disposable): Promise<void> {
-    const { clock, log, storage } = this.#ports;
+  async finish(turn: ClaimedTurn, slot?: Disposable): Promise<void> {
+    const { clock, log, storage } = this.#ports.runtime;
     const { signal } = this.#shutdown;
     for (let tries = 1; ;) {
       try {
-        await this.#runner.run(turn, this.#shutdown.signal, () => seat?.[Symbol.dispose]());
+        await this.#ports.runner.run(turn, this.#shutdown.signal, () => slot?.[Symbol.dispose]());
         return;
       } catch (error) {
         if (signal.aborted) return;

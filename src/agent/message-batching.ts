@@ -2,32 +2,32 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { mayJoin, sameChat } from './joining.ts';
 
-/** How long the next piece of a split paste, an album or a row of forwards may take. */
+/** How long to wait for the next piece of a split paste, an album or several forwards. */
 const NEXT_PIECE_MS = 800;
-/** No message waits longer than this for others. */
+/** No message is held back longer than this. */
 const LONGEST_HOLD_MS = 3_000;
-/** Most messages that begin a turn together. */
+/** At most this many messages begin a turn together. */
 export const BATCH_MOST = 10;
 
 export interface BurstSettings {
   readonly whenBusy: 'steer' | 'queue' | 'interrupt';
-  /** Every message waits so long for more, ms. */
+  /** How long each message waits for further ones. */
   readonly debounceMs: number;
-  /** Messages in groups of this channel wait so long for more, ms. */
+  /** How long a group message of this channel waits for further ones. */
   readonly groupDebounceMs: (channel: string) => number;
 }
 
-/** What the next turn of a session begins with. */
+/** The messages with which the next turn of a session begins. */
 export interface Batch {
   readonly messages: readonly InboundMessage[];
-  /** Wait so long for more, then look again; 0: begin now. */
+  /** 0: begin now. Else wait for this time and call `nextBatch` again. */
   readonly waitMs: number;
 }
 
 /**
- * Decides which of a session's waiting messages, oldest first, begin its next turn together. Pieces of a burst belong
- * together; so do, unless each is to have its own turn, all that people wrote while the session was busy. Only a
- * message that is probably not the last of its burst is held back. `heldMs`: how long it was already.
+ * Decides which of a session's waiting messages (oldest first) begin its next turn together: the pieces of a burst, and,
+ * unless the settings want a turn for each, all messages that came while the session was busy. A message is held back only
+ * if more pieces of its burst are likely. `heldMs`: how long it was held back already. Pure.
  */
 export function nextBatch(
   waiting: readonly InboundMessage[],
@@ -52,14 +52,14 @@ export function nextBatch(
   return { messages, waitMs: Math.max(0, waitMs) };
 }
 
-/** How long after this message more of the same is likely, ms. */
+/** Ms after this message within which another piece of its burst is likely. */
 function quietAfter(message: InboundMessage, settings: BurstSettings): number {
   const marked = message.metadata['burst'] === undefined ? 0 : NEXT_PIECE_MS;
   const group = message.chatType === 'group' ? settings.groupDebounceMs(message.channel) : 0;
   return Math.max(marked, group, settings.debounceMs);
 }
 
-/** Sessions whose next turn waits a moment for more. */
+/** The sessions whose next turn is held back until further messages may have come. */
 export class Debounce {
   readonly #clock: Clock;
   readonly #held = new Map<string, AbortController>();
@@ -69,7 +69,7 @@ export class Debounce {
     this.#clock = clock;
   }
 
-  /** Resolves after `ms`, or earlier when something new came for the session. */
+  /** Resolves after `ms`, or when `wake` is called for the session, or at once after `end`. */
   async wait(session: string, ms: number): Promise<void> {
     if (this.#over) return;
     const woken = new AbortController();
@@ -82,7 +82,7 @@ export class Debounce {
     this.#held.get(session)?.abort();
   }
 
-  /** Nothing is held back any more. */
+  /** Ends all waits, now and later. */
   end(): void {
     this.#over = true;
     for (const woken of this.#held.values()) woken.abort();

@@ -3,11 +3,11 @@ import type { OutboundDraft } from '../journal/outbox.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
-/** An answer that could not be delivered for so long is not sent any more. */
+/** An answer that could not be delivered within this time is no longer sent; that of a heartbeat sooner. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
 const HEARTBEAT_TTL_MS = 2 * 3_600_000;
 
-/** The parts that the channel of a message will send; empty when the channel is not known yet. */
+/** Renders a message into the parts that its channel sends; empty when the channel is not running yet. */
 export type RenderParts = (message: OutboundMessage) => readonly string[];
 
 interface PartPorts {
@@ -20,9 +20,9 @@ export interface OutboundText {
   readonly kind: OutboundMessage['kind'];
   readonly text: string;
   readonly turnId?: string;
-  /** An answer that is not the model's but the program's own words. @default false */
+  /** The text comes from the program, not from the model. @default false */
   readonly own?: boolean;
-  /** Its markup is not read: it is shown as it is, since reading it may be what fails. @default false */
+  /** Send the text literally, without rendering its Markdown, because rendering may be what fails. @default false */
   readonly plain?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function chatOf({ channel, chatId, threadId }: InboundMessage): ChatAddre
   return { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
 }
 
-/** A message to the chat of `target`. */
+/** Makes an outbound message to the chat of `target`. */
 export function outboundTo(target: InboundMessage, content: OutboundText, now: number): OutboundMessage {
   return {
     id: content.id,
@@ -45,7 +45,7 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
   };
 }
 
-/** What is said in place of an answer about a message that is given up: once for a turn, however often it is queued. */
+/** The notice in place of an answer when a turn is given up. Its id is fixed by the turn, so it is sent only once. */
 export function deadNotice(
   turnId: string,
   target: InboundMessage,
@@ -56,7 +56,7 @@ export function deadNotice(
   return withParts(outboundTo(target, content, now), ports);
 }
 
-/** Without secrets and with its parts, so that closing a turn and rendering what it says are one transaction. */
+/** Redacts a message and renders its parts, so that the transaction that closes a turn can store them. */
 export function withParts(message: OutboundMessage, { render, redact }: PartPorts): OutboundDraft {
   const clean = { ...message, text: redact(message.text) };
   return { message: clean, parts: render(clean) };

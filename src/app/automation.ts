@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { cronCommand } from '../agent/commands/cron.ts';
 import type { Command } from '../agent/commands/command.ts';
-import type { LoopPorts } from '../agent/loop.ts';
+import type { PeoplePorts } from '../agent/ports.ts';
 import { outboundTo } from '../agent/outgoing.ts';
 import type { CronScheduler } from '../automation/cron-scheduler.ts';
 import type { CronAnswer, CronCaller, CronService } from '../automation/cron-service.ts';
@@ -37,7 +37,7 @@ export interface Automation extends AsyncDisposable {
   readonly command: Command;
   readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
   /** Whether what a scheduled turn says is kept from people. */
-  readonly holdBack: LoopPorts['holdBack'];
+  readonly holdBack: PeoplePorts['holdBack'];
   /** The person's time zone, as far as it is known. */
   readonly zone: () => string;
   /** Begins to keep the schedule. Never throws. */
@@ -47,14 +47,14 @@ export interface Automation extends AsyncDisposable {
 interface CronServices {
   readonly cron: CronScheduler;
   readonly service: CronService;
-  readonly book: JobStore;
+  readonly jobStore: JobStore;
 }
 
 export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
   const { config, log } = base;
   const { journal } = stores;
   let opened: Promise<CronServices> | undefined;
-  let book: JobStore | undefined;
+  let jobStore: JobStore | undefined;
   const services = (): Promise<CronServices> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
     opened ??= openCron(base, { stores, bus });
@@ -117,12 +117,12 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
       return outcome !== 'failed' && journal.cron.silenced(turnId) !== null;
     },
-    zone: () => book?.zone ?? config.agent.timezone ?? machineZone(),
+    zone: () => jobStore?.zone ?? config.agent.timezone ?? machineZone(),
     start: async () => {
       if (!config.cron.enabled) return;
       try {
-        const { cron, book: found } = await services();
-        book = found;
+        const { cron, jobStore: found } = await services();
+        jobStore = found;
         await cron.start();
       } catch (error) {
         log.error('cron: start failed', { reason: errorMessage(error) });
@@ -138,7 +138,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
 async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<CronServices> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
-  const [{ CronScheduler }, { CronService }, { JobStore: Book }, { JobsFile }] = await Promise.all([
+  const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile }] = await Promise.all([
     import('../automation/cron-scheduler.ts'),
     import('../automation/cron-service.ts'),
     import('../automation/job-store.ts'),
@@ -153,7 +153,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     return true;
   };
   const zone = machineZone();
-  const book = new Book({
+  const jobStore = new Store({
     file: new JobsFile({
       path: join(paths.workspace, 'cron', 'jobs.json'),
       quarantine: paths.quarantine,
@@ -168,7 +168,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     found: ({ job, hash }) => {
       const words = `/cron enable ${job.id} ${hash}`;
       const id = `${SAY_BUTTON}${words}`;
-      const text = `cron/jobs.json holds a job that no one agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` lets exactly this run.`;
+      const text = `cron/jobs.json holds a job that no one agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` allows exactly this job.`;
       const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
       return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
     },
@@ -179,7 +179,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     },
   });
   const cron = new CronScheduler({
-    book,
+    jobStore,
     runs: journal.cron,
     clock,
     log,
@@ -197,7 +197,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
   });
-  return { cron, book, service: new CronService({ book, runs: journal.cron, cron, clock, machineZone: zone }) };
+  return { cron, jobStore, service: new CronService({ jobStore, runs: journal.cron, cron, clock, machineZone: zone }) };
 }
 
 /** The weaker of a role then and what the person may be now; null: they are not let in any more. */

@@ -16,6 +16,8 @@ export interface Channels {
   readonly manager: ChannelManager;
   readonly delivery: Delivery;
   readonly previews: Previews;
+  /** Whether a channel that reaches people elsewhere is connected. */
+  readonly isOpen: (channel: string) => boolean;
 }
 
 /** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
@@ -63,7 +65,8 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
     clock,
     log,
   });
-  return { terminal, manager, delivery, previews };
+  const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
+  return { terminal, manager, delivery, previews, isOpen };
 }
 
 function peopleOf({ people, pairing }: Journal): ChannelPeople {

@@ -1,4 +1,4 @@
-import type { ChosenModel } from '../agent/turn/turn-ports.ts';
+import type { ChosenModel } from '../agent/turn/current-turn.ts';
 import type { ModelEvent, ModelMessage, ModelRequest, ModelResponse } from '../providers/provider.ts';
 
 type Clean = (text: string) => string;

@@ -19,11 +19,13 @@ import { undoCommand } from '../agent/commands/undo.ts';
 import { usageCommand } from '../agent/commands/usage.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { restoreFiles } from '../tools/files/restore-files.ts';
+import { contextOutsideTurn } from '../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import type { Base } from './base.ts';
 import { fullName, type Models } from './models.ts';
+import { createPairing } from './pairing.ts';
 import type { Stores } from './stores.ts';
 import type { Tools } from './tools.ts';
 
@@ -38,7 +40,6 @@ export interface CommandParts {
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly questions: Questions;
-  readonly pairing: PairingPort;
   /** /cron. */
   readonly cron: Command;
   /** /mem and /soul. */
@@ -52,8 +53,11 @@ const RETRY_MS = 7 * 24 * 3_600_000;
 /** So that the reply to a /restart is on its way before the process ends. */
 const RESTART_DELAY_MS = 500;
 
-/** Every chat command, joined with what it reaches. */
-export function createCommands(base: Base, parts: CommandParts): CommandTable {
+/** Every chat command, joined with what it reaches, and who is let in: what is said of that names commands. */
+export function createCommands(
+  base: Base,
+  parts: CommandParts,
+): { readonly table: CommandTable; readonly pairing: PairingPort } {
   const { clock } = base;
   const { timezone } = base.config.agent;
   const { status, restart } = parts;
@@ -65,6 +69,13 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
   };
   const { registry, guard } = parts.tools;
+  const pairing = createPairing(base, {
+    journal,
+    ownersOnly: () => [
+      ...registry.list().flatMap(({ tool }) => (tool.role === 'owner' ? [tool.name] : [])),
+      ...table.ownersOnly().map((name) => `/${name}`),
+    ],
+  });
   const table: CommandTable = new CommandTable({
     commands: [
       helpCommand({ commands: (role) => table.of(role) }),
@@ -95,20 +106,20 @@ export function createCommands(base: Base, parts: CommandParts): CommandTable {
       }),
       parts.cron,
       ...answerCommands,
-      pairCommand({ pairing: parts.pairing, timezone }),
+      pairCommand({ pairing, timezone }),
       restartCommand({
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),
       }),
     ],
-    ownerless: (channel) => parts.pairing.ownerless(channel),
+    ownerless: (channel) => pairing.ownerless(channel),
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
     skills: async () => {
       const skills = await parts.catalog.read();
       return new Set(skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name));
     },
   });
-  return table;
+  return { table, pairing };
 }
 
 /** A tool that the owner calls by hand: their own words, nothing of strangers in play. */
@@ -119,20 +130,15 @@ async function ownersToolContext(
 ): Promise<ToolContext> {
   const { sessionKey } = message;
   const callId = `${turnId}.1`;
-  return {
-    sessionKey,
-    turnId,
-    callId,
-    messageId: message.id,
-    workingDirectory: paths.workspace,
-    readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
+  const { role, chatType, origin, channel, sender } = message;
+  return contextOutsideTurn({
     signal,
-    role: message.role,
-    chatType: message.chatType,
-    origin: message.origin,
-    who: `${message.channel}:${message.sender.id}`,
-    taint: { untrusted: false, private: false },
+    call: { id: callId, turnId, sessionKey, messageId: message.id },
+    person: { role, chatType, origin, who: `${channel}:${sender.id}`, chat: null },
+    files: {
+      workingDirectory: paths.workspace,
+      readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
+    },
     approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),
-    progress: () => {},
-  };
+  });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Budget } from '../agent/context/budget.ts';
 import type { CallBounds } from '../agent/context/call-bounds.ts';
 import { heartbeatCall, heartbeatQuestions, type HeartbeatQuestions } from '../agent/side-calls/heartbeat-questions.ts';
-import type { LoopPorts } from '../agent/loop.ts';
+import type { PeoplePorts } from '../agent/ports.ts';
 import { outboundTo } from '../agent/outgoing.ts';
 import { SideCalls } from '../agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../agent/side-calls/structured.ts';
@@ -35,7 +35,7 @@ export interface HeartbeatParts {
 
 /** Looking after open tasks, joined with what it reaches; loaded when it starts. */
 export interface HeartbeatService extends AsyncDisposable {
-  readonly holdBack: LoopPorts['holdBack'];
+  readonly holdBack: PeoplePorts['holdBack'];
   /** One line for /status; null where it is switched off. */
   readonly state: () => string | null;
   /** Never throws. */
@@ -143,7 +143,7 @@ function targetOf(base: Base, { stores, channels }: HeartbeatParts): HeartbeatTa
   };
 }
 
-type HoldBack = LoopPorts['holdBack'];
+type HoldBack = PeoplePorts['holdBack'];
 
 /** Decided once for each heartbeat, also across restarts. */
 async function holdBack({

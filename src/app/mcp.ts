@@ -4,8 +4,8 @@ import { execEnvironment } from '../config/environment.ts';
 import type { McpServerSettings } from '../config/schema/tools.ts';
 import { createStreamingFetch } from '../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../storage/files.ts';
-import type { McpClients, ServerFacts, ServerReport } from '../tools/mcp/client-pool.ts';
-import type { Difference } from '../tools/mcp/listing.ts';
+import type { McpClients } from '../tools/mcp/client-pool.ts';
+import type { Difference, ServerFacts, ServerReport } from '../tools/mcp/server-facts.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { AppError } from '../util/errors.ts';
 import { fileEnding } from '../util/file-ending.ts';
@@ -18,14 +18,12 @@ export interface Mcp extends AsyncDisposable {
   readonly open: () => Promise<void>;
   /** Speaks to those that are new in the configuration, once, without being waited for. */
   readonly connectNew: () => void;
-  readonly list: () => readonly McpFacts[];
+  readonly list: () => readonly ServerFacts[];
   readonly test: (name: string) => Promise<ServerReport>;
   readonly trust: (name: string, hash: string) => Promise<Difference>;
   /** One sentence each. */
   readonly troubles: () => readonly string[];
 }
-
-export type McpFacts = Omit<ServerFacts, 'state'> & { readonly state: ServerFacts['state'] | 'off' };
 
 /** Beside what commands see, as the protocol's own clients have it. */
 const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
@@ -61,8 +59,8 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
             headersMs: (timeouts.startSeconds + timeouts.callSeconds) * 1000,
             maxBytes: MOST_BYTES,
           }),
-        keep: async ({ sessionKey }, { bytes, mediaType }) => {
-          const folder = spill.folder(sessionKey);
+        keep: async ({ call }, { bytes, mediaType }) => {
+          const folder = spill.folder(call.sessionKey);
           await ensureDirectory(folder);
           const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
           const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
@@ -91,7 +89,7 @@ function switchedOff(
   name: string,
   { url, command = '', args }: McpServerSettings,
   redact: (text: string) => string,
-): McpFacts {
+): ServerFacts {
   const runs = redact(url ?? [command, ...args].join(' '));
   return { name, runs, state: 'off', trouble: null, pinned: null, offered: [], difference: null };
 }

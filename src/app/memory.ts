@@ -7,6 +7,7 @@ import { soulCommand } from '../agent/commands/soul.ts';
 import type { Command } from '../agent/commands/command.ts';
 import type { ContextWindow } from '../agent/context/fit.ts';
 import { outboundTo } from '../agent/outgoing.ts';
+import type { StorePorts } from '../agent/ports.ts';
 import { SideCalls } from '../agent/side-calls/side-calls.ts';
 import { createPersonaFile } from '../agent/commands/persona-file.ts';
 import { ToolChoices } from '../agent/side-calls/structured.ts';
@@ -32,11 +33,13 @@ export interface MemoryParts {
 
 export interface Memory {
   readonly consolidation: Consolidation;
-  /** /mem and /soul. */
+  /** `consolidation` as turns call it; after a turn also the search index is brought up to date. */
+  readonly aroundTurns: StorePorts['consolidation'];
+  /** The chat commands /mem and /soul. */
   readonly commands: readonly Command[];
 }
 
-/** What puts conversations into memory, and the model calls that belong to no turn. */
+/** Builds the consolidation of conversations into memory, and the commands that use it. */
 export function createMemory(base: Base, parts: MemoryParts): Memory {
   const { config, paths, clock, log, newId, redact } = base;
   const { stores, models, bus, bounds, budget, context, questions, closing } = parts;
@@ -63,7 +66,9 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
           title: 'Rewrite MEMORY.md',
           detail: previewOf(before, after),
           reason:
-            why === 'shrinks' ? 'It would lose more than half.' : 'It comes from a talk in which strangers had a say.',
+            why === 'shrinks'
+              ? 'It would lose more than half.'
+              : 'It comes from a conversation that holds text of other people or of the web.',
         },
       );
       return answer.approved;
@@ -87,6 +92,13 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
   });
   return {
     consolidation,
+    aroundTurns: {
+      beforeTurn: (request) => consolidation.beforeTurn(request),
+      afterTurn: (request) => {
+        consolidation.afterTurn(request);
+        stores.search.scheduleSync();
+      },
+    },
     commands: [
       memCommand({ consolidate: (message, text, stop) => consolidation.mem(message, redact(text), stop) }),
       soulCommand(soul),

@@ -1,22 +1,22 @@
-import type { ChosenModel } from '../agent/turn/turn-ports.ts';
+import type { ChosenModel } from '../agent/turn/current-turn.ts';
 import { createProviders, type Providers } from '../providers/registry.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { ModelEvent } from '../providers/provider.ts';
 
 export interface Models {
-  /** What answers where nothing else was chosen. */
+  /** The model of `agent.model`, for sessions that chose no other. */
   readonly standard: ChosenModel;
-  /** Never throws: an unusable reference gives a provider that answers with the reason. */
+  /** The model of a reference, such as `openai/gpt-5`; null: the standard one. Never throws: see `unusableModel`. */
   readonly resolve: (ref: string | null) => ChosenModel;
-  /** `provider/model` of what `ref` means. Throws one sentence when it cannot be called. */
+  /** A reference as `provider/model`. Throws an error of one sentence when the model cannot be called. */
   readonly fullName: (ref: string) => string;
   contextWindow: Providers['contextWindow'];
-  /** The body that a request to a provider has now. Throws one sentence when it is not configured any more. */
+  /** The HTTP body that this request would have now. Throws an error of one sentence when its provider is not configured. */
   body: Providers['body'];
 }
 
-/** Throws one sentence when the standard model cannot be called. */
+/** Opens the models of the configuration. Throws an error of one sentence when the standard model cannot be called. */
 export function createModels({
   config,
   loaded: { keyVariables },
@@ -41,12 +41,12 @@ export function createModels({
   };
 }
 
-/** `provider/model` */
+/** A model as `provider/model`. */
 export function fullName({ providerName, model }: Pick<ChosenModel, 'providerName' | 'model'>): string {
   return `${providerName}/${model}`;
 }
 
-/** Stands for a model that cannot be called: it answers with the reason, so that the person reads it. */
+/** Replaces a model that cannot be called. Each call gives an error event with `reason`, so that the person reads it. */
 export function unusableModel(ref: string, reason: string): ChosenModel {
   const slash = ref.indexOf('/');
   const providerName = slash === -1 ? ref : ref.slice(0, slash);

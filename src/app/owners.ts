@@ -6,10 +6,10 @@ import { configuredOwners } from '../security/access/access.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { plural } from '../util/text.ts';
 
-/** Who was let in by a pairing code, as far as it matters here. */
+/** The people who were paired with a code. */
 export type PairedPeople = readonly Pick<Person, 'channel' | 'id' | 'role'>[];
 
-/** How each platform writes the ids of its people. Names can be given up and taken by somebody else. */
+/** The form of a person's id on each platform. User names are not accepted: another person can take over a name. */
 const IDS: Readonly<Record<string, { readonly form: RegExp; readonly what: string }>> = {
   telegram: { form: /^\d+$/u, what: 'numeric user ids' },
   discord: { form: /^\d{1,20}$/u, what: 'numeric user ids' },
@@ -17,7 +17,7 @@ const IDS: Readonly<Record<string, { readonly form: RegExp; readonly what: strin
 };
 const EVERYBODY = '*';
 
-/** What is wrong with who may talk to it and who owns it, one sentence for each fault, each with the next step. */
+/** The faults in `allowFrom` and `owners` of the enabled channels, one sentence each, with the next step. */
 export function peopleTroubles(config: Config, people: PairedPeople, configPath: string): readonly string[] {
   return Object.entries(enabledChannels(config)).flatMap(([name, settings]) => [
     ...nameTrouble(name, settings),
@@ -25,14 +25,14 @@ export function peopleTroubles(config: Config, people: PairedPeople, configPath:
   ]);
 }
 
-/** Whether somebody is owner on at least one channel that is connected. */
+/** Whether at least one enabled channel has an owner. */
 export function hasOwner(config: Config, people: PairedPeople): boolean {
   return Object.entries(enabledChannels(config)).some(
     ([name, settings]) => ownersOf(name, settings, people).length > 0,
   );
 }
 
-/** A sentence about a channel on which nobody is owner; null: somebody is, or there is no such channel. */
+/** One sentence, with the next step, about an enabled channel without an owner; null if it has one or is not enabled. */
 export function ownerTrouble(
   name: string,
   {
@@ -76,7 +76,7 @@ function ownersOf(name: string, settings: ChannelSettings, people: PairedPeople)
   return [...idsIn(name, settings, configuredOwners(settings)), ...paired];
 }
 
-/** Those entries that can be the id of a person; of a plugin's platform every entry may be one. */
+/** The entries that have the form of a person's id. On a plugin's platform every entry counts. */
 function idsIn(name: string, { kind }: ChannelSettings, entries: readonly string[]): readonly string[] {
   const form = IDS[kind ?? name]?.form;
   return [...new Set(entries)].filter((entry) => entry !== EVERYBODY && form?.test(entry) !== false);

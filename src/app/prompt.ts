@@ -1,7 +1,7 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { ContextWindow } from '../agent/context/fit.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/prompt/system-prompt.ts';
-import type { ChosenModel } from '../agent/turn/turn-ports.ts';
+import type { ChosenModel } from '../agent/turn/current-turn.ts';
 import { subagentOf, withheldFrom } from '../agent/subagents/task.ts';
 import { UNIFIED_SESSION } from '../agent/joining.ts';
 import type { InboundMessage, PairedRole, Role } from '../bus/messages.ts';
@@ -16,7 +16,7 @@ import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
 import { skillLayers } from './skills.ts';
 
-/** The channel of whoever sits at the machine. */
+/** The channel of the person at the terminal. */
 const TERMINAL = 'terminal';
 
 export interface PromptsOptions {
@@ -52,7 +52,8 @@ interface ReportParts {
 
 export function createPrompts(parts: PromptsOptions): Prompts {
   const { config, workspace, catalog, registry, redact, plugged, pairedRoles } = parts;
-  const prompt = new SystemPrompt({ workspace, skills: skillLayers(catalog) });
+  const readRoots = config.tools.restrictToWorkspace ? config.tools.readRoots : null;
+  const prompt = new SystemPrompt({ workspace, readRoots, skills: skillLayers(catalog) });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
   const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
   const read = async (reader: Audience): Promise<RenderedPrompt> => {

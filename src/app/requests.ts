@@ -1,6 +1,6 @@
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingPort } from '../agent/commands/pair.ts';
-import type { RequestHandlers, OwnStep } from '../gateway/requests.ts';
+import type { RequestHandlers } from '../gateway/requests.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { MemoryStore } from '../memory/files/store.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
@@ -10,8 +10,8 @@ import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
 import type { Plugins } from './plugins.ts';
-import type { CronRun } from '../journal/cron-rows.ts';
-import type { Look } from '../journal/heartbeats.ts';
+import { mailRequests } from './mail-requests.ts';
+import { ownSteps } from './own-steps.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
@@ -110,29 +110,8 @@ export function createRequests({
       return await mcp.trust(name, hash);
     },
     pluginsList: async () => plugins.list,
-    outboxList: async () => journal.deadLetters.outbox(),
-    outboxRetry: async ({ id }) => {
-      await done(`outbox retry ${id}`);
-      if (!(await journal.deadLetters.retry(id))) throw unknownMail(id, 'outbox');
-      return null;
-    },
-    outboxDrop: async ({ id }) => {
-      await done(`outbox drop ${id}`);
-      if (!(await journal.deadLetters.drop(id))) throw unknownMail(id, 'outbox');
-      return null;
-    },
-    inboxList: async () => journal.deadLetters.inbox(),
-    inboxRetry: async ({ id }) => {
-      await done(`inbox retry ${id}`);
-      if (!(await journal.deadLetters.readmit(id))) throw unknownMail(id, 'inbox');
-      return null;
-    },
-    inboxDrop: async ({ id }) => {
-      await done(`inbox drop ${id}`);
-      if (!(await journal.deadLetters.refuse(id))) throw unknownMail(id, 'inbox');
-      return null;
-    },
-    why: async ({ count }) => whySteps(journal, count),
+    ...mailRequests(journal.deadLetters, done),
+    why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();
       return audit.newest(
@@ -143,30 +122,4 @@ export function createRequests({
       );
     },
   };
-}
-
-function unknownMail(id: string, where: 'inbox' | 'outbox'): AppError {
-  const given = JSON.stringify(id.slice(0, 80));
-  return new AppError('mail-unknown', `Nothing can be done about ${given}: assistant ${where} lists what is there.`);
-}
-
-/** What the assistant did by itself, newest first, and why people heard of it or did not. */
-function whySteps(journal: Pick<Journal, 'heartbeats' | 'cron'>, count: number): readonly OwnStep[] {
-  const looks = journal.heartbeats.newest(count).map(fromLook);
-  const runs = journal.cron.newest(count).map(fromRun);
-  return [...looks, ...runs].toSorted((a, b) => b.at - a.at).slice(0, count);
-}
-
-function fromLook({ at, action, reason, turn, notified, verdict }: Look): OwnStep {
-  if (action !== 'run')
-    return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
-  const what = `heartbeat: ${reason}`;
-  if (notified !== null) return { at, what, outcome: notified ? 'told' : 'silent', reason: verdict };
-  return { at, what, outcome: turn ?? 'waiting', reason: null };
-}
-
-function fromRun({ job, at, execution, delivery, reason, count }: CronRun): OwnStep {
-  const what = `job ${job}${count === 1 ? '' : ` (${count} times)`}`;
-  if (execution !== 'ok') return { at, what, outcome: execution, reason };
-  return { at, what, outcome: delivery === 'none' ? 'done' : 'told', reason: delivery === 'none' ? reason : delivery };
 }

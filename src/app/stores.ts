@@ -50,7 +50,7 @@ export async function openStores(
   const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
-  // Whoever wrote: the state of the disk is known from the first write that it refuses.
+  // The first write that the disk refuses, by any store, changes the known state of the disk.
   const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
   const listeners = { onSyncFailure, onCheckpointFailure, onWriteFailure };
   const journal = stack.use(

@@ -47,7 +47,7 @@ const AUDIT_KEPT_MS = 400 * DAY_MS;
 const MEASURED = { conversations: 'sessions', 'undo copies': 'versions' } as const;
 
 type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
-type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'audit'>;
+type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'audit' | 'promptParts'>;
 
 /**
  * Removes what is older than its store keeps it, in slices that nobody notices, an hour after the last time. While the
@@ -58,6 +58,8 @@ export class Sweeper implements AsyncDisposable {
   readonly #stores: SweptStores;
   readonly #closed = new AbortController();
   #timer: Disposable | undefined;
+  /** When parts of prompts were looked through last, which reads tapes from their beginning; by the monotonic clock. */
+  #partsAt: number | undefined;
   #sweeping: Promise<void> | undefined;
 
   constructor(base: SweeperBase, stores: SweptStores) {
@@ -113,6 +115,7 @@ export class Sweeper implements AsyncDisposable {
       count('audit files', await this.#stores.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
       await this.#stores.changes.prune(clock.now());
+      count('parts of prompts', await this.#parts());
       for (const [store, place] of Object.entries(MEASURED)) {
         bytes[store] = (await sweepFolder(this.#base.paths[place], null)).bytes;
       }
@@ -174,6 +177,14 @@ export class Sweeper implements AsyncDisposable {
       if (await sessions.remove(key)) removed += 1;
     }
     return removed;
+  }
+
+  async #parts(): Promise<number> {
+    const now = this.#base.clock.monotonic();
+    if (this.#partsAt !== undefined && now - this.#partsAt < DAY_MS) return 0;
+    this.#partsAt = now;
+    const tapes = this.#base.paths.sessions;
+    return (await this.#stores.promptParts.prune({ tapes, signal: this.#closed.signal })).files;
   }
 
   #pace(): OldFiles['pace'] {

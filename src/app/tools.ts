@@ -7,16 +7,16 @@ import { builtinTools } from '../tools/registry/builtin.ts';
 import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import { batchTool } from '../tools/batch.ts';
 import { withFolders } from '../tools/files/taint.ts';
-import { ToolRegistry } from '../tools/registry/registry.ts';
+import { ToolRegistry, type KeepWhole } from '../tools/registry/registry.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
-import type { ToolContext } from '../tools/tool.ts';
 import type { Base } from './base.ts';
+import { ownerTrouble } from './owners.ts';
 import type { Stores } from './stores.ts';
 
 export interface Tools {
   readonly registry: ToolRegistry;
   readonly guard: PathGuard;
-  /** Null where the configuration wants none. */
+  /** Null when `tools.exec` does not use a sandbox. */
   readonly sandbox: Sandbox | null;
 }
 
@@ -24,32 +24,32 @@ interface ToolParts {
   readonly stores: Stores;
   readonly catalog: Pick<SkillCatalog, 'read'>;
   readonly background: BackgroundProcesses;
-  /** A sentence when the channel of a person (`channel:id`) has no owner. */
-  readonly ownerless: (who: string) => string | null;
 }
 
-/** The registry with the tools that come with the assistant, and what they work through. */
-export function createTools(base: Base, { stores, catalog, background, ownerless }: ToolParts): Tools {
+/** Builds the registry with the built-in tools, and the path guard and sandbox that they use. */
+export function createTools(base: Base, { stores, catalog, background }: ToolParts): Tools {
   const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
-  const { config, paths, env, redact, clock, random } = base;
+  const { config, loaded, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
-  const theirs = async (): Promise<readonly string[]> =>
+  const foreignSkillFolders = async (): Promise<readonly string[]> =>
     (await catalog.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
-  const origins = withFolders(marks, theirs);
+  const origins = withFolders(marks, foreignSkillFolders);
   const maxOutput = agent.toolResultChars;
-  const keepWhole = (
-    { sessionKey, callId }: Pick<ToolContext, 'sessionKey' | 'callId'>,
-    output: string,
-  ): Promise<string> => spill.put(sessionKey, callId, output);
+  const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
-    // Whom a channel hears may be met with silence.
+    // Everyone's turn may end in silence, whatever the configured policy says.
     policy: { ...tools, allow: [...tools.allow, STAY_SILENT], guest: [...tools.guest, STAY_SILENT] },
     clock,
     redact,
     maxOutput,
     spill: keepWhole,
     audit: audit.record,
-    ownerless,
+    ownerless: (who) =>
+      ownerTrouble(who.slice(0, Math.max(0, who.indexOf(':'))), {
+        config,
+        people: journal.people.list(),
+        configPath: loaded.path,
+      }),
   });
   const guard = new PathGuard({
     workspace: paths.workspace,
@@ -73,12 +73,13 @@ export function createTools(base: Base, { stores, catalog, background, ownerless
   const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
   const commands = { ...tools.exec, isRemembered };
   const places = { workspace: paths.workspace, home: paths.home };
-  const exec = { ...commands, ...places, sandbox, environment, allowHosts, background };
+  const { readRoots } = tools;
+  const exec = { ...commands, ...places, readRoots, sandbox, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
-  // Only the search reaches the host that the person set for it, which may be private.
-  const searched = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
-  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searched], clock });
+  // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
+  const searchHosts = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
+  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
   const search = { ...web, fetch: searchFetch };
   const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
   const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory, fetch, search });

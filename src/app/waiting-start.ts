@@ -78,7 +78,7 @@ function unwritable(cause: unknown, { storage, paths }: Ground): unknown {
   return sentence === null ? cause : new AppError('storage-unwritable', sentence, { cause });
 }
 
-/** Whatever of this cannot be had is done without: the waiting itself must not fail. */
+/** Opens what can answer people while the start waits for the disk. A part that cannot be opened is logged and left out. */
 async function openWhileWaiting<T>(
   base: Ground,
   { port, hasLock, tells }: WaitingStart<T> & { readonly tells: boolean },

@@ -36,7 +36,7 @@ export interface CronGates {
 }
 
 export interface CronSchedulerPorts {
-  readonly book: JobStore;
+  readonly jobStore: JobStore;
   readonly runs: CronRuns;
   readonly clock: Clock;
   readonly log: Logger;
@@ -93,9 +93,9 @@ export class CronScheduler {
   async start(): Promise<void> {
     this.#started = true;
     this.#startedAt = this.#ports.clock.monotonic();
-    const { book, log } = this.#ports;
+    const { jobStore, log } = this.#ports;
     try {
-      this.#watching = await book.watch(() => void this.look());
+      this.#watching = await jobStore.watch(() => void this.look());
     } catch (error) {
       log.warn('cron: cron/jobs.json cannot be watched, looking every minute', { reason: errorMessage(error) });
     }
@@ -164,12 +164,12 @@ export class CronScheduler {
 
   /** Returns how long nothing is to be done, ms. */
   async #tick(): Promise<number> {
-    const { book, gates, clock } = this.#ports;
-    await book.refresh();
+    const { jobStore, gates, clock } = this.#ports;
+    await jobStore.refresh();
     const looksAt = clock.monotonic();
     this.#sinceLook = looksAt - (this.#lookedAt ?? looksAt);
     this.#lookedAt = looksAt;
-    const active = book.entries.filter(
+    const active = jobStore.entries.filter(
       ({ state, job }) => state === 'active' && gates.reaches(jobAddressOf(job).channel),
     );
     const candidates: Candidate[] = [];
@@ -224,7 +224,7 @@ export class CronScheduler {
   }
 
   async #miss({ job, schedule }: StoredJob, missed: readonly MissedTimes[]): Promise<void> {
-    const { runs, clock, book, settings, log } = this.#ports;
+    const { runs, clock, jobStore, settings, log } = this.#ports;
     const once = schedule.type === 'at';
     const tooLate = settings.catchUp === 'skip' ? 'I was not running then' : 'I was not running until it was too late';
     const rows = missed.map(({ why, first, last, count }): Misses => ({
@@ -234,12 +234,12 @@ export class CronScheduler {
       count,
       reason: why === 'late' ? 'not running at that time' : 'waiting after failures',
     }));
-    const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: book.zone });
+    const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: jobStore.zone });
     const at = missed.at(-1)?.last ?? 0;
     await runs.miss(job.id, rows, { last: once, notice: once ? missedNotice(facts(at), tooLate) : undefined });
     log.info('cron: runs missed', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
     if (!once) return;
-    await book.refresh();
+    await jobStore.refresh();
   }
 
   /** Runs it if it may; how long to wait if it may not yet, ms. */
@@ -282,7 +282,7 @@ export class CronScheduler {
 
   /** Takes the due time and queues what it does; false when it was taken before or may not run. */
   async #fire({ entry, dueAt }: Candidate, { last }: { readonly last: boolean }): Promise<boolean> {
-    const { runs, gates, clock, book, newId } = this.#ports;
+    const { runs, gates, clock, jobStore, newId } = this.#ports;
     const { job, agreed } = entry;
     if (agreed === null) return false;
     const { creator, role: then } = jobOwnerOf(agreed);
@@ -291,35 +291,35 @@ export class CronScheduler {
       await this.#mayNot(entry, dueAt);
       return false;
     }
-    const facts = { job, dueAt, now: clock.now(), zone: book.zone };
+    const facts = { job, dueAt, now: clock.now(), zone: jobStore.zone };
     const claim = { job: job.id, dueAt, lateMs: facts.now - dueAt, last };
     if (job.kind === 'message') {
       const taken = await runs.claim({ ...claim, outbound: reminder(facts) });
-      if (last) await book.refresh();
+      if (last) await jobStore.refresh();
       return taken;
     }
     const own = runRequest(facts, { id: newId(), creator, role, sessionKey: jobSession(job.id), isLast: last });
     const inbound = job.session === 'main' ? { ...own, sessionKey: gates.mainSession(own) } : own;
     const taken = await runs.claim({ ...claim, inbound });
-    if (last) await book.refresh();
+    if (last) await jobStore.refresh();
     return taken;
   }
 
   async #mayNot({ job, hash }: StoredJob, dueAt: number): Promise<void> {
-    const { runs, book, tellOwner } = this.#ports;
+    const { runs, jobStore, tellOwner } = this.#ports;
     const reason = 'who made it may not do this any more';
     await runs.miss(job.id, [{ state: 'skipped', first: dueAt, last: dueAt, count: 1, reason }], { last: false });
-    await book.setEnabled(job.id, false);
+    await jobStore.setEnabled(job.id, false);
     await tellOwner(`cron-role:${job.id}:${hash}`, `I switched the job \`${job.id}\` off: ${reason}.`);
   }
 
   /** Until when a job that failed rests, ms since 1970; it is switched off and the owner told when it goes on failing. */
   async #blockedUntil({ job, agreed }: StoredJob): Promise<number> {
-    const { runs, book, tellOwner } = this.#ports;
+    const { runs, jobStore, tellOwner } = this.#ports;
     const { count, newest } = runs.failures(job.id, agreed?.since ?? 0);
     if (count === 0) return 0;
     if (count >= OFF_AFTER) {
-      await book.setEnabled(job.id, false);
+      await jobStore.setEnabled(job.id, false);
       const text = `The job \`${job.id}\` failed ${count} times in a row, so I switched it off. \`/cron show ${job.id}\` says why, \`/cron enable ${job.id}\` switches it on again.`;
       await tellOwner(`cron-off:${job.id}:${newest}`, text);
       return Number.POSITIVE_INFINITY;

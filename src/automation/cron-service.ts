@@ -11,26 +11,28 @@ import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRuns, parseWhen, scheduleText, type Schedule } from './schedule.ts';
 import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
-/** Who wants something of the schedule, and where they say so. */
+/** The person or program that calls the schedule, and its chat. */
 export interface CronCaller {
   readonly creator: JobCreator;
   readonly role: Role;
-  /** Where what they set will speak, unless they name another: `channel:chat[:thread]`. */
+  /** Chat to which new jobs send, unless the job names another: `channel:chat[:thread]`. */
   readonly chat: string;
 }
 
+/** A job to add. */
 export interface NewJob {
+  /** The time or rule, in the words that `parseWhen` reads, such as `every 2h`. */
   readonly when: string;
   readonly text: string;
   readonly kind: Job['kind'];
   readonly zone?: string | undefined;
-  /** @default made of the text */
+  /** @default derived from the text */
   readonly id?: string | undefined;
   readonly chat?: string | undefined;
   readonly session?: Job['session'] | undefined;
 }
 
-/** A job as programs see it. Times are ISO 8601 in the person's zone. */
+/** A job as programs see it. Times are ISO 8601 in the person's zone, those of a new job in the zone that was given for it. */
 export interface JobFacts {
   readonly id: string;
   readonly kind: Job['kind'];
@@ -41,7 +43,7 @@ export interface JobFacts {
   readonly state: StoredJob['state'];
   readonly by: string | null;
   readonly next: readonly string[];
-  /** Of its definition; what is agreed to. */
+  /** Hash of its definition; `enable` needs it for a job that no one has agreed to. */
   readonly code: string;
 }
 
@@ -58,7 +60,7 @@ export interface CronAnswer {
 }
 
 export interface CronServicePorts {
-  readonly book: JobStore;
+  readonly jobStore: JobStore;
   readonly runs: CronRuns;
   readonly cron: CronScheduler;
   readonly clock: Clock;
@@ -69,7 +71,10 @@ const SHOWN_RUNS = 20;
 const SHOWN_NEXT = 3;
 const UTC = /^(?:UTC|GMT|Etc\/.*)$/u;
 
-/** What people, the model and the command line do with the schedule. Throws one sentence when it cannot be done. */
+/**
+ * The operations on scheduled jobs, for chat commands, the `cron` tool and the command line. Each throws an `AppError` of one
+ * sentence when it is refused. People other than the owner see and change only their own jobs.
+ */
 export class CronService {
   readonly #ports: CronServicePorts;
 
@@ -78,29 +83,31 @@ export class CronService {
   }
 
   async add(by: CronCaller, wanted: NewJob): Promise<CronAnswer> {
-    const { book, clock, cron } = this.#ports;
-    await book.refresh();
+    const { jobStore, clock, cron } = this.#ports;
+    await jobStore.refresh();
     const { job, schedule } = this.#build(by, wanted);
-    if (wanted.zone !== undefined && book.knownZone === null && by.role === 'owner') await book.setZone(wanted.zone);
-    await book.add(job, { creator: by.creator, role: by.role }, clock.now());
+    if (wanted.zone !== undefined && this.#isZoneUnknown() && by.role === 'owner') await jobStore.setZone(wanted.zone);
+    await jobStore.add(job, { creator: by.creator, role: by.role }, clock.now());
     await cron.look();
-    const times = this.#times(schedule);
+    const zone = wanted.zone ?? jobStore.zone;
+    const times = this.#times(schedule, zone);
     const text =
       times.length === 1
         ? `Set \`${job.id}\` for ${times[0] ?? ''}.`
-        : `Set \`${job.id}\`: ${scheduleText(schedule, book.zone)}. The next runs: ${times.join(', ')}.`;
-    return this.#answer(text, [this.#facts({ job, hash: hashOfJob(job), schedule, state: 'active', agreed: null })]);
+        : `Set \`${job.id}\`: ${scheduleText(schedule, zone)}. The next runs: ${times.join(', ')}.`;
+    const entry: StoredJob = { job, hash: hashOfJob(job), schedule, state: 'active', agreed: null };
+    return this.#answer(text, [this.#facts(entry, zone)]);
   }
 
   async list(by: CronCaller): Promise<CronAnswer> {
-    const { book } = this.#ports;
-    await book.refresh();
-    const mine = book.entries.filter((entry) => mayTouch(by, entry));
+    const { jobStore } = this.#ports;
+    await jobStore.refresh();
+    const mine = jobStore.entries.filter((entry) => mayTouch(by, entry));
     const lines = mine.map((entry) => this.#line(entry));
     const broken =
-      book.broken === null
+      jobStore.broken === null
         ? []
-        : [`cron/jobs.json cannot be used (${book.broken.reason}): the jobs that were read last stay.`];
+        : [`cron/jobs.json cannot be used (${jobStore.broken.reason}): the jobs that were read last stay.`];
     const text = [...broken, ...(lines.length === 0 ? ['Nothing is scheduled.'] : lines)].join('\n');
     return this.#answer(
       text,
@@ -109,9 +116,9 @@ export class CronService {
   }
 
   async show(by: CronCaller, id: string): Promise<CronAnswer> {
-    const { book, runs } = this.#ports;
-    await book.refresh();
-    const entry = book.entry(id);
+    const { jobStore, runs } = this.#ports;
+    await jobStore.refresh();
+    const entry = jobStore.entry(id);
     const all = entry === undefined && by.role !== 'owner' ? [] : runs.runs(id, SHOWN_RUNS);
     if (entry === undefined && all.length === 0) throw this.#unknown(by, id);
     if (entry !== undefined && !mayTouch(by, entry)) throw this.#unknown(by, id);
@@ -125,36 +132,39 @@ export class CronService {
 
   async remove(by: CronCaller, id: string): Promise<CronAnswer> {
     const entry = await this.#own(by, id);
-    await this.#ports.book.remove(id);
+    await this.#ports.jobStore.remove(id);
     await this.#ports.cron.look();
     return this.#answer(`\`${id}\` is removed.`, [this.#facts(entry)]);
   }
 
-  /** With the `code` of what it is now a job that no one agreed to may run from then on; only an owner can say so. */
+  /**
+   * Switches a job on. A job that was only found in cron/jobs.json starts only if an owner gives its present `code`; without
+   * it, the answer shows the job and the command to send.
+   */
   async enable(by: CronCaller, id: string, code = ''): Promise<CronAnswer> {
-    const { book, cron } = this.#ports;
+    const { jobStore, cron } = this.#ports;
     const entry = await this.#own(by, id);
     if (entry.state === 'waiting') {
       if (by.role !== 'owner') throw new AppError('cron-owner', 'Only the owner can let this job run.');
       if (code !== entry.hash) {
-        const text = `${this.#line(entry)}\n\n${entry.job.text}\n\nIt was found in cron/jobs.json. \`/cron enable ${id} ${entry.hash}\` lets exactly this run.`;
+        const text = `${this.#line(entry)}\n\n${entry.job.text}\n\nIt was found in cron/jobs.json. \`/cron enable ${id} ${entry.hash}\` allows exactly this job.`;
         return this.#answer(text, [this.#facts(entry)]);
       }
-      await book.agree(entry, by.creator);
+      await jobStore.agree(entry, by.creator);
     } else {
-      await book.setEnabled(id, true);
+      await jobStore.setEnabled(id, true);
     }
     await cron.look();
-    const now = book.entry(id) ?? entry;
+    const now = jobStore.entry(id) ?? entry;
     return this.#answer(`\`${id}\` is on: ${this.#times(now.schedule).join(', ')}.`, [this.#facts(now)]);
   }
 
   async disable(by: CronCaller, id: string): Promise<CronAnswer> {
     await this.#own(by, id);
-    const { book, cron } = this.#ports;
-    await book.setEnabled(id, false);
+    const { jobStore, cron } = this.#ports;
+    await jobStore.setEnabled(id, false);
     await cron.look();
-    const entry = book.entry(id);
+    const entry = jobStore.entry(id);
     return this.#answer(`\`${id}\` is off.`, entry === undefined ? [] : [this.#facts(entry)]);
   }
 
@@ -167,9 +177,9 @@ export class CronService {
   }
 
   #build(by: CronCaller, wanted: NewJob): { readonly job: Job; readonly schedule: Schedule } {
-    const { book, clock } = this.#ports;
+    const { jobStore, clock } = this.#ports;
     const { kind, text, session } = wanted;
-    const zone = wanted.zone ?? book.zone;
+    const zone = wanted.zone ?? jobStore.zone;
     if (!isZone(zone)) throw refused(`There is no time zone ${JSON.stringify(zone)}: name one such as Europe/Vienna.`);
     if (text.trim() === '') throw refused('A job needs a text: what is to be said or done.');
     if (by.role !== 'owner' && kind === 'command') throw refused('Only the owner can schedule commands.');
@@ -178,13 +188,13 @@ export class CronService {
       throw refused('Only the owner can schedule something for another chat.');
     const parsed = parseWhen(wanted.when, { now: clock.now(), zone });
     if (!parsed.ok) throw refused(parsed.reason);
-    if (parsed.local && wanted.zone === undefined && book.knownZone === null && UTC.test(this.#ports.machineZone)) {
+    if (parsed.local && wanted.zone === undefined && this.#isZoneUnknown()) {
       throw refused(
         'The person’s time zone is not known (this machine runs on UTC). Ask the person where they are, then call again with their zone, such as "Europe/Vienna"; it is remembered.',
       );
     }
     const { schedule } = parsed;
-    const taken = new Set(book.entries.map(({ job }) => job.id));
+    const taken = new Set(jobStore.entries.map(({ job }) => job.id));
     const id = wanted.id ?? idFrom(text, taken);
     if (taken.has(id))
       throw refused(`There is a job ${JSON.stringify(id)} already: remove it first, or take another name.`);
@@ -194,7 +204,7 @@ export class CronService {
     return { job: job.data, schedule };
   }
 
-  /** As it stands in the file. */
+  /** The fields of a schedule as jobs.json has them. */
   #written(schedule: Schedule, zone: string): Pick<Job, 'at' | 'every' | 'from' | 'cron' | 'zone'> {
     switch (schedule.type) {
       case 'at':
@@ -207,21 +217,25 @@ export class CronService {
   }
 
   async #own(by: CronCaller, id: string): Promise<StoredJob> {
-    await this.#ports.book.refresh();
-    const entry = this.#ports.book.entry(id);
+    await this.#ports.jobStore.refresh();
+    const entry = this.#ports.jobStore.entry(id);
     if (entry === undefined || !mayTouch(by, entry)) throw this.#unknown(by, id);
     return entry;
   }
 
   #unknown(by: CronCaller, id: string): AppError {
-    const ids = this.#ports.book.entries.filter((entry) => mayTouch(by, entry)).map(({ job }) => job.id);
+    const ids = this.#ports.jobStore.entries.filter((entry) => mayTouch(by, entry)).map(({ job }) => job.id);
     const there = ids.length === 0 ? 'There are none.' : `There are: ${ids.join(', ')}.`;
     return new AppError('cron-unknown', `There is no job ${JSON.stringify(id.slice(0, 64))}. ${there}`);
   }
 
-  #times(schedule: Schedule): readonly string[] {
-    const { clock, book } = this.#ports;
-    return nextRuns(schedule, clock.now(), SHOWN_NEXT).map((at) => localText(at, book.zone));
+  /** Whether the person's zone is unknown: none is set, and the machine runs on UTC, which says nothing about its place. */
+  #isZoneUnknown(): boolean {
+    return this.#ports.jobStore.knownZone === null && UTC.test(this.#ports.machineZone);
+  }
+
+  #times(schedule: Schedule, zone = this.#ports.jobStore.zone): readonly string[] {
+    return nextRuns(schedule, this.#ports.clock.now(), SHOWN_NEXT).map((at) => localText(at, zone));
   }
 
   #line(entry: StoredJob): string {
@@ -230,11 +244,11 @@ export class CronService {
     const when = state === 'active' && next !== undefined ? `next ${next}` : '';
     const how = state === 'waiting' ? `waits for the owner: /cron enable ${job.id}` : state === 'off' ? 'off' : when;
     const what = oneLine(job.text, 80).replaceAll('`', "'");
-    return `- \`${job.id}\` ${job.kind}, ${scheduleText(schedule, this.#ports.book.zone)}, to ${job.chat}; ${how}: ${what}`;
+    return `- \`${job.id}\` ${job.kind}, ${scheduleText(schedule, this.#ports.jobStore.zone)}, to ${job.chat}; ${how}: ${what}`;
   }
 
   #runLine({ dueAt, lastDue, count, execution, delivery, reason, lateMs }: CronRun): string {
-    const { zone } = this.#ports.book;
+    const { zone } = this.#ports.jobStore;
     const due =
       count === 1 ? localText(dueAt, zone) : `${count} times, ${localText(dueAt, zone)} to ${localText(lastDue, zone)}`;
     const late = lateMs > 60_000 ? `, ${durationText(lateMs)} late` : '';
@@ -243,25 +257,25 @@ export class CronService {
   }
 
   #runFact(run: CronRun): RunFact {
-    const { zone } = this.#ports.book;
+    const { zone } = this.#ports.jobStore;
     const { count, execution, delivery, reason, lateMs, turnId } = run;
     const due = isoIn(run.dueAt, zone);
     return { due, lastDue: isoIn(run.lastDue, zone), count, execution, delivery, reason, lateMs, turnId };
   }
 
-  #facts({ job, hash, schedule, state, agreed }: StoredJob): JobFacts {
-    const { clock, book } = this.#ports;
+  #facts({ job, hash, schedule, state, agreed }: StoredJob, zone = this.#ports.jobStore.zone): JobFacts {
+    const { clock } = this.#ports;
     const creator = agreed === null ? null : jobOwnerOf(agreed).creator;
     return {
       id: job.id,
       kind: job.kind,
       text: job.text,
-      schedule: scheduleText(schedule, book.zone),
+      schedule: scheduleText(schedule, zone),
       chat: job.chat,
       session: job.session,
       state,
       by: creator === null ? null : `${creator.channel}:${creator.id}`,
-      next: nextRuns(schedule, clock.now(), SHOWN_NEXT).map((at) => isoIn(at, book.zone)),
+      next: nextRuns(schedule, clock.now(), SHOWN_NEXT).map((at) => isoIn(at, zone)),
       code: hash,
     };
   }
@@ -271,7 +285,7 @@ export class CronService {
   }
 }
 
-/** The owner may see and change all, others what they made. */
+/** Whether the caller may see and change this job: the owner every job, others the jobs that they created. */
 function mayTouch({ role, creator }: CronCaller, { agreed }: StoredJob): boolean {
   if (role === 'owner') return true;
   if (agreed === null) return false;
@@ -279,7 +293,7 @@ function mayTouch({ role, creator }: CronCaller, { agreed }: StoredJob): boolean
   return by.channel === creator.channel && by.id === creator.id;
 }
 
-/** With milliseconds, which a file for people mostly does without. */
+/** A time as ISO 8601 in a zone; with milliseconds only if they are not zero. */
 function atText(at: number, zone: string): string {
   const ms = ((at % 1_000) + 1_000) % 1_000;
   const iso = isoIn(at, zone);

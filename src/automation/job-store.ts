@@ -7,14 +7,14 @@ import { hashOfJob, jobSchema, scheduleOf, type Job, type JobCreator, type JobOw
 import type { BrokenFile, JobsFile, JobList } from './jobs-file.ts';
 import type { Schedule } from './schedule.ts';
 
-/** A job of the file and how it stands. */
+/** A job of cron/jobs.json with its state. */
 export interface StoredJob {
   readonly job: Job;
   readonly hash: string;
   readonly schedule: Schedule;
-  /** `waiting`: it was only found in the file, and runs once the owner agreed. */
+  /** `waiting`: found in the file; does not run before the owner agrees to it. */
   readonly state: 'active' | 'off' | 'waiting';
-  /** Null: no one agreed to it as it is. */
+  /** Who agreed to it; null: no one agreed to this definition. */
   readonly agreed: AgreedJob | null;
 }
 
@@ -23,21 +23,22 @@ export interface JobStoreOptions {
   readonly runs: CronRuns;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The configured zone of the person; null: none is. */
+  /** `agent.timezone`; null: not set. */
   readonly timezone: string | null;
   readonly machineZone: string;
-  /** Told once of what was found in the file; false: tell it again later. */
+  /** Tells the owner about a `waiting` job, once for each definition. Returns false to be called again later. */
   readonly found: (entry: StoredJob) => Promise<boolean>;
+  /** Tells the owner that the file cannot be used. Returns false to be called again later. */
   readonly broken: (file: BrokenFile) => Promise<boolean>;
 }
 
-/** The jobs of the file together with who agreed to them: nothing runs by the file alone. */
+/** The jobs of cron/jobs.json, joined with the agreements in the journal. A job without an agreement does not run. */
 export class JobStore {
   readonly #options: JobStoreOptions;
   #entries: readonly StoredJob[] = [];
   #opened = false;
   readonly #reported = new Set<string>();
-  /** Agreed to, and not in the file yet. */
+  /** Ids of jobs whose agreement is stored but which are not in the file yet. */
   readonly #adding = new Set<string>();
 
   constructor(options: JobStoreOptions) {
@@ -52,6 +53,7 @@ export class JobStore {
     return this.#entries.find(({ job }) => job.id === id);
   }
 
+  /** Why the file cannot be used now; null: it can. */
   get broken(): BrokenFile | null {
     return this.#options.file.broken;
   }
@@ -61,17 +63,17 @@ export class JobStore {
     return this.knownZone ?? this.#options.machineZone;
   }
 
-  /** The person's zone; null: nobody said which it is. */
+  /** The person's zone, from the configuration or the file; null: not known. */
   get knownZone(): string | null {
     return this.#options.timezone ?? this.#options.file.list.zone ?? null;
   }
 
-  /** Calls back when the file changed. */
+  /** Calls `changed` after each change of the file, until disposed. */
   watch(changed: () => void): Promise<Disposable> {
     return this.#options.file.watch(changed);
   }
 
-  /** Looks at the file and joins it with what was agreed. */
+  /** Reads the file again if it changed, and joins it with the agreements. */
   async refresh(): Promise<void> {
     const { file, runs } = this.#options;
     if (!this.#opened) file.assume({ jobs: runs.jobs().map(definitionOf) });
@@ -81,9 +83,10 @@ export class JobStore {
     await this.#join();
   }
 
+  /** Adds a job that `owner` agreed to. Its first run is due after `after` (ms since 1970). Rejects when it is not stored. */
   async add(job: Job, owner: JobOwner, after: number): Promise<void> {
     const { file, runs } = this.#options;
-    // Agreed first: after a crash in between it is no job that was only found in the file.
+    // The agreement first: in the other order, a crash in between would leave a job that waits for the owner.
     this.#adding.add(job.id);
     try {
       await runs.agree(this.#agreement(job, owner, after));
@@ -104,7 +107,7 @@ export class JobStore {
     await this.#join();
   }
 
-  /** Lets a job run that stands in the file as it is, on behalf of the owner who said so. */
+  /** Stores that the owner `creator` agreed to a job of the file, and switches it on. */
   async agree(entry: StoredJob, creator: JobCreator): Promise<void> {
     const { file, runs, clock } = this.#options;
     const job = { ...entry.job, enabled: true };
@@ -141,7 +144,7 @@ export class JobStore {
     };
   }
 
-  /** What was taken out of the file by hand has no agreement any more. */
+  /** Ends the agreements of jobs that a person removed from the file. */
   async #forgetMissing(): Promise<void> {
     const { file, runs } = this.#options;
     const there = new Set(file.list.jobs.map(({ id }) => id));
@@ -167,7 +170,7 @@ export class JobStore {
       await file
         .update((list) => over.reduce(without, list))
         .catch((error: unknown) =>
-          log.warn('cron: a finished job could not be removed from the file', { reason: errorMessage(error) }),
+          log.warn('cron: finished job not removed from the file', { reason: errorMessage(error) }),
         );
     }
     await this.#tell();
@@ -180,7 +183,7 @@ export class JobStore {
       try {
         if (await tell()) this.#reported.add(key);
       } catch (error) {
-        log.warn('cron: the owner could not be told about cron/jobs.json', { reason: errorMessage(error) });
+        log.warn('cron: notice about cron/jobs.json not queued', { reason: errorMessage(error) });
       }
     };
     if (file.broken !== null) {

@@ -114,7 +114,11 @@ export function parseCron(expression: string, zone: string, now: number): Parsed
 /** A length of time such as `2h`, in fixed steps from `from`. */
 export function parseEvery(text: string, from: number): ParsedSchedule {
   const stepMs = parseDuration(/^\d/u.test(text.trim()) ? text : `1 ${text}`);
-  if (stepMs === null) return refuse(`Expected a length of time such as "every 2h", but ${quoted(text)} was given.`);
+  if (stepMs === null) {
+    return refuse(
+      `Expected a length of time alone, such as "every 2h", or cron fields for times of day, such as "0 9 * * *", but ${quoted(`every ${text}`)} was given.`,
+    );
+  }
   if (stepMs < SHORTEST_STEP_MS) return refuse(`The shortest step is 10 seconds, but ${quoted(text)} was given.`);
   if (stepMs > LONGEST_MS) return refuse(`${quoted(text)} is too long: at most five years.`);
   return { ok: true, schedule: { type: 'every', stepMs, from }, local: false };

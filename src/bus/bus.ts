@@ -18,31 +18,30 @@ export interface Queued<Message> {
 
 /** The durable half of the inbound queue; the journal implements it. */
 export interface InboxPort {
-  /** One transaction for all, and for how far they were read; resolves after the commit. */
+  /** Writes messages and read cursors in one transaction; resolves after the commit with one result for each message. */
   accept(messages: readonly InboundMessage[], cursors?: readonly Cursor[]): Promise<readonly AcceptResult[]>;
   /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<InboundMessage>[];
-  /** Calls back whenever `page` may have more, whoever wrote it. */
+  /** Calls back when `page` may have more. */
   onQueued(listener: () => void): Disposable;
 }
 
 /** The durable half of the outbound queue; the journal implements it. */
 export interface OutboxPort {
-  /** One transaction for all; a row that exists already is left alone. */
+  /** Writes messages in one transaction; one whose id exists already is left as it is. */
   enqueue(messages: readonly OutboundMessage[]): Promise<void>;
   /** Messages that wait to be sent, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<OutboundMessage>[];
-  /** Calls back whenever `page` may have more, whoever wrote it. */
+  /** Calls back when `page` may have more. */
   onQueued(listener: () => void): Disposable;
 }
 
 const PAGE = 128;
 
 /**
- * A pair of async queues between those who hear and speak (channels, cron, HTTP) and those who think (the agent).
- * The queues are rows on disk: publishing is a commit, after which the queue wakes its consumer; consuming reads pages,
- * memory holds one page.
- * Live events are not queued: a listener that is slow misses the older ones of a turn and loses nothing.
+ * Two async queues between the sources of messages (channels, cron, HTTP) and the agent: inbound and outbound.
+ * Their messages are rows on disk: publishing commits and wakes the consumer, which reads pages of 128 rows.
+ * Live events (`emit`, `listen`) are not queued and not stored.
  */
 export class MessageBus {
   readonly #inbox: InboxPort;
@@ -55,13 +54,13 @@ export class MessageBus {
   readonly #listeners = new Set<(event: OutboundEvent) => void>();
   readonly #onListenerFailure: (error: unknown) => void;
 
-  /** `sessionKey` may name the session of a message; without an answer it is the chat's own. */
   constructor(ports: {
     inbox: InboxPort;
     outbox: OutboxPort;
     newId: IdFactory;
+    /** Names the session of a message; undefined: the session of its chat. @default always undefined */
     sessionKey?: (draft: InboundDraft) => string | undefined;
-    /** Told why a live listener was dropped. @default nobody is told */
+    /** Called with the error of a live listener, which is then removed. @default ignored */
     onListenerFailure?: (error: unknown) => void;
   }) {
     this.#onListenerFailure = ports.onListenerFailure ?? (() => {});
@@ -76,17 +75,17 @@ export class MessageBus {
     this.#sessionKey = ports.sessionKey ?? (() => undefined);
   }
 
-  /** The session that a message will belong to. */
+  /** Key of the session that a message will belong to. */
   sessionOf(draft: InboundDraft): string {
     return draft.sessionKey ?? this.#sessionKey(draft) ?? sessionKeyOf(draft);
   }
 
-  /** Resolves after the commit, in the order given. Rejects when nothing could be written. */
+  /** Writes messages in one transaction; resolves after the commit, with results in the order given. Rejects when nothing was written. */
   publishInbound(...drafts: readonly InboundDraft[]): Promise<readonly AcceptResult[]> {
     return this.publishRead(drafts, []);
   }
 
-  /** The same with how far places were read, in the same transaction. */
+  /** As `publishInbound`, with read cursors in the same transaction. */
   async publishRead(drafts: readonly InboundDraft[], cursors: readonly Cursor[]): Promise<readonly AcceptResult[]> {
     const messages = drafts.map((draft) => ({
       ...draft,
@@ -111,7 +110,7 @@ export class MessageBus {
     return this.#consume(this.#outbound, (after) => this.#outbox.page(after, PAGE));
   }
 
-  /** Tells live listeners. One that throws hears nothing more: no turn may end because somebody watches it. */
+  /** Calls the live listeners. A listener that throws is removed, so that it cannot end the turn. */
   emit(event: OutboundEvent): void {
     for (const listener of this.#listeners) {
       try {
@@ -140,14 +139,14 @@ export class MessageBus {
     let after = 0;
     while (!signal.aborted) {
       const page = read(after);
-      // Whoever takes many at once would keep everything else waiting.
+      // More pages follow: other work of the event loop gets its round first.
       if (page.length === PAGE) await othersFirst();
       for (const { seq, message } of page) {
         after = seq;
         yield message;
         if (signal.aborted) return;
       }
-      // What came since it was read is remembered by the wake.
+      // `Wake` remembers a message that was queued after the page was read.
       if (page.length < PAGE) await wake.wait(signal);
     }
   }

@@ -20,13 +20,13 @@ export const COMMAND_NAMES: readonly string[] = [
   'restart',
 ];
 
-/** A command at a place where it is no part of a path or an address. */
+/** Matches the slash of a command that is not part of a path or an address. */
 const COMMAND = new RegExp(String.raw`(?<![\w/.:~-])/(?=(?:${COMMAND_NAMES.join('|')})(?![\w/-]|\.\w))`, 'gu');
 const FENCE = /^\s*(?<fence>`{3,}|~{3,})/u;
 
 /**
- * The program's own Markdown with each command as it is given on a platform: `/retry` becomes `/assistant retry` where
- * `prefix` is `/assistant `. Blocks of code stay as they are.
+ * Replaces the slash of each command in a text of the program by `prefix`: with `/assistant `, `/retry` becomes
+ * `/assistant retry`. Blocks of code stay unchanged.
  */
 export function withCommandPrefix(markdown: string, prefix: string): string {
   if (prefix === '/') return markdown;

@@ -5,7 +5,7 @@ import type { Usage } from '../util/token-usage.ts';
 /** What a sender may do; compared by `roleRank` in security/access/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
-/** What a pairing code may make of somebody. */
+/** The roles that a pairing code can give. */
 export type PairedRole = Exclude<Role, 'guest'>;
 
 /** Who started the turn that a message asks for. */
@@ -23,18 +23,18 @@ export interface Sender {
 export interface Media {
   readonly kind: 'image' | 'audio' | 'video' | 'document';
   readonly mediaType: string;
-  /** Absolute path on this machine; empty until it was fetched from its `source`. */
+  /** Absolute path on this machine; empty until the file is fetched from `source`. */
   readonly path: string;
-  /** What its platform knows it by. @default it is on this machine */
+  /** The platform's reference to the file (an id or a URL), for `Channel.download`. @default the file is on this machine */
   readonly source?: string;
-  /** It was spoken, to be turned into text. @default false */
+  /** A voice message, which is transcribed. @default false */
   readonly speech?: boolean;
   readonly name?: string;
   /** Bytes. */
   readonly size?: number;
 }
 
-/** The message that a message answers. */
+/** The earlier message that a message replies to. */
 export interface ReplyReference {
   readonly externalId: string;
   readonly senderName?: string;
@@ -45,10 +45,11 @@ export interface ReplyReference {
 
 /** A group message that was not addressed to the assistant and came before one that was. */
 export interface ContextMessage {
-  /** An owner wrote it, in words of their own. @default others did */
+  /** An owner wrote it; no forward and no attachment. @default false */
   readonly isOwners?: boolean;
   readonly senderName: string;
   readonly text: string;
+  /** Milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -80,7 +81,7 @@ export interface InboundMessage {
   readonly untrusted: boolean;
   /** A pressed button. */
   readonly action?: { readonly id: string; readonly value: string };
-  /** What an edit makes of an earlier message: it takes that one's place as long as no turn has it. */
+  /** This message is an edit: `text` replaces the text of the message `externalId` if no turn has taken that one yet. */
   readonly edits?: { readonly externalId: string; readonly text: string };
   /** `burst` (`split`, `album` or `forward`): more pieces of the same are likely to follow at once. */
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -89,19 +90,20 @@ export interface InboundMessage {
 /** What a channel or another source hands in; the bus mints `id` and derives `sessionKey` where it is missing. */
 export type InboundDraft = Omit<InboundMessage, 'id' | 'sessionKey'> & { readonly sessionKey?: string };
 
-/** What became of a message at the door. A duplicate was accepted before; a refused one gets a notice or a recorded reason. */
+/** The result of accepting a message. `duplicate`: it was accepted before. `refused`: too many wait; the reason is recorded. */
 export type AcceptResult = 'accepted' | 'duplicate' | 'refused';
 
-/** How far a place of a platform was read: what is newer is fetched after the next start. */
+/** How far a chat of a platform was read; newer messages are fetched after the next start. */
 export interface Cursor {
   /** The channel instance. */
   readonly channel: string;
+  /** A chat, or another key that the channel chose for what it reads. */
   readonly place: string;
   /** The platform's id of the newest message that was read there. */
   readonly last: string;
 }
 
-/** What a button's id begins with whose press says the words behind it. */
+/** Prefix of a button's id: a press sends the rest of the id as a message of the person, commands included. */
 export const SAY_BUTTON = 'say:';
 
 export interface Button {
@@ -111,7 +113,7 @@ export interface Button {
 
 /** A message to a chat. Durable: it goes through the outbox. */
 export interface OutboundMessage {
-  /** `<turnId>:<n>` for what a turn says, else a ULID; the primary key of the outbox. */
+  /** Primary key of the outbox: `<turnId>:<n>` for the answer of a turn, else a ULID or a key that is sent only once. */
   readonly id: string;
   readonly channel: string;
   readonly chatId: string;
@@ -119,12 +121,12 @@ export interface OutboundMessage {
   readonly kind: 'answer' | 'part' | 'notice' | 'approval';
   /** Markdown. */
   readonly text: string;
-  /** Platform id of the message it answers, where the platform shows that. */
+  /** Platform id of the message that it replies to. */
   readonly replyTo?: string;
   readonly media: readonly Media[];
   readonly buttons?: readonly (readonly Button[])[];
   readonly turnId?: string;
-  /** Milliseconds since 1970; after it the message is not sent any more. */
+  /** Milliseconds since 1970. After this time the message is no longer sent. @default never expires */
   readonly expiresAt?: number;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -135,11 +137,11 @@ interface LiveBase {
   readonly threadId?: string;
   readonly sessionKey: string;
   readonly turnId: string;
-  /** Grows within a turn; a reader drops what is older than what it has shown. */
+  /** Grows within a turn. A reader ignores events with a lower number than the newest one it has shown. */
   readonly sequence: number;
 }
 
-/** What is going on right now: cumulative, latest-wins, never stored. */
+/** A live event of a running turn, for previews. Each replaces the one before; none is stored. */
 export type OutboundEvent = LiveBase &
   (
     | { readonly type: 'text'; /** The answer so far. */ readonly text: string }
@@ -151,7 +153,7 @@ export type OutboundEvent = LiveBase &
         readonly name: string;
         readonly title: string;
         readonly isError: boolean;
-        /** Why rules or a person did not let it run. */
+        /** Why the call was not run: the policy, a hook or a person refused it. */
         readonly refused?: string;
       }
     | { readonly type: 'status'; readonly text: string }
@@ -164,10 +166,10 @@ export type OutboundEvent = LiveBase &
       }
   );
 
-/** How a turn ended, for the one who waits for it. */
+/** How a turn ended, for a terminal or HTTP client that waits for it. */
 export interface TurnSummary {
   readonly outcome: TurnOutcome;
-  /** What the person is shown: the answer, or the sentence that says what went wrong. */
+  /** The answer, or the sentence that says what went wrong. */
   readonly text: string;
   readonly isError: boolean;
   readonly model: string | null;
@@ -177,17 +179,20 @@ export interface TurnSummary {
   readonly durationMs: number;
 }
 
-/** `answered`: the model answered; `failed`: it could not, and a sentence says why; `stopped`: by /stop; `silent`: by decision. */
+/**
+ * `answered`: the model answered. `failed`: it could not; a sentence says why. `stopped`: a person ended the turn.
+ * `silent`: the answer is not sent, because the model or the heartbeat decided so. `command`: a slash command.
+ */
 export type TurnOutcome = 'answered' | 'failed' | 'stopped' | 'silent' | 'command';
 
-/** `channel:chatId[:threadId]`, as tools, settings and people name a chat; each part has its colons and percent signs escaped, so keys never collide. */
+/** `channel:chatId[:threadId]`, the name of a chat in tools and settings. `:` and `%` inside a part become `%3A` and `%25`. */
 export function sessionKeyOf(message: { channel: string; chatId: string; threadId?: string }): string {
   const parts = [message.channel, message.chatId];
   if (message.threadId !== undefined) parts.push(message.threadId);
   return parts.map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A')).join(':');
 }
 
-/** The chat that such a name stands for; undefined where it is none. */
+/** The reverse of `sessionKeyOf`; undefined when the text does not have that form. */
 export function parseChat(
   text: string,
 ): { readonly channel: string; readonly chatId: string; readonly threadId?: string } | undefined {

@@ -34,19 +34,19 @@ export interface OutgoingPart {
   /** At most 25 characters, the same for each attempt at this part; for platforms that de-duplicate. */
   readonly nonce: string;
   readonly silent?: boolean;
-  /** An earlier attempt may have arrived. */
+  /** Set when an earlier attempt may have arrived. @default this is the first attempt */
   readonly resend?: Resend;
 }
 
-/** What is known of a part that may have arrived. */
+/** How a channel can find out whether an earlier attempt of a part arrived. */
 export interface Resend {
-  /** It was not tried before; ms since 1970. */
+  /** The first attempt was not before this time; ms since 1970. */
   readonly since: number;
-  /** Whether a message of the platform is known to be another one. */
+  /** True when this message of the platform belongs to another part, so it is not the one looked for. */
   readonly isKnown: (platformId: string) => boolean;
 }
 
-/** An unknown person who wrote in a direct chat. What they wrote is nobody's business. */
+/** An unknown person who wrote in a direct chat. Their text is neither read nor kept. */
 export interface Stranger {
   readonly senderId: string;
   readonly name?: string | undefined;
@@ -63,34 +63,34 @@ export interface MenuCommand {
 
 export interface ChannelContext {
   /**
-   * Writes messages down, and how far places were read, all in one transaction; resolves after the commit. Only then may the platform be told.
-   * Rejects when nothing could be written (disk full): tell the platform nothing and try again.
+   * Writes messages and read cursors to the journal in one transaction. Resolves after the commit; only then may they be
+   * acknowledged to the platform. Rejects when nothing was written (disk full): do not acknowledge, try again.
    */
   accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
   /**
-   * The same until it works, for what a platform would not bring again: waits for the disk, and sets aside the one update
-   * that can never be read or written. Rejects only when its signal ends the waiting.
+   * As `accept`, but retries until it succeeds, for messages that the platform sends only once. Waits for the disk, and
+   * moves an update that can never be read or written to the quarantine. Rejects when its signal aborts or `mayWait` is false.
    */
   readonly write: InboundWriter['write'];
-  /** Tells the owner something of this channel, once for each id. Never rejects. */
+  /** Sends the owner a notice about this channel, once for each id. Never rejects. */
   tellOwner(id: string, text: string): Promise<void>;
-  /** How far each place was read by earlier runs of this channel, by place, as `accept` was told. */
+  /** The cursors that `accept` and `write` stored, also in earlier processes: place → platform id of the newest message read. */
   cursors(): ReadonlyMap<string, string>;
-  /** The role that a pairing code gave somebody; undefined: none. For `decideAccess`, at each message. */
+  /** The role that a person got by a pairing code; undefined: none. Asked at each message, for `decideAccess`. */
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
-  /** The same as yes or no. */
+  /** Whether `pairedRole` has a role for this person. */
   readonly isPaired: (senderId: string) => boolean;
-  /** Ids of the people whom a code made owners. */
+  /** Platform ids of the people who became owners by a pairing code. */
   readonly pairedOwners: () => readonly string[];
-  /** When somebody was last heard here, by an earlier process too, ms since 1970; undefined: nobody ever was. */
+  /** When a person's message last came in on this channel, also in an earlier process; ms since 1970. Undefined: never. */
   heardUntil(): number | undefined;
-  /** May send a pairing code, by rules that no stranger can use to flood anybody. Never rejects. */
+  /** Reports a stranger, who may get a pairing code; the number of codes is limited. Never rejects. */
   knock(stranger: Stranger): Promise<void>;
-  /** This chat can be reached now: what waits for it is tried at once. */
+  /** Says that this chat can be reached again: messages that wait for it are sent at once. */
   wake(chatId: string): void;
-  /** The running channel cannot go on by itself: it is disposed and, unless the error says otherwise, started again. */
+  /** Says that the running channel cannot recover by itself. It is disposed of, then started again as `error.retry` says. */
   fail(error: ChannelError): void;
-  /** What the platform may show as a menu. */
+  /** The commands for the platform's own menu. */
   readonly commands: readonly MenuCommand[];
   readonly clock: Clock;
   readonly log: Logger;
@@ -102,13 +102,16 @@ export interface ChannelHealth {
   readonly state: ChannelState;
   /** One sentence about what is wrong, when something is. */
   readonly detail?: string;
-  /** When the platform was last heard, ms since 1970. */
+  /** When anything last came from the platform (a message, a heartbeat of the connection), ms since 1970. */
   readonly lastInboundAt?: number;
-  /** A running channel that hears nothing of its platform for so long is started again. @default it may be quiet for ever */
+  /** A running channel that receives nothing from its platform for this time is started again. @default no limit */
   readonly quietMs?: number;
 }
 
-/** A chat platform. `delivery.ts` owns order, splitting, retries and limits; a channel only talks to its platform. */
+/**
+ * A connection to one chat platform. `delivery.ts` does order, splitting, retries and rate limits; a channel only talks to its
+ * platform. The built-in platforms implement `Platform` (`platform.ts`), of which `PlatformChannel` makes a channel.
+ */
 export interface Channel {
   /** The key in `config.channels`. */
   readonly name: string;
@@ -116,34 +119,34 @@ export interface Channel {
   readonly capabilities: ChannelCapabilities;
   /** Connects; resolves when messages flow. Throws a `ChannelError` when it cannot. Disposing disconnects. */
   start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable>;
-  /** What stands before a command's name where a person gives it: `/assistant ` for `/assistant retry`. @default '/' */
+  /** The text before a command's name as people type it on this platform, such as `/assistant ` for `/assistant retry`. @default '/' */
   readonly commandPrefix?: string;
   /** Markdown → the platform's own markup, split into parts that each fit. Pure; never empty for non-blank text. */
   render(markdown: string): readonly string[];
   /**
-   * The text as it is, its Markdown unread: escaped and split into parts that each fit. For what `render` fails at, so it
-   * shares no code with it. Pure; never empty for non-blank text.
+   * Shows the text literally, Markdown signs included: escaped and split into parts that each fit. Used when `render` throws,
+   * so the two share no code. Pure; never empty for non-blank text.
    */
   plain(text: string): readonly string[];
   /** Sends one part. Throws a `SendError` on failure. */
   send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }>;
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
   /**
-   * Shows an answer while it is written as something that leaves no message and is gone by itself half a minute after
-   * the newest; parts with the same nonce are one. False: not in this chat. Throws a `SendError`.
+   * Shows an unfinished answer as a draft of the platform, which leaves no message and disappears about 30 seconds after the
+   * last call. Parts with the same nonce replace each other. False: this chat shows no drafts. Throws a `SendError`.
    */
   draft?(part: OutgoingPart, signal: AbortSignal): Promise<boolean>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
-  /** It finds out by itself whether a `resend` is there already; else delivery marks what may be there twice. */
+  /** `send` itself looks whether a `resend` arrived before. @default false: delivery marks the text as possibly sent twice */
   readonly settlesResends?: boolean;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
-  /** Gets a file that came with a message, by its `source`. Throws a `SendError`; one that is larger is permanent. */
+  /** Fetches a file of a message by its `source`. Throws a `SendError`, a permanent one when the file exceeds `maxBytes`. */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;
   health(): ChannelHealth;
 }
 
-/** The parts of a message as its channel will send them; in the program's own words commands stand as they are given there. */
+/** Renders a message into the parts that its channel sends. In texts of the program, commands get the channel's prefix. */
 export function partsOf(
   channel: Pick<Channel, 'render' | 'plain' | 'commandPrefix'>,
   { kind, text, metadata }: Pick<OutboundMessage, 'kind' | 'text' | 'metadata'>,
@@ -154,9 +157,9 @@ export function partsOf(
 }
 
 /**
- * How a send failed. `retryable`: the platform certainly does not have it; `uncertain`: it may have it;
- * `permanent`: it will never take it; `blocked`: this chat takes nothing any more; `revoked`: this channel's credentials
- * are gone. Unknown failures are uncertain.
+ * How a send failed. `retryable`: the platform certainly does not have the message. `uncertain`: it may have it.
+ * `permanent`: it will never take this message. `blocked`: it takes no message for this chat. `revoked`: it refuses the
+ * channel's credentials. Unknown failures are uncertain.
  */
 export type SendFailure = 'retryable' | 'uncertain' | 'permanent' | 'blocked' | 'revoked';
 
@@ -173,8 +176,8 @@ export class SendError extends Error {
 }
 
 /**
- * A channel could not start or go on. `retry: false`: a person has to change something first; `seldom`: most likely so,
- * but the platform was wrong about it before.
+ * A channel could not start, or stopped working. `retry`: true: start it again with a backoff; false: do not, a person has
+ * to change something first; `seldom`: probably a person has to, but try again at long intervals.
  */
 export class ChannelError extends Error {
   readonly retry: boolean | 'seldom';

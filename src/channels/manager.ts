@@ -24,11 +24,11 @@ import { InboundWriter, type InboundWriterPorts } from './inbound/writer.ts';
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
-/** Between tries where a person most likely has to change something. */
+/** Wait between attempts when a person probably has to change something (`retry: 'seldom'`). */
 const SELDOM_MS = 600_000;
-/** Between two looks at whether a channel still hears its platform. */
+/** Interval of the check whether a channel still receives from its platform. */
 const WATCH_MS = 30_000;
-/** Characters of what a stranger calls themselves. */
+/** Cap of a stranger's name, in characters. */
 const LONGEST_NAME = 60;
 /** A channel that ran this long begins its backoff anew. */
 const STEADY_MS = 60_000;
@@ -37,7 +37,7 @@ const STEADY_MS = 60_000;
 export interface ChannelSource {
   readonly name: string;
   readonly kind: string;
-  /** Loads and builds it; throws a `ChannelError` when its options cannot work. */
+  /** Loads and makes the channel. Rejects with a `ChannelError` when its options are wrong. */
   open(): Promise<Channel>;
 }
 
@@ -45,13 +45,13 @@ interface Supervised {
   readonly source: ChannelSource;
   readonly writer: InboundWriter;
   channel: Channel | undefined;
-  /** What the supervisor knows; while the channel runs it speaks for itself. */
+  /** The health while the channel does not run; a running channel reports its own. */
   health: ChannelHealth;
-  /** Ends the present run. */
+  /** Ends the present run with an error. */
   fail: (error: ChannelError) => void;
 }
 
-/** Who is let in beside those whom the configuration lists. */
+/** The people who were paired by a code, in addition to those in the configuration. */
 export interface ChannelPeople {
   pairedRole(channel: string, id: string): PairedRole | undefined;
   pairedOwners(channel: string): readonly string[];
@@ -60,22 +60,22 @@ export interface ChannelPeople {
 
 export interface ManagerPorts {
   readonly bus: Pick<MessageBus, 'publishRead'>;
-  /** How far the places of a channel were read. */
+  /** The stored read cursors of a channel. */
   readonly cursorsOf: (channel: string) => ReadonlyMap<string, string>;
   readonly people: ChannelPeople;
-  /** When somebody was last heard on a channel, ms since 1970. @default never */
+  /** When a person's message last came in on a channel, ms since 1970; undefined: never. @default always undefined */
   readonly heardUntil?: (channel: string) => number | undefined;
   readonly storage: InboundWriterPorts['storage'];
-  /** Keeps a text without secrets in the quarantine under this name; returns its path. */
+  /** Writes a text, with secrets redacted, as a file of this name to the quarantine; returns its path. */
   readonly keep: InboundWriterPorts['keep'];
-  /** Tells the owner once for each id. */
+  /** Sends the owner a notice, once for each id. */
   readonly tellOwner: InboundWriterPorts['tellOwner'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Keeps every channel running, each on its own: one that fails is started again or reported, the others never notice. */
+/** Supervises the channels independently of each other: one that fails is started again or reported as failed. */
 export class ChannelManager implements Outlets {
   readonly #ports: ManagerPorts;
   readonly #channels = new Map<string, Supervised>();
@@ -97,7 +97,7 @@ export class ChannelManager implements Outlets {
     }
   }
 
-  /** Starts all side by side; resolves when each runs, failed, or waits for another try. Never rejects. */
+  /** Starts all channels in parallel. Resolves when each runs, has failed, or waits for another attempt. Never rejects. */
   async start(commands: readonly MenuCommand[] = []): Promise<void> {
     this.#commands = commands;
     await Promise.all(
@@ -111,37 +111,37 @@ export class ChannelManager implements Outlets {
     );
   }
 
-  /** Stops all side by side within 5 s; a channel that does not end by then is left behind with a warning. */
+  /** Stops all channels in parallel, within 5 s. For a channel that takes longer a warning is logged. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#loops);
   }
 
-  /** Undefined while it is not loaded. */
+  /** The channel of this name; undefined while it is not loaded. */
   channel(name: string): Channel | undefined {
     return this.#channels.get(name)?.channel;
   }
 
   /**
-   * The parts as the platform will get them; undefined when the channel is unknown or not loaded yet, or fails at this
-   * text: delivery renders it later.
+   * Renders a message into the parts that its channel sends. Undefined when the channel is unknown or not loaded, or cannot
+   * render this text; delivery then renders it later.
    */
   renderParts(message: OutboundMessage): readonly string[] | undefined {
     const channel = this.channel(message.channel);
     try {
       return channel === undefined ? undefined : partsOf(channel, message);
     } catch (error) {
-      this.#ports.log.warn('a text could not be rendered', { channel: message.channel, reason: errorMessage(error) });
+      this.#ports.log.warn('channels: markup failed', { channel: message.channel, reason: errorMessage(error) });
       return undefined;
     }
   }
 
-  /** The same without reading its markup, for texts that must not fail; undefined when the channel is not loaded. */
+  /** Splits a text into parts without rendering its Markdown, for texts that must not fail. Undefined when the channel is not loaded. */
   plainParts(name: string, text: string): readonly string[] | undefined {
     return this.channel(name)?.plain(text);
   }
 
-  /** By channel name, in the order of the configuration. */
+  /** Channel name → health, in the order of the configuration. */
   health(): Readonly<Record<string, ChannelHealth & { readonly kind: string }>> {
     return Object.fromEntries(
       [...this.#channels].map(([name, entry]) => [name, { kind: entry.source.kind, ...healthOf(entry) }]),
@@ -198,7 +198,7 @@ export class ChannelManager implements Outlets {
     entry.health = { state: 'stopped' };
   }
 
-  /** One life of a channel; returns why it ended. */
+  /** Runs a channel once, from its start until it fails or is stopped; resolves with the reason of the end. */
   async #run(entry: Supervised, log: Logger, tried: () => void): Promise<unknown> {
     const { clock } = this.#ports;
     const life = new AbortController();
@@ -228,7 +228,7 @@ export class ChannelManager implements Outlets {
     return why;
   }
 
-  /** A connection can look alive and be dead: only what comes in proves it. */
+  /** Fails a channel that received nothing for `quietMs`, because a connection can be dead without an error. */
   #watch(entry: Supervised): Disposable {
     const { clock } = this.#ports;
     let timer: Disposable;
@@ -241,7 +241,7 @@ export class ChannelManager implements Outlets {
       const now = clock.monotonic();
       if (lastInboundAt === undefined) heardAt = now;
       else if (lastInboundAt !== newest) {
-        // By the wall clock it may be any time ago; it was since the last look.
+        // The wall clock may have been changed, but it was certainly after the last check.
         const age = Math.min(Math.max(clock.now() - lastInboundAt, 0), now - lookedAt);
         newest = lastInboundAt;
         heardAt = now - age;
@@ -268,7 +268,7 @@ export class ChannelManager implements Outlets {
         try {
           await tellOwner(`${source.name}:${id}`, text);
         } catch (error) {
-          log.error('the owner could not be told', { reason: errorMessage(error) });
+          log.error('channels: notice to the owner not queued', { reason: errorMessage(error) });
         }
       },
       cursors: () => cursorsOf(source.name),
@@ -297,7 +297,7 @@ export class ChannelManager implements Outlets {
       return await raceAbort(starting, cut);
     } catch (error) {
       life.abort();
-      // A start that ends after all must not run unseen.
+      // A start that succeeds after its deadline is disposed of, so that it does not run unsupervised.
       starting.then((late) => dispose(late, clock, log)).catch(() => {});
       throw error;
     }

@@ -3,18 +3,19 @@ import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './manager.ts';
+import { PlatformChannel } from './platform.ts';
 import { discordOptions } from './discord/options.ts';
 import { slackOptions } from './slack/options.ts';
 import { telegramOptions } from './telegram/options.ts';
 
-/** One entry of `config.channels`. What else is in it is the business of its kind. */
+/** One entry of `config.channels`. Its kind reads and checks all other fields. */
 export interface ChannelConfig {
   /** @default the entry's own name */
   readonly kind?: string | undefined;
   readonly [key: string]: unknown;
 }
 
-/** Kinds of channels that plugins bring. */
+/** Kinds of channels from plugins, by name. */
 export type PluggedKinds = Readonly<Record<string, ChannelKind>>;
 
 interface ChannelPorts {
@@ -24,7 +25,7 @@ interface ChannelPorts {
 
 /** A kind of channel; its SDK is loaded by `open`, so only when such a channel is enabled. */
 interface ChannelKind {
-  /** Which form of text it shows, one sentence that tells the model what to write. */
+  /** One sentence that tells the model which formatting this kind shows. */
   readonly shows: string;
   open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
 }
@@ -35,30 +36,30 @@ const kinds = {
   telegram: kind({
     shows: MARKDOWN,
     options: telegramOptions,
-    open: async (name, options, ports) => {
-      const { TelegramChannel } = await import('./telegram/channel.ts');
-      return new TelegramChannel(name, options, ports.random);
+    open: async (name, options, { random }) => {
+      const { telegram } = await import('./telegram/channel.ts');
+      return new PlatformChannel(name, telegram(options), random);
     },
   }),
   discord: kind({
     shows: MARKDOWN,
     options: discordOptions,
-    open: async (name, options, ports) => {
-      const { DiscordChannel } = await import('./discord/channel.ts');
-      return new DiscordChannel(name, options, ports.random);
+    open: async (name, options, { random }) => {
+      const { discord } = await import('./discord/channel.ts');
+      return new PlatformChannel(name, discord(options), random);
     },
   }),
   slack: kind({
     shows: MARKDOWN,
     options: slackOptions,
-    open: async (name, options, ports) => {
-      const { SlackChannel } = await import('./slack/channel.ts');
-      return new SlackChannel(name, options, ports.random);
+    open: async (name, options, { random }) => {
+      const { slack } = await import('./slack/channel.ts');
+      return new PlatformChannel(name, slack(options), random);
     },
   }),
 } satisfies Record<string, ChannelKind>;
 
-/** The channel that this entry configures. Nothing is loaded or checked before it is opened. */
+/** Makes the source of the channel that an entry configures. Nothing is loaded or checked before `open`. */
 export function channelSource(name: string, config: ChannelConfig, ports: ChannelPorts): ChannelSource {
   const kindName = config.kind ?? name;
   return {
@@ -72,7 +73,7 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
   };
 }
 
-/** What a model is to write for a channel, one sentence; null for a kind that nobody knows. */
+/** One sentence that tells the model which formatting a kind of channel shows; null for an unknown kind. */
 export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
   if (kindName === 'terminal') return 'Write plain text without Markdown marks: a terminal shows them as they are.';
   return kindNamed(kindName, plugged)?.shows ?? null;
@@ -102,7 +103,7 @@ function kind<Options>(row: {
   };
 }
 
-/** Names the key and what was expected, never the value: it may be a secret. */
+/** The error for wrong options: names the key and what was expected, but not the value, which may be a secret. */
 function badOptions(name: string, { issues }: z.ZodError): ChannelError {
   const [issue] = issues;
   const path = ['channels', name, ...(issue?.path ?? [])].join('.');

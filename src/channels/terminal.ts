@@ -2,7 +2,7 @@ import { SendError, type Channel, type ChannelContext, type ChannelState, type O
 
 const NOBODY_WAIT_MS = 3_600_000;
 
-/** What an attached terminal is told. */
+/** A message for an attached terminal. */
 export interface TerminalMessage {
   /** The outbound message's id. */
   readonly id: string;
@@ -12,12 +12,12 @@ export interface TerminalMessage {
   readonly platformId: string;
 }
 
-/** Takes a message; one that throws has not taken it. */
+/** Shows a message at a terminal. If it throws, the message counts as not shown. */
 export type TerminalListener = (message: TerminalMessage) => void;
 
 /**
- * The terminal as a channel: a chat is a terminal session by name. A message waits until somebody is attached to its
- * chat, then everybody attached gets it.
+ * The channel of terminals; a chat id is the name of a terminal session. A message waits until a terminal is attached to
+ * its chat, then all attached terminals get it.
  */
 export class TerminalChannel implements Channel {
   readonly name = 'terminal';
@@ -48,7 +48,7 @@ export class TerminalChannel implements Channel {
     };
   }
 
-  /** From now on this chat's messages come here, those that waited first. */
+  /** Sends the messages of a chat to `listener`, waiting ones first, until the result is disposed of. */
   attach(chatId: string, listener: TerminalListener): Disposable {
     const listeners = this.#attached.get(chatId) ?? new Set();
     this.#attached.set(chatId, listeners.add(listener));
@@ -83,7 +83,7 @@ export class TerminalChannel implements Channel {
         listener(message);
         taken += 1;
       } catch {
-        // Its terminal is gone; it detaches by itself.
+        // The terminal is gone and will detach by itself.
       }
     }
     if (taken === 0) throw new SendError('retryable', 'nobody is attached', { retryAfterMs: NOBODY_WAIT_MS });

@@ -1,13 +1,11 @@
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, json, escapeInvisible } from './format.ts';
-
-type Flags = Readonly<Record<string, unknown>>;
+import { indented, print } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
 /** `assistant approvals [list]`. */
-export async function approvalsListCommand(flags: Flags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+export async function approvalsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const all = await assistant.port.request('approvalsList', {});
   const lines = [
     ...all.remembered.map((one) => `${one.id}  ${shown(one)}  (by ${one.createdBy}, ${minute(one.createdAt)})`),
@@ -17,33 +15,29 @@ export async function approvalsListCommand(flags: Flags, context: CliContext): P
       `  answer in a chat with /approve ${code} or /deny ${code}`,
     ]),
   ];
-  print(context, flags, all, lines.length === 0 ? ['Nothing is allowed for good, and no question waits.'] : lines);
+  print(context, json, { facts: all, lines, nothing: 'No command is allowed for good, and no question waits.' });
   return 0;
 }
 
 /** `assistant approvals forget ID`. */
 export async function approvalsForgetCommand(
-  flags: Flags,
+  { id, home, json }: OutputFlags & { readonly id: string },
   context: CliContext,
-  [id = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, home);
   const forgotten = await assistant.port.request('approvalsForget', { id });
-  print(context, flags, { forgotten }, [`It asks again before it runs ${shown(forgotten)}.`]);
+  const lines = [`The assistant asks again before it runs ${shown(forgotten)}.`];
+  print(context, json, { facts: { forgotten }, lines });
   return 0;
 }
 
-/** As it could be typed into a shell. */
+/** A remembered command, quoted as for a shell, and its folder. */
 function shown({ program, folder }: { readonly program: readonly string[]; readonly folder: string }): string {
   const words = program.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
   return `${words.join(' ')} in ${folder}`;
 }
 
+/** A time (ms since 1970) to the minute, in UTC. */
 function minute(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
-  context.stdout.write(`${text}\n`);
 }

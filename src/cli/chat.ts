@@ -6,22 +6,30 @@ import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../
 import { deadline } from '../util/clock.ts';
 import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
-import { listFlag, numberFlag, textFlag, usageError } from './flags.ts';
 import { openAssistant, pathsOf } from './open.ts';
-import { json, terminalText } from './format.ts';
+import { json as jsonText, terminalText } from './format.ts';
 import { ReconnectingAssistant } from './reconnect.ts';
+import type { OutputFlags } from './table/command.ts';
 import { talk } from './talk.ts';
+import { usageError } from './usage.ts';
+
+interface ChatFlags extends OutputFlags {
+  readonly message: string | undefined;
+  /** Paths, as they were given. */
+  readonly image: readonly string[];
+  readonly model: string | undefined;
+  readonly session: string;
+  /** Seconds. */
+  readonly timeout: number | undefined;
+}
 
 /** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
-export async function chatCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  const session = textFlag(flags, 'session') ?? 'main';
-  const model = textFlag(flags, 'model');
-  const seconds = numberFlag(flags, 'timeout');
-  const images = listFlag(flags, 'image').map(imagePath);
-  const message = await messageOf(textFlag(flags, 'message'), context);
-  const isJson = flags['json'] === true;
+export async function chatCommand(flags: ChatFlags, context: CliContext): Promise<number> {
+  const { session, model, timeout: seconds, json: isJson, home } = flags;
+  const images = flags.image.map(imagePath);
+  const message = await messageOf(flags.message, context);
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'configured' });
+  await using assistant = await openAssistant(context, home, { log: 'configured' });
   const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
     ask(
@@ -37,7 +45,7 @@ export async function chatCommand(flags: Readonly<Record<string, unknown>>, cont
     context.stdout.write(await greeting(assistant.port, assistant.attached, session));
     const options = { session, model, images, signal: ended.signal };
     if (!assistant.attached) return await talk(context, { ...options, assistant: assistant.port });
-    const { socket } = pathsOf(context, textFlag(flags, 'home'));
+    const { socket } = pathsOf(context, home);
     await using running = new ReconnectingAssistant(assistant.port, {
       clock: context.clock,
       connect: () => context.connect(socket),
@@ -98,7 +106,7 @@ async function ask(
     if (!isOwn) context.stderr.write(`(earlier) ${terminalText(text)}\n`);
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
-  if (options.isJson) context.stdout.write(`${json(report(summary, refused), 0)}\n`);
+  if (options.isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);
   else if (summary.text !== '') context.stdout.write(`${terminalText(summary.text)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;

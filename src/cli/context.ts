@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Assistant, AssistantSettings, vacuumHome } from '../app.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { thisHost, type Host } from '../service/host.ts';
 import { systemClock, type Clock } from '../util/clock.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
@@ -26,6 +27,8 @@ export interface CliContext {
   /** Calls back at each error that nobody caught, until disposed of. */
   readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
   readonly exitNow: (code: number) => void;
+  /** The machine, for its services. */
+  readonly host: () => Host;
   /** Begins this process anew under its own id; does not return where that works. */
   readonly restart: () => void;
   readonly connect: (socketPath: string) => Promise<(AssistantPort & AsyncDisposable) | undefined>;
@@ -62,6 +65,7 @@ export function processContext(): CliContext {
       };
     },
     exitNow: (code) => process.exit(code),
+    host: thisHost,
     restart: () => {
       const [node = process.execPath, ...rest] = process.argv;
       process.execve?.(process.execPath, [node, ...process.execArgv, ...rest]);

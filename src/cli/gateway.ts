@@ -5,22 +5,33 @@ import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { greeting } from './chat.ts';
 import type { CliContext } from './context.ts';
-import { textFlag, wholeNumberFlag } from './flags.ts';
 import { pathsOf, QUIET_LOG, startAssistant } from './open.ts';
 import { escapeInvisible } from './format.ts';
+import type { HomeFlag } from './table/command.ts';
 import { talk } from './talk.ts';
+import { openNotifier } from '../service/notify.ts';
+import { startWatchdog } from '../service/watchdog.ts';
 
 /** SIGTERM ends the process within 10 seconds. */
 const STOP_MS = 9_500;
 
 /** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform it talks in this terminal too. */
-export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  const paths = pathsOf(context, textFlag(flags, 'home'));
+export async function gatewayCommand(
+  { home, port }: HomeFlag & { readonly port: number | undefined },
+  context: CliContext,
+): Promise<number> {
+  const paths = pathsOf(context, home);
   const ended = new AbortController();
   let restarts = false;
   using _signals = context.onSignal((signal) => {
     if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
     ended.abort();
+  });
+  let tell = (sentence: string): void => void context.stderr.write(`⚠ ${sentence}\n`);
+  using watchdog = startWatchdog({
+    notifier: openNotifier({ env: context.env, pid: process.pid, onFailure: (sentence) => tell(sentence) }),
+    clock: context.clock,
+    onSilence: (reason) => tell(`watchdog: no sign of life: ${reason}`),
   });
   const { config, setsLogLevel } = await loadConfig({ home: paths.home, env: context.env });
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
@@ -30,7 +41,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
   try {
     assistant = await startAssistant(context, {
       paths,
-      config: { ...overrides(flags), ...(quiet ? QUIET_LOG : {}) },
+      config: { ...(port === undefined ? {} : { gateway: { port } }), ...(quiet ? QUIET_LOG : {}) },
       serve: 'gateway',
       onRestart: () => {
         restarts = true;
@@ -44,6 +55,7 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
     throw error;
   }
   const { log } = assistant;
+  tell = (sentence) => log.error(sentence);
   let code = 0;
   using _strays = context.onStray((error, fatal) => {
     log.error('gateway: uncaught error', { error });
@@ -56,8 +68,9 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
     const { home, model, channels, http, warnings } = await assistant.info();
     const names = Object.keys(channels);
     if (quiet) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
-    else for (const warning of warnings) log.warn('check the configuration', { warning });
+    else for (const warning of warnings) log.warn('config: warning', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+    void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
     if (isTerminal && names.every((name) => name === 'terminal')) {
       context.stdout.write(await greeting(assistant, false, 'main'));
       await talk(context, { assistant, session: 'main', signal: ended.signal });
@@ -65,15 +78,12 @@ export async function gatewayCommand(flags: Readonly<Record<string, unknown>>, c
       await aborted(ended.signal);
     }
   } finally {
+    const told = restarts ? watchdog.restarting() : watchdog.stopping();
     if (!(await stop(context, assistant))) code = 1;
+    await told;
   }
   if (restarts && code === 0) context.restart();
   return code;
-}
-
-function overrides(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const port = wholeNumberFlag(flags, 'port', { min: 0, max: 65_535 });
-  return port === undefined ? {} : { gateway: { port } };
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {

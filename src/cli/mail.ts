@@ -1,28 +1,27 @@
 import type { RequestName, RequestResult } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, escapeInvisible } from './format.ts';
+import { json as jsonText, print } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
-type Flags = Readonly<Record<string, unknown>>;
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];
 
 /** `assistant outbox [list]`. */
-export function outboxListCommand(flags: Flags, context: CliContext): Promise<number> {
+export function outboxListCommand(flags: OutputFlags, context: CliContext): Promise<number> {
   return list('outboxList', 'Everything was delivered.', flags, context);
 }
 
 /** `assistant inbox [list]`. */
-export function inboxListCommand(flags: Flags, context: CliContext): Promise<number> {
+export function inboxListCommand(flags: OutputFlags, context: CliContext): Promise<number> {
   return list('inboxList', 'Everything was answered.', flags, context);
 }
 
 /** `assistant outbox|inbox retry|drop ID`: what a request of this name does. */
 export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 'inboxDrop', confirmation: string) {
-  return async (flags: Flags, context: CliContext, [id = '']: readonly string[]): Promise<number> => {
-    await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  return async ({ id, home, json }: OutputFlags & { readonly id: string }, context: CliContext): Promise<number> => {
+    await using assistant = await openAssistant(context, home);
     await assistant.port.request(name, { id });
-    context.stdout.write(flags['json'] === true ? `${json({ id }, 0)}\n` : `${confirmation}\n`);
+    context.stdout.write(json ? `${jsonText({ id }, 0)}\n` : `${confirmation}\n`);
     return 0;
   };
 }
@@ -30,10 +29,10 @@ export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 
 async function list(
   name: Extract<RequestName, 'outboxList' | 'inboxList'>,
   nothing: string,
-  flags: Flags,
+  { home, json }: OutputFlags,
   context: CliContext,
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, home);
   const items: readonly Item[] = await assistant.port.request(name, {});
   const lines = items.map((item) => {
     const { id, channel, chat, state, reason, createdAt, text } = item;
@@ -41,7 +40,6 @@ async function list(
     const why = reason === null ? '' : `\n    ${reason}`;
     return `${id}  ${at} UTC  ${state.padEnd(9)}  ${channel}:${chat}${'who' in item ? ` ${item.who}` : ''}  ${text}${why}`;
   });
-  const shown = flags['json'] === true ? json(items) : escapeInvisible(lines.join('\n'));
-  context.stdout.write(`${shown === '' ? nothing : shown}\n`);
+  print(context, json, { facts: items, lines, nothing });
   return 0;
 }

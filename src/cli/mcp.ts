@@ -1,76 +1,76 @@
-import type { McpServerInfo, McpServerReport } from '../gateway/requests.ts';
+import type { RequestResult } from '../gateway/requests.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { indented, json, escapeInvisible } from './format.ts';
+import { escapeInvisible, indented, print } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
-type Flags = Readonly<Record<string, unknown>>;
+type ServerFacts = RequestResult<'mcpList'>[number];
+type ServerReport = RequestResult<'mcpTest'>;
 
 const LONGEST_LINE = 100;
 
 // The commands say themselves what does not work: an assistant that is started for one of them writes no log.
 
 /** `assistant mcp [list]`. */
-export async function mcpListCommand(flags: Flags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
+export async function mcpListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
   const servers = await assistant.port.request('mcpList', {});
   const lines = servers.flatMap((server) => [
     `${server.name}  ${stateOf(server)}`,
     `  ${oneLine(server.runs, LONGEST_LINE)}`,
     ...warningOf(server),
   ]);
-  print(context, flags, servers, lines.length === 0 ? ['There are no MCP servers in the configuration.'] : lines);
+  print(context, json, { facts: servers, lines, nothing: 'There are no MCP servers in the configuration.' });
   return 0;
 }
 
 /** `assistant mcp test NAME`: exit code 0 when it works. */
 export async function mcpTestCommand(
-  flags: Flags,
+  { name, home, json }: OutputFlags & { readonly name: string },
   context: CliContext,
-  [name = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
   const report = await assistant.port.request('mcpTest', { name });
-  print(context, flags, report, [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)]);
+  const lines = [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)];
+  print(context, json, { facts: report, lines });
   return 0;
 }
 
 /** `assistant mcp trust NAME`: shows what is new, asks, and takes exactly that. */
 export async function mcpTrustCommand(
-  flags: Flags,
+  { name, yes, home, json }: OutputFlags & { readonly name: string; readonly yes: boolean },
   context: CliContext,
-  [name = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'), { log: 'silent' });
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
   const report = await assistant.port.request('mcpTest', { name });
   const changes = changeLines(report);
   if (changes.length === 0) {
-    print(context, flags, { trusted: true, added: [], changed: [], removed: [] }, [
-      `${name} offers what you agreed to: ${plural(report.tools.length, 'tool')}.`,
-    ]);
+    const lines = [`${name} offers what you agreed to: ${plural(report.tools.length, 'tool')}.`];
+    print(context, json, { facts: { trusted: true, added: [], changed: [], removed: [] }, lines });
     return 0;
   }
-  if (flags['json'] !== true) context.stdout.write(`${escapeInvisible(changes.join('\n'))}\n`);
-  if (!(await confirm(context, 'Use them like this?', { yes: flags['yes'] === true }))) {
+  if (!json) context.stdout.write(`${escapeInvisible(changes.join('\n'))}\n`);
+  if (!(await confirm(context, 'Use them like this?', { yes }))) {
     context.stdout.write('Nothing was changed.\n');
     return 1;
   }
   const difference = await assistant.port.request('mcpTrust', { name, hash: report.hash });
-  print(context, flags, { trusted: true, ...difference }, [`${name} is used with what it offers now.`]);
+  const lines = [`${name} is used with what it offers now.`];
+  print(context, json, { facts: { trusted: true, ...difference }, lines });
   return 0;
 }
 
-function stateOf({ state, pinned, offered }: McpServerInfo): string {
+function stateOf({ state, pinned, offered }: ServerFacts): string {
   if (state === 'off') return 'off';
   const tools = pinned === null ? 'no contact yet' : plural(offered.length, 'tool');
   const since = pinned === null ? '' : `, agreed ${new Date(pinned.at).toISOString().slice(0, 10)}`;
   return `${state}, ${tools}${since}`;
 }
 
-function warningOf({ name, trouble, difference }: McpServerInfo): readonly string[] {
+function warningOf({ name, trouble, difference }: ServerFacts): readonly string[] {
   if (trouble !== null) return [`  ⚠ it does not work: ${trouble}`];
   const { added = [], changed = [], removed = [] } = difference ?? {};
   if (added.length + changed.length + removed.length === 0) return [];
@@ -84,7 +84,7 @@ function warningOf({ name, trouble, difference }: McpServerInfo): readonly strin
   ];
 }
 
-function offerLines({ tools, resources, prompts }: McpServerReport): readonly string[] {
+function offerLines({ tools, resources, prompts }: ServerReport): readonly string[] {
   return [
     ...tools.map(({ name, description, state }) => {
       const mark =
@@ -97,7 +97,7 @@ function offerLines({ tools, resources, prompts }: McpServerReport): readonly st
 }
 
 /** What a yes would cover, with every word that a model would then read. */
-function changeLines({ tools, difference }: McpServerReport): readonly string[] {
+function changeLines({ tools, difference }: ServerReport): readonly string[] {
   const { added = [], removed = [] } = difference ?? {};
   return [
     ...tools
@@ -109,9 +109,4 @@ function changeLines({ tools, difference }: McpServerReport): readonly string[] 
     ...added.filter((name) => name.startsWith('(')).map((name) => `new: ${name}`),
     ...removed.map((name) => `gone: ${name}`),
   ];
-}
-
-function print(context: CliContext, flags: Flags, facts: unknown, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
-  context.stdout.write(`${text}\n`);
 }

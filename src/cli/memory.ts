@@ -1,50 +1,47 @@
 import type { MemoryVersion } from '../gateway/requests.ts';
-import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
-import { openAssistant } from './open.ts';
-import { json, terminalText } from './format.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
-
-type Flags = Readonly<Record<string, unknown>>;
+import type { CliContext } from './context.ts';
+import { openAssistant } from './open.ts';
+import { print, terminalText } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
 /** `assistant memory [show [VERSION]]`. */
-export async function memoryShowCommand(flags: Flags, context: CliContext, [id]: readonly string[]): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const view = await assistant.port.request('memoryShow', id === undefined ? {} : { id });
+export async function memoryShowCommand(
+  { version, home, json }: OutputFlags & { readonly version: string | undefined },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const view = await assistant.port.request('memoryShow', version === undefined ? {} : { id: version });
   const text = view.text === '' ? 'Nothing is remembered yet.' : view.text.replace(/\n$/u, '');
-  print(context, flags, view, [text]);
+  print(context, json, { facts: view, lines: [text], escape: terminalText });
   return 0;
 }
 
 /** `assistant memory log`. */
-export async function memoryLogCommand(flags: Flags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const versions = await assistant.port.request('memoryLog', {});
-  print(context, flags, versions, versions.length === 0 ? ['There are no earlier versions.'] : versions.map(row));
+  const lines = versions.map(row);
+  print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
   return 0;
 }
 
 /** `assistant memory restore VERSION`. */
 export async function memoryRestoreCommand(
-  flags: Flags,
+  { version, home, json }: OutputFlags & { readonly version: string },
   context: CliContext,
-  [id = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const restored = await assistant.port.request('memoryRestore', { id });
-  print(context, flags, { restored }, [
-    `The memory is again as in version ${restored.id}. To see what it was before, run: ${assistantCommand('memory log')}`,
-  ]);
+  await using assistant = await openAssistant(context, home);
+  const restored = await assistant.port.request('memoryRestore', { id: version });
+  const lines = [
+    `The memory is again as in version ${restored.id}. To list the versions before it, run: ${assistantCommand('memory log')}`,
+  ];
+  print(context, json, { facts: { restored }, lines, escape: terminalText });
   return 0;
 }
 
 function row({ id, at, size, kind, reason }: MemoryVersion): string {
   const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-  const what = kind === 'proposed' ? `not taken over: ${reason}` : `until ${reason}`;
+  const what = kind === 'proposed' ? `proposed, not used: ${reason}` : `replaced by: ${reason}`;
   return `${id}  ${when} UTC  ${String(size).padStart(7)} bytes  ${what}`;
-}
-
-function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : terminalText(lines.join('\n'));
-  context.stdout.write(`${text}\n`);
 }

@@ -1,15 +1,16 @@
 import { assistantCommand } from '../util/assistant-command.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { textFlag, usageError } from './flags.ts';
 import { openAssistant, type OpenedAssistant } from './open.ts';
-import { json, escapeInvisible } from './format.ts';
+import { escapeInvisible, print } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
+import { usageError } from './usage.ts';
 
-type Flags = Readonly<Record<string, unknown>>;
+type ApproveFlags = OutputFlags & { readonly code: string; readonly owner: boolean; readonly trusted: boolean };
 
 /** `assistant pair [list]`. */
-export async function pairListCommand(flags: Flags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+export async function pairListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const pairing = await assistant.port.request('pairList', {});
   const { people, pending, lockedUntil } = pairing;
   const lines = [
@@ -17,63 +18,61 @@ export async function pairListCommand(flags: Flags, context: CliContext): Promis
     ...pending.map((one) => `${labelOf(one)}  waits with the code ${one.code}, until ${minute(one.expiresAt)}`),
     ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${minute(lockedUntil)}.`]),
   ];
-  print(context, flags, pairing, lines.length === 0 ? ['Nobody is paired, and no request is waiting.'] : lines);
+  print(context, json, { facts: pairing, lines, nothing: 'Nobody is paired, and no request is waiting.' });
   return 0;
 }
 
 /** `assistant pair approve CODE [--owner | --trusted]`. */
-export async function pairApproveCommand(
-  flags: Flags,
-  context: CliContext,
-  [code = '']: readonly string[],
-): Promise<number> {
-  if (flags['owner'] === true && flags['trusted'] === true) {
+export async function pairApproveCommand(flags: ApproveFlags, context: CliContext): Promise<number> {
+  const { code, home, json, owner, trusted } = flags;
+  if (owner && trusted) {
     throw usageError('Expected --owner or --trusted, but both were given. Leave one out.');
   }
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const role = flags['owner'] === true || (await isYourself(context, assistant, { code, flags })) ? 'owner' : 'trusted';
+  await using assistant = await openAssistant(context, home);
+  const role = owner || (await isYourself(context, assistant, flags)) ? 'owner' : 'trusted';
   const approved = await assistant.port.request('pairApprove', { code, role });
   const promote = `To make them an owner: ${assistantCommand(`pair approve ${approved.channel}:${approved.id} --owner`)}`;
-  print(context, flags, { approved }, [
-    `${labelOf(approved)} may write to it now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
+  const lines = [
+    `${labelOf(approved)} may write to the assistant now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
     approved.may,
     ...(approved.role === 'owner' ? [] : [promote]),
-  ]);
+  ];
+  print(context, json, { facts: { approved }, lines });
   return 0;
 }
 
 /** `assistant pair remove CHANNEL:ID`. */
 export async function pairRemoveCommand(
-  flags: Flags,
+  { person, home, json }: OutputFlags & { readonly person: string },
   context: CliContext,
-  [person = '']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+  await using assistant = await openAssistant(context, home);
   const removed = await assistant.port.request('pairRemove', { person });
-  print(context, flags, { removed }, [
-    `${labelOf(removed)} may not write to it any more.`,
+  const lines = [
+    `${labelOf(removed)} may not write to the assistant any more.`,
     ...(removed.ownerless === null ? [] : [`⚠ ${removed.ownerless}`]),
-  ]);
+  ];
+  print(context, json, { facts: { removed }, lines });
   return 0;
 }
 
 /**
- * Where nobody is owner yet, the first who is let in is most likely the one who sits here: asks. Never where a flag says
- * it, or nobody can answer.
+ * If the assistant has no owner yet, asks at the terminal whether the person with this code is the owner. False without
+ * asking when `--trusted` or `--json` is given, when there is no terminal, or when the code is not known.
  */
 async function isYourself(
   context: CliContext,
   { port }: OpenedAssistant,
-  { code, flags }: { readonly code: string; readonly flags: Flags },
+  { code, trusted, json }: ApproveFlags,
 ): Promise<boolean> {
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return false;
+  if (trusted || json || !isTerminal) return false;
   const { hasOwner, pending, people } = await port.request('pairList', {});
   if (hasOwner) return false;
   const typed = code.toUpperCase().replace(/[\s-]/gu, '');
   const person =
     pending.find((one) => one.code === typed) ?? people.find(({ channel, id }) => `${channel}:${id}` === code);
-  // The refusal of a wrong code comes from where codes are known.
+  // The request `pairApprove` refuses an unknown code with the reason.
   if (person === undefined) return false;
   const question = `Nobody is the owner of this assistant yet. Is ${labelOf(person)} you, and the owner?`;
   return await confirm(context, escapeInvisible(question), { yes: false });
@@ -85,9 +84,4 @@ function labelOf({ channel, id, name }: { channel: string; id: string; name: str
 
 function minute(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-function print(context: CliContext, flags: Flags, facts: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(facts) : escapeInvisible(lines.join('\n'));
-  context.stdout.write(`${text}\n`);
 }

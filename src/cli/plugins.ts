@@ -1,7 +1,7 @@
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, escapeInvisible } from './format.ts';
+import { print } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
 const HOW: Readonly<Record<string, string>> = {
   'not enabled': 'found, not enabled (list it in "plugins")',
@@ -9,17 +9,13 @@ const HOW: Readonly<Record<string, string>> = {
 };
 
 /** `assistant plugins [list]`. */
-export async function pluginsListCommand(
-  flags: Readonly<Record<string, unknown>>,
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+export async function pluginsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const plugins = await assistant.port.request('pluginsList', {});
   const lines = plugins.map(({ name, version, state }) => {
     const how = HOW[state] ?? state;
     return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
   });
-  const shown = flags['json'] === true ? json(plugins) : escapeInvisible(lines.join('\n'));
-  context.stdout.write(`${shown === '' ? 'There are no plugins.' : shown}\n`);
+  print(context, json, { facts: plugins, lines, nothing: 'There are no plugins.' });
   return 0;
 }

@@ -1,19 +1,21 @@
 import type { PromptInfo } from '../gateway/requests.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, terminalText } from './format.ts';
+import { json as jsonText, terminalText } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
-export async function promptCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const session = textFlag(flags, 'session') ?? 'terminal:main';
+export async function promptCommand(
+  { session, full, home, json }: OutputFlags & { readonly session: string; readonly full: boolean },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const prompt = await assistant.port.request('prompt', { session });
-  if (flags['json'] === true) {
-    context.stdout.write(`${json(prompt)}\n`);
+  if (json) {
+    context.stdout.write(`${jsonText(prompt)}\n`);
     return 0;
   }
-  if (flags['full'] === true) {
+  if (full) {
     const texts = [
       ...prompt.layers.map(({ text }) => text),
       ['# Tools', ...prompt.tools.specs.map(toolText)].join('\n\n'),
@@ -26,7 +28,7 @@ export async function promptCommand(flags: Readonly<Record<string, unknown>>, co
 
 /** What the model reads of a tool: its description, then its parameters as they are sent. */
 function toolText({ name, description, parameters }: PromptInfo['tools']['specs'][number]): string {
-  return `## ${name}\n\n${description}\n\n${json(parameters)}`;
+  return `## ${name}\n\n${description}\n\n${jsonText(parameters)}`;
 }
 
 function table({ session, model, layers, tools, conversation, used, window }: PromptInfo): readonly string[] {

@@ -13,18 +13,16 @@ import { AppError, errorMessage } from '../util/errors.ts';
 import { nearest, oneLine, plural } from '../util/text.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { json, terminalText } from './format.ts';
-
-type Flags = Readonly<Record<string, unknown>>;
+import { print, terminalText } from './format.ts';
+import type { HomeFlag, OutputFlags } from './table/command.ts';
 
 const MOST_FILES = 500;
 
 /** `assistant skills [list]`. */
-export async function skillsListCommand(flags: Flags, context: CliContext): Promise<number> {
-  const installer = await openInstaller(flags, context);
+export async function skillsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  const installer = await openInstaller(home, context);
   const { skills, disabled, found, warnings } = await installer.catalog.survey();
   const all = [
     ...skills.map((skill) => facts(skill, { enabled: true })),
@@ -33,20 +31,20 @@ export async function skillsListCommand(flags: Flags, context: CliContext): Prom
   ];
   all.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
-  print(context, flags, all, listLines(all));
+  print(context, json, { facts: all, lines: listLines(all), escape: terminalText });
   return 0;
 }
 
 /** `assistant skills show NAME`. */
 export async function skillsShowCommand(
-  flags: Flags,
+  { name, home, json }: OutputFlags & { readonly name: string },
   context: CliContext,
-  [name = '']: readonly string[],
 ): Promise<number> {
-  const installer = await openInstaller(flags, context);
+  const installer = await openInstaller(home, context);
   const skill = await find(installer, name);
   const { paths } = await installer.catalog.files(skill, MOST_FILES);
-  print(context, flags, { ...skill, body: undefined, files: paths, text: skill.body }, aboutSkill(skill, paths));
+  const shown = { ...skill, body: undefined, files: paths, text: skill.body };
+  print(context, json, { facts: shown, lines: aboutSkill(skill, paths), escape: terminalText });
   return 0;
 }
 
@@ -61,11 +59,10 @@ interface Finding {
 
 /** `assistant skills check [NAME|PATH]`: exit code 1 when there is something to look at. */
 export async function skillsCheckCommand(
-  flags: Flags,
+  { skill: which, home, json }: OutputFlags & { readonly skill: string | undefined },
   context: CliContext,
-  [which]: readonly string[],
 ): Promise<number> {
-  const installer = await openInstaller(flags, context);
+  const installer = await openInstaller(home, context);
   const { skills, disabled, found, warnings } = await installer.catalog.survey();
   const known = [...skills, ...disabled, ...found];
   const findings: Finding[] = [];
@@ -78,7 +75,8 @@ export async function skillsCheckCommand(
     for (const skill of wanted) findings.push(await examine(installer, skill));
   }
   const general = which === undefined ? warnings : [];
-  print(context, flags, { warnings: general, skills: findings }, findingLines(findings, general));
+  const lines = findingLines(findings, general);
+  print(context, json, { facts: { warnings: general, skills: findings }, lines, escape: terminalText });
   return general.length > 0 || findings.some((found) => found.warnings.length + found.risks.length > 0) ? 1 : 0;
 }
 
@@ -93,19 +91,17 @@ async function examine(installer: SkillInstaller, { name, folder, missing, warni
 
 /** `assistant skills add PATH`: shows what it is, asks, copies. */
 export async function skillsAddCommand(
-  flags: Flags,
+  { path, yes, replace, home }: HomeFlag & { readonly path: string; readonly yes: boolean; readonly replace: boolean },
   context: CliContext,
-  [path = '']: readonly string[],
 ): Promise<number> {
-  const installer = await openInstaller(flags, context);
-  const replace = flags['replace'] === true;
+  const installer = await openInstaller(home, context);
   const plan: InstallPlan = await installer.plan(resolve(path));
   context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}\n`);
   const obstacle = await installer.obstacle(plan, { replace });
   if (obstacle !== null) throw new AppError('skill-exists', obstacle);
   const { name } = plan.skill;
   const question = `${replace ? 'Put it in the place of' : 'Add it as'} ${name} in ${installer.folder}?`;
-  if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
+  if (!(await confirm(context, question, { yes }))) {
     context.stdout.write('Nothing was added.\n');
     return 1;
   }
@@ -122,13 +118,17 @@ export async function skillsAddCommand(
 
 /** `assistant skills enable NAME` or `--all`: shows what another program brought, asks, and uses it from then on. */
 export async function skillsEnableCommand(
-  flags: Flags,
+  {
+    name,
+    all,
+    yes,
+    home,
+  }: HomeFlag & { readonly name: string | undefined; readonly all: boolean; readonly yes: boolean },
   context: CliContext,
-  [name]: readonly string[],
 ): Promise<number> {
-  const installer = await openInstaller(flags, context);
+  const installer = await openInstaller(home, context);
   const { found } = await installer.catalog.survey();
-  const wanted = flags['all'] === true ? found : found.filter((skill) => skill.name === name?.toLowerCase());
+  const wanted = all ? found : found.filter((skill) => skill.name === name?.toLowerCase());
   if (wanted.length === 0) {
     context.stdout.write(`${await nothingToEnable(installer, name)}\n`);
     return 0;
@@ -138,7 +138,7 @@ export async function skillsEnableCommand(
     const plan = await installer.plan(folder);
     const since = changed ? '\nIts text changed since you agreed to it.' : '';
     context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}${since}\n`);
-    if (await confirm(context, `Use ${known} in ${folder} as it is now?`, { yes: flags['yes'] === true })) {
+    if (await confirm(context, `Use ${known} in ${folder} as it is now?`, { yes })) {
       await installer.enable(plan);
       context.stdout.write(`Enabled ${known}. It can be used from the next message on.\n`);
     } else {
@@ -160,16 +160,15 @@ async function nothingToEnable(installer: SkillInstaller, name: string | undefin
 
 /** `assistant skills remove NAME`. */
 export async function skillsRemoveCommand(
-  flags: Flags,
+  { name, yes, home }: HomeFlag & { readonly name: string; readonly yes: boolean },
   context: CliContext,
-  [name = '']: readonly string[],
 ): Promise<number> {
-  const installer = await openInstaller(flags, context);
+  const installer = await openInstaller(home, context);
   const skill = await find(installer, name);
   if (skill.source === 'workspace') {
     const { paths } = await installer.catalog.files(skill, MOST_FILES);
     const question = `Remove ${skill.folder} with its ${plural(paths.length + 1, 'file')}?`;
-    if (!(await confirm(context, question, { yes: flags['yes'] === true }))) {
+    if (!(await confirm(context, question, { yes }))) {
       context.stdout.write('Nothing was removed.\n');
       return 1;
     }
@@ -179,8 +178,8 @@ export async function skillsRemoveCommand(
   return 0;
 }
 
-async function openInstaller(flags: Flags, context: CliContext): Promise<SkillInstaller> {
-  const paths = pathsOf(context, textFlag(flags, 'home'));
+async function openInstaller(home: string | undefined, context: CliContext): Promise<SkillInstaller> {
+  const paths = pathsOf(context, home);
   const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
   for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
   return openSkillInstaller(config, paths, context.env);
@@ -206,9 +205,4 @@ function facts(skill: Skill, { enabled }: { readonly enabled: boolean }) {
   const available = missing.length === 0;
   const flags = { enabled, available, always, userInvocable, disableModelInvocation };
   return { name, description, source, ...flags, missing, folder, file, warnings };
-}
-
-function print(context: CliContext, flags: Flags, what: object, lines: readonly string[]): void {
-  const text = flags['json'] === true ? json(what) : terminalText(lines.join('\n'));
-  context.stdout.write(`${text}\n`);
 }

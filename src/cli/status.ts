@@ -3,19 +3,19 @@ import { loadConfig } from '../config/load.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { pathsOf } from './open.ts';
-import { json, terminalText } from './format.ts';
+import { print, terminalText } from './format.ts';
+import type { OutputFlags } from './table/command.ts';
 
 /** `assistant status`: what the running assistant says, else what can be seen without one. */
-export async function statusCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  const paths = pathsOf(context, textFlag(flags, 'home'));
-  const isJson = flags['json'] === true;
+export async function statusCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
   if (running !== undefined) {
     await using assistant = running;
     const info = await assistant.info();
-    print(context, isJson ? { running: true, ...info } : runningLines(info, context.clock.now()));
+    const lines = runningLines(info, context.clock.now());
+    print(context, json, { facts: { running: true, ...info }, lines, escape: terminalText });
     return 0;
   }
   const loaded = await loadConfig({ home: paths.home, env: context.env });
@@ -32,11 +32,7 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
     channels: Object.keys(enabledChannels(config)),
     warnings: troubles,
   };
-  if (isJson) {
-    print(context, facts);
-    return 0;
-  }
-  print(context, [
+  const lines = [
     'not running',
     ...rows({
       home: facts.home,
@@ -46,7 +42,8 @@ export async function statusCommand(flags: Readonly<Record<string, unknown>>, co
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
     ...troubles.map((warning) => `⚠ ${warning}`),
-  ]);
+  ];
+  print(context, json, { facts, lines, escape: terminalText });
   return 0;
 }
 
@@ -78,9 +75,4 @@ function minutes(ms: number): string {
   const total = Math.max(0, Math.floor(ms / 60_000));
   const hours = Math.floor(total / 60);
   return hours === 0 ? `${total} min` : `${hours} h ${total % 60} min`;
-}
-
-function print(context: CliContext, what: readonly string[] | object): void {
-  const text = Array.isArray(what) ? terminalText(what.join('\n')) : json(what);
-  context.stdout.write(`${text}\n`);
 }

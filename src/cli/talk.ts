@@ -1,6 +1,7 @@
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { wantsColor } from '../config/environment.ts';
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { indented, terminalText, escapeInvisible } from './format.ts';
@@ -90,6 +91,7 @@ class Conversation {
     const text = line.trim();
     const open = this.#questions[0];
     if (text === '/exit' || text === '/quit') this.#lines.close();
+    else if (text === '/setup') this.#aside(() => this.#screen.line(setupSentence()));
     else if (open !== undefined && !isCommand(text)) this.#answer(open, text);
     else if (text === '') this.#prompt();
     else this.#send(text);
@@ -205,6 +207,10 @@ class Conversation {
     this.#lines.setPrompt(open === undefined ? PROMPT : asking);
     this.#lines.prompt(true);
   }
+}
+
+function setupSentence(): string {
+  return `Ctrl-D ends this conversation; then ${assistantCommand('init')} asks for a model, tries it and saves it.`;
 }
 
 /** What the chats call one: `/status`, `,read_file notes.md`. */

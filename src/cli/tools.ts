@@ -1,14 +1,14 @@
 import type { CliContext } from './context.ts';
-import { textFlag } from './flags.ts';
 import { openAssistant } from './open.ts';
-import { json, escapeInvisible } from './format.ts';
+import { json as jsonText, escapeInvisible } from './format.ts';
+import type { HomeFlag, OutputFlags } from './table/command.ts';
 
 /** `assistant tools list`. */
-export async function toolsListCommand(flags: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
+export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
   const tools = await assistant.port.tools();
-  if (flags['json'] === true) {
-    context.stdout.write(`${json(tools)}\n`);
+  if (json) {
+    context.stdout.write(`${jsonText(tools)}\n`);
     return 0;
   }
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
@@ -23,12 +23,12 @@ export async function toolsListCommand(flags: Readonly<Record<string, unknown>>,
 
 /** `assistant tools run NAME 'JSON'`: exit code 0 when it was allowed and worked. */
 export async function toolsRunCommand(
-  flags: Readonly<Record<string, unknown>>,
+  given: HomeFlag & { readonly name: string; readonly arguments: string; readonly dryRun: boolean },
   context: CliContext,
-  [name = '', given = '{}']: readonly string[],
 ): Promise<number> {
-  await using assistant = await openAssistant(context, textFlag(flags, 'home'));
-  const report = await assistant.port.runTool({ name, arguments: given, dryRun: flags['dryRun'] === true });
-  context.stdout.write(`${json(report)}\n`);
+  await using assistant = await openAssistant(context, given.home);
+  const { name, arguments: args, dryRun } = given;
+  const report = await assistant.port.runTool({ name, arguments: args, dryRun });
+  context.stdout.write(`${jsonText(report)}\n`);
   return report.decision === 'allow' && report.result?.isError !== true ? 0 : 1;
 }

@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
 import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
-import { usageError } from './flags.ts';
 
 /** What a wrong command line returns. */
 export const USAGE_ERROR = 2;
+
+export function usageError(message: string): AppError {
+  return new AppError('usage', message, { exitCode: USAGE_ERROR });
+}
 
 /** `help cron add` means `cron add --help`. */
 export function withoutHelpWord(argv: readonly string[]): readonly string[] {

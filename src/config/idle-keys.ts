@@ -5,8 +5,8 @@ import { reservedSentence } from './schema/values.ts';
 import { configSchema, innerSchema } from './schema.ts';
 
 /**
- * One warning for each key that has no effect: one that nothing knows, naming the nearest key that something does, and
- * one whose name is reserved for what is not there yet.
+ * Returns one warning for each key of a configuration that has no effect: an unknown key, with the nearest known key as a
+ * hint, or a key that is reserved for a later version. `raw` is the parsed file before validation.
  */
 export function idleKeys(raw: unknown): readonly string[] {
   return walk(configSchema, raw, []);
@@ -17,7 +17,7 @@ function walk(schema: unknown, value: unknown, path: readonly string[]): readonl
   return [...(sentence === undefined || isUnset(value) ? [] : [sentence]), ...unknownIn(schema, value, path)];
 }
 
-/** As good as left out: null, or a map without entries. */
+/** Whether a value is the same as leaving the key out: null, or an empty object or list. */
 function isUnset(value: unknown): boolean {
   return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
@@ -42,7 +42,7 @@ function unknownIn(schema: unknown, value: unknown, path: readonly string[]): re
   });
 }
 
-/** Channels of a platform know that platform's keys; those of plugins bring their own. */
+/** The keys of a channel of a built-in platform; undefined for a plugin's channel and for every other section. */
 function knownKeys(path: readonly string[], value: object): readonly string[] | undefined {
   const [section, name] = path;
   if (section !== 'channels' || name === undefined || path.length !== 2) return undefined;

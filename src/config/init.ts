@@ -16,7 +16,8 @@ export interface InitReport {
 
 const SCHEMA_FILE = 'config.schema.json';
 
-const CONFIG = `{
+/** What `config.json` holds in a new home. */
+export const NEW_CONFIG = `{
   // Settings of your assistant. Every key has a default; docs/configuration.md lists them all.
   // Texts may name variables: "\${NAME}". Secrets may lie in files: {"file": "/run/secrets/name"}.
   "$schema": "./${SCHEMA_FILE}",
@@ -51,7 +52,10 @@ const CONFIG = `{
  * Makes a home ready for use: `config.json` and what is missing of the workspace. Never overwrites what a person may
  * have changed; the schema for editors is brought up to date.
  */
-export async function initHome(paths: HomePaths): Promise<InitReport> {
+export async function initHome(
+  paths: HomePaths,
+  { config = NEW_CONFIG }: { /** Of a `config.json` that is not there yet. */ readonly config?: string } = {},
+): Promise<InitReport> {
   await ensureHome(paths);
   const created: string[] = [];
   const kept: string[] = [];
@@ -64,7 +68,7 @@ export async function initHome(paths: HomePaths): Promise<InitReport> {
     await replaceDurable(path, await content());
     created.push(name);
   };
-  await put(paths.config, async () => CONFIG);
+  await put(paths.config, async () => config);
   await writeSchema(join(paths.home, SCHEMA_FILE));
   const template = templateFolder();
   for (const { path, isFolder } of await templateEntries(template)) {

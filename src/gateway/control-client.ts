@@ -49,7 +49,7 @@ export class ControlClient implements Disposable {
     return this.#hello.promise;
   }
 
-  /** Resolves when the connection is closed, whoever closed it. */
+  /** Resolves when the connection is closed, by either side. */
   get lost(): Promise<void> {
     return this.#ended.promise;
   }

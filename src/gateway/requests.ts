@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import type { PairedRole } from '../bus/messages.ts';
+import type { PairedPerson, Pairing } from '../bus/pairing.ts';
+import type { InboxItem, OutboxItem } from '../bus/waiting.ts';
+import type { Difference, ServerFacts, ServerReport } from '../tools/mcp/server-facts.ts';
 
 /** What may be asked of an assistant from a command line beside talking to it: the parameters of each request. */
 export const requestParams = {
@@ -78,7 +80,7 @@ interface RequestResults {
   readonly memoryLog: readonly MemoryVersion[];
   readonly memoryShow: { /** Null: the present text. */ readonly version: MemoryVersion | null; readonly text: string };
   readonly memoryRestore: MemoryVersion;
-  readonly pairList: PairingInfo;
+  readonly pairList: Pairing;
   readonly pairApprove: PairedPerson & { /** What the role allows, for people. */ readonly may: string };
   readonly pairRemove: PairedPerson & {
     /** A sentence when the channel has no owner now. */
@@ -87,19 +89,19 @@ interface RequestResults {
   readonly cron: CronInfo;
   readonly approvalsList: ApprovalsInfo;
   readonly approvalsForget: RememberedCommand;
-  readonly mcpList: readonly McpServerInfo[];
-  readonly mcpTest: McpServerReport;
-  readonly mcpTrust: McpDifference;
+  readonly mcpList: readonly ServerFacts[];
+  readonly mcpTest: ServerReport;
+  readonly mcpTrust: Difference;
   readonly pluginsList: readonly {
     readonly name: string;
     /** Null: there is no such package. */
     readonly version: string | null;
     readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
   }[];
-  readonly outboxList: readonly (MailItem & { readonly kind: string; readonly attempts: number })[];
+  readonly outboxList: readonly OutboxItem[];
   readonly outboxRetry: null;
   readonly outboxDrop: null;
-  readonly inboxList: readonly (MailItem & { readonly who: string })[];
+  readonly inboxList: readonly InboxItem[];
   readonly inboxRetry: null;
   readonly inboxDrop: null;
   readonly why: readonly OwnStep[];
@@ -139,32 +141,6 @@ export interface MemoryVersion {
   readonly size: number;
   /** A proposal was refused as the present text, and waits for a person. */
   readonly kind: 'kept' | 'proposed';
-}
-
-/** Times are milliseconds since 1970. */
-interface PairedPerson {
-  readonly channel: string;
-  readonly id: string;
-  /** As they call themselves. */
-  readonly name: string | null;
-  readonly role: PairedRole;
-  readonly addedAt: number;
-  readonly addedBy: string;
-}
-
-interface PairingInfo {
-  readonly people: readonly PairedPerson[];
-  readonly pending: readonly {
-    readonly channel: string;
-    readonly id: string;
-    readonly name: string | null;
-    readonly code: string;
-    readonly expiresAt: number;
-  }[];
-  /** Until when no code is taken. */
-  readonly lockedUntil: number | null;
-  /** Whether somebody is owner on at least one channel. */
-  readonly hasOwner: boolean;
 }
 
 /** Times are ISO 8601. */
@@ -219,57 +195,6 @@ interface ApprovalsInfo {
     /** When silence becomes a no. */
     readonly deadline: number;
   }[];
-}
-
-/** Names of tools, and `(resources)`, `(prompts)`. */
-interface McpDifference {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
-
-export interface McpServerInfo {
-  readonly name: string;
-  /** The command line, or the address. */
-  readonly runs: string;
-  readonly state: 'off' | 'idle' | 'starting' | 'running' | 'failed';
-  /** Why it does not work. */
-  readonly trouble: string | null;
-  /** When it was agreed to (milliseconds since 1970) and how many tools it had; null: no contact yet. */
-  readonly pinned: { readonly at: number; readonly tools: number } | null;
-  /** Names under which its tools are offered. */
-  readonly offered: readonly string[];
-  /** How what it offers now differs from what was agreed to; null: it does not run. */
-  readonly difference: McpDifference | null;
-}
-
-export interface McpServerReport extends McpServerInfo {
-  /** As it names itself. */
-  readonly is: string;
-  readonly tools: readonly {
-    readonly name: string;
-    readonly description: string;
-    /** Its JSON Schema, which a model reads too. */
-    readonly parameters: Readonly<Record<string, unknown>>;
-    /** `added` and `changed` ones are off until they are agreed to. */
-    readonly state: 'agreed' | 'added' | 'changed' | 'unusable';
-  }[];
-  readonly resources: boolean;
-  readonly prompts: boolean;
-  /** Of all this. */
-  readonly hash: string;
-}
-
-interface MailItem {
-  readonly id: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly state: string;
-  readonly reason: string | null;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** Its beginning, on one line. */
-  readonly text: string;
 }
 
 /** One thing that it did without being asked. */

@@ -1,26 +1,26 @@
 import type { Row } from '../storage/database.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** A command that an owner allowed for good: this program with these arguments, and nothing else. */
+/** A command that an owner allowed from now on: exactly this program with these arguments in this folder. */
 export interface Allowance {
   readonly id: string;
   /** The absolute path of the program, then its arguments. */
   readonly program: readonly string[];
-  /** Where it runs. */
+  /** Absolute path of the folder in which it runs. */
   readonly folder: string;
   readonly createdBy: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 
-/** What is to be allowed for good; `hash` covers all that has to be the same each time. */
+/** A new allowance; `hash` covers everything that must be the same at each run. */
 export interface AllowanceDraft extends Pick<Allowance, 'program' | 'folder' | 'createdBy'> {
   readonly hash: string;
 }
 
 const ID_LENGTH = 8;
 
-/** What runs without a question because an owner said "always". */
+/** The commands that run without a question because an owner answered "always". */
 export class Allowances {
   readonly #ports: JournalPorts;
 
@@ -32,7 +32,7 @@ export class Allowances {
     return this.#ports.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
   }
 
-  /** Oldest first. */
+  /** All allowances, oldest first. */
   list(): readonly Allowance[] {
     return this.#ports.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
   }
@@ -41,7 +41,7 @@ export class Allowances {
     return this.#ports.db.write(() => rememberNow(this.#ports, draft));
   }
 
-  /** Undefined when there is none with this id. */
+  /** Removes an allowance and returns it; undefined when there is none with this id. */
   forget(id: string): Promise<Allowance | undefined> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -52,7 +52,7 @@ export class Allowances {
   }
 }
 
-/** Part of a transaction of the caller's. What is allowed already stays as it is. */
+/** Inserts an allowance within the caller's transaction; one with the same hash stays as it is. */
 export function rememberNow(
   { db, clock, newId }: JournalPorts,
   { program, folder, createdBy, hash }: AllowanceDraft,

@@ -6,51 +6,51 @@ import { questionId, toQuestion, type QuestionStorePorts, type QuestionRow } fro
 /** A question that waits in the chat and thread of a message. */
 export interface QuestionHere extends QuestionRow {
   /**
-   * Whether its reader had it before them when they wrote: `shown`, `sent` (the platform may have it; nobody knows
-   * where it stands), or `unseen` (it has not left yet, or stands below the message).
+   * Whether the person could see the question when they wrote the message. `shown`: it is above the message. `sent`: the
+   * platform may have it, but its place is unknown. `unseen`: it is not sent yet, or is below the message.
    */
   readonly sight: 'shown' | 'sent' | 'unseen';
 }
 
-/** What an interpreter may look up. */
+/** The questions that an interpreter can look up. */
 export interface OpenQuestions {
-  /** Those that can be answered in the chat and thread of the message, oldest first. */
+  /** The questions that can be answered in the chat and thread of the message, oldest first. */
   here(): readonly QuestionHere[];
-  /** Whatever became of it; one whose time is over is `expired`. */
+  /** The question with this code, in any state; after its deadline the state is `expired`. Undefined: none. */
   byCode(code: string): QuestionRow | undefined;
 }
 
-/** What a message means for the questions that wait. */
+/** What a message decides about a question. */
 export interface Ruling {
-  /** Null: nothing changes. */
+  /** Null: no question changes. */
   readonly decided: {
     readonly question: QuestionRow;
     readonly state: 'approved' | 'denied' | 'answered';
     readonly answer: string;
-    /** The same is allowed from now on, if that was offered. @default only this once */
+    /** Also allow the same from now on, if the question offered that. @default false */
     readonly forGood?: boolean;
   } | null;
-  /** What the person is told; empty: nothing. */
+  /** The reply to the person; '': none. */
   readonly reply: string;
 }
 
 /**
- * Reads answers out of messages; null: the message is about something else. Called inside the transaction that accepts
- * the message, so that an answer is taken exactly once.
+ * Reads a message as an answer to a question; null: it is no answer. Called inside the transaction that accepts the message,
+ * so that an answer counts exactly once.
  */
 export type Interpreter = (message: InboundMessage, open: OpenQuestions) => Ruling | null;
 
-/** What is told after the commit of a message that answers a question, or tries to. */
+/** What listeners get after the commit of a message that answered a question, or tried to. */
 export interface AnswerTaken {
   readonly message: InboundMessage;
-  /** Of the question that it answered; null: it changed nothing. */
+  /** Call id of the question that it answered; null: it changed nothing. */
   readonly callId: string | null;
   readonly reply: string;
 }
 
 /**
- * Part of the transaction that accepts a message: when it answers a question, or tries to, it is settled here and gets
- * no turn. Null: it is about something else.
+ * Settles the question that a message answers, within the transaction that accepts the message; such a message gets no turn.
+ * Null: the message is no answer.
  */
 export function takeAnswer(
   ports: QuestionStorePorts,
@@ -133,8 +133,8 @@ function sightOf(sent: Row, { externalId, receivedAt }: InboundMessage): Questio
 }
 
 /**
- * Where a message stands in its chat. The platforms number what is said in a chat upwards, which no clock that is put
- * back, and no message that waited while this program was down, can confuse. Null: it has no such number.
+ * The place of a message in its chat, from its platform id, which grows with each message. Unlike times, it stays right when
+ * a clock was set back or a message waited while this program was down. Null: the id is no such number.
  */
 function placeIn(id: string | null): bigint | null {
   const digits = /^(?:m:)?(?<whole>\d+)(?:\.(?<part>\d+))?$/u.exec(id ?? '')?.groups;

@@ -2,12 +2,12 @@ import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { parseInbound, type JournalPorts } from './rows.ts';
 
-/** Why a part of a conversation goes into memory: it grew too long, it began afresh, or the owner asked. */
+/** Why a part of a conversation goes into memory: it became too long, a person sent /new, or the owner sent /mem. */
 export type ConsolidationReason = 'size' | 'new' | 'mem';
 
 /**
- * `pending`: nothing of its newest part is known yet. `answered`: what is to be written is in `result`. `done`: it is
- * in memory. `dropped`: it is not, because there is nothing to archive any more.
+ * `pending`: the model has not answered yet. `answered`: `result` holds what is to be written. `done`: it is written into
+ * memory. `dropped`: ended without writing, because there was nothing left to consolidate.
  */
 export type ConsolidationState = 'pending' | 'answered' | 'done' | 'dropped';
 
@@ -15,22 +15,22 @@ export interface ConsolidationDraft {
   readonly id: string;
   readonly session: string;
   readonly reason: ConsolidationReason;
-  /** The weakest role of those who spoke, as far as known. */
+  /** The weakest role among the people who wrote in this part. */
   readonly role: Role;
-  /** A chat between two. */
+  /** True for a direct chat, false for a group. */
   readonly direct: boolean;
-  /** The last entry of the chunk; for `new` the reset after it. Null: there is only the note. */
+  /** Id of the last tape entry of the part; for `new`, of the reset entry after it. Null: there is only a note. */
   readonly upTo: string | null;
-  /** What the owner added with /mem. */
+  /** Text that the owner wrote after /mem; null: none. */
   readonly note: string | null;
 }
 
 export interface ConsolidationRow extends Omit<ConsolidationDraft, 'role'> {
   readonly role: string;
   readonly state: ConsolidationState;
-  /** In a row, for the part in work. */
+  /** Failures in a row of the present step. */
   readonly failures: number;
-  /** JSON of whoever does the work. */
+  /** JSON that agent/consolidation writes and reads; null until the model has answered. */
   readonly result: string | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -43,10 +43,10 @@ export interface ConsolidationChange {
   readonly upTo?: string;
 }
 
-/** A session has few: what is done and not under an anchor. */
+/** Most finished rows that `done` returns. */
 const MOST_DONE = 32;
 
-/** What is being archived, each with all that is needed to go on after a crash. */
+/** Rows of consolidations (table `archives`). Each row holds what is needed to continue it after a crash. */
 export class Consolidations {
   readonly #ports: JournalPorts;
 
@@ -54,7 +54,7 @@ export class Consolidations {
     this.#ports = ports;
   }
 
-  /** Durable when it resolves. */
+  /** Inserts a row in state `pending`. Resolves when it is durable. */
   begin(draft: ConsolidationDraft): Promise<ConsolidationRow> {
     const { db, clock } = this.#ports;
     const now = clock.now();
@@ -81,7 +81,7 @@ export class Consolidations {
     return row === undefined ? undefined : toConsolidation(row);
   }
 
-  /** Those that are not finished, of one session or of all, oldest first. */
+  /** Rows that are `pending` or `answered`, of one session or of all, oldest first. */
   open(session?: string): readonly ConsolidationRow[] {
     const { db } = this.#ports;
     const sql = "SELECT * FROM archives INDEXED BY archives_open WHERE state IN ('pending', 'answered')";
@@ -90,13 +90,14 @@ export class Consolidations {
     return rows.map(toConsolidation);
   }
 
-  /** The newest that are done, newest first. */
+  /** The newest finished rows of a session, at most 32, newest first. */
   done(session: string): readonly ConsolidationRow[] {
     return this.#ports.db
       .all("SELECT * FROM archives WHERE state = 'done' AND session = ? ORDER BY id DESC LIMIT ?", session, MOST_DONE)
       .map(toConsolidation);
   }
 
+  /** Changes the given fields of a row; fields that are left out stay. Resolves when it is durable. */
   save(id: string, change: ConsolidationChange): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -113,7 +114,7 @@ export class Consolidations {
     });
   }
 
-  /** The newest message of a session that is still kept: where its notices go, and what kind of chat it is. */
+  /** The newest message of a session that is not pruned; it says where notices go and whether the chat is direct. */
   lastMessage(session: string): InboundMessage | undefined {
     const row = this.#ports.db.get(
       `SELECT inbound.payload FROM turns JOIN inbound ON inbound.turn_id = turns.id

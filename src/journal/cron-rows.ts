@@ -1,9 +1,10 @@
 import type { Row } from '../storage/database.ts';
+import { unfinishedTurn } from './rows.ts';
 
-/** A job that may run: what was agreed, by whom, and up to when its due times are settled. */
+/** A job that the owner agreed to: its definition, its creator, and up to when its due times are settled. */
 export interface AgreedJob {
   readonly id: string;
-  /** Of the definition that was agreed. */
+  /** Hash of the definition that was agreed to. */
   readonly hash: string;
   /** JSON. */
   readonly definition: string;
@@ -11,36 +12,36 @@ export interface AgreedJob {
   /** JSON. */
   readonly creator: string;
   readonly enabled: boolean;
-  /** Due times up to here ran or were missed; ms since 1970. */
+  /** Due times up to this one have run or were missed; ms since 1970. */
   readonly settled: number;
-  /** Failures before this are forgiven; ms since 1970. */
+  /** Failures before this time no longer count; ms since 1970. */
   readonly since: number;
 }
 
-/** How a run went, and apart from it how its words were delivered. */
+/** A run of a job: how its turn ended, and how its messages were delivered. */
 export interface CronRun {
   readonly job: string;
   readonly dueAt: number;
-  /** More than one for due times in a row with one fate; `lastDue` is the last of them. */
+  /** How many due times in a row this row stands for, all missed or skipped; `lastDue` is the last of them. */
   readonly count: number;
   readonly lastDue: number;
   readonly execution: 'waiting' | 'running' | 'ok' | 'silent' | 'failed' | 'stopped' | 'missed' | 'skipped';
   readonly delivery: 'none' | 'waiting' | 'delivered' | 'uncertain' | 'failed';
-  /** Why it did not run, or said nothing. */
+  /** Why it did not run, or sent nothing. */
   readonly reason: string | null;
   readonly lateMs: number;
   readonly turnId: string | null;
-  /** When it was decided or, for a turn, ended. */
+  /** When its turn ended or, without a turn, when the row was written; ms since 1970. */
   readonly at: number;
 }
 
-/** What became of the turn of a run; the journal's rows about it are the only truth. */
+/** SQL: runs with the state of their turn and of the delivery of their messages, read from the rows of these. */
 export const RUNS =
   runsWith(`(SELECT min(CASE outbound.state WHEN 'dead' THEN 0 WHEN 'expired' THEN 0 WHEN 'uncertain' THEN 1
        WHEN 'delivered' THEN 3 ELSE 2 END)
      FROM outbound WHERE outbound.id = run.outbound_id OR outbound.turn_id = inbound.turn_id)`);
 
-/** Without what became of their words, which takes longest to find out. */
+/** SQL: as `RUNS`, but without the delivery, which is the slow part. */
 export const EXECUTIONS = runsWith('NULL');
 
 function runsWith(worst: string): string {
@@ -84,17 +85,8 @@ export function toRun(row: Row): CronRun {
 function executionOf(row: Row): CronRun['execution'] {
   const state = row.text('state');
   if (state === 'missed' || state === 'skipped') return state;
-  switch (row.textOrNull('inbound_state')) {
-    case 'accepted':
-      return 'waiting';
-    case 'running':
-      return 'running';
-    case 'refused':
-      return 'stopped';
-    case 'dead':
-      return 'failed';
-    default:
-  }
+  const open = unfinishedTurn(row);
+  if (open !== undefined) return open;
   const outcome = row.textOrNull('outcome');
   if (outcome === 'failed' || outcome === 'stopped' || outcome === 'silent') return outcome;
   return 'ok';

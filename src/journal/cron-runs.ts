@@ -4,7 +4,7 @@ import type { Inbox } from './inbox.ts';
 import type { Outbox } from './outbox.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** Due times that did not run. */
+/** Due times in a row that did not run, for one reason. `first` and `last` are ms since 1970. */
 export interface Misses {
   readonly state: 'missed' | 'skipped';
   readonly first: number;
@@ -13,20 +13,21 @@ export interface Misses {
   readonly reason: string;
 }
 
+/** One due time of a job, with the message that it publishes. */
 export interface Claim {
   readonly job: string;
   readonly dueAt: number;
   readonly lateMs: number;
-  /** What it says, or what asks for its turn. */
+  /** The message that begins a turn for the job; or `outbound`, the text that is sent without a turn. */
   readonly inbound?: InboundMessage;
   readonly outbound?: OutboundMessage;
-  /** A job that is over afterwards. */
+  /** True when the job has no later due time, so that it ends with this run. */
   readonly last: boolean;
 }
 
 type CronPorts = JournalPorts & { readonly inbox: Inbox; readonly outbox: Outbox };
 
-/** Which jobs may run, and what became of each due time. */
+/** Journal of scheduled jobs: which of them were agreed to, and what became of each due time. */
 export class CronRuns {
   readonly #ports: CronPorts;
 
@@ -34,24 +35,24 @@ export class CronRuns {
     this.#ports = ports;
   }
 
-  /** Jobs that may run, also those that are switched off. */
+  /** Jobs that were agreed to and have not ended, also if they are switched off. */
   jobs(): readonly AgreedJob[] {
     return this.#ports.db.all("SELECT * FROM cron_job WHERE state = 'active' ORDER BY id").map(toJob);
   }
 
-  /** The job, also after its end; undefined: there never was one, or it is long ago. */
+  /** A job by its id, even if it has ended; undefined when there was none or its row is pruned. */
   job(id: string): AgreedJob | undefined {
     return this.#ports.db.all('SELECT * FROM cron_job WHERE id = ?', id).map(toJob)[0];
   }
 
-  /** It has run for the last time, as this definition. */
+  /** Whether the job with this definition (`hash`) has had its last run. */
   isOver(id: string, hash: string): boolean {
     return (
       this.#ports.db.get("SELECT 1 FROM cron_job WHERE id = ? AND hash = ? AND state = 'over'", id, hash) !== undefined
     );
   }
 
-  /** From now on this may run as it is. */
+  /** Stores that a job may run with this definition. Replaces an earlier agreement of the same id. */
   agree(job: AgreedJob): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -71,7 +72,7 @@ export class CronRuns {
     });
   }
 
-  /** Switched on again it begins anew at `settled`, with its failures forgiven. */
+  /** Switches a job on or off. Due times up to `settled` (ms since 1970) no longer count, nor do failures until now. */
   enable(id: string, enabled: boolean, settled: number): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -86,7 +87,7 @@ export class CronRuns {
     });
   }
 
-  /** The agreement ends. */
+  /** Ends the agreement of these jobs: they may not run any more. */
   forget(ids: readonly string[]): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -97,8 +98,8 @@ export class CronRuns {
   }
 
   /**
-   * Takes a due time and queues what it does, in one transaction. False when it was taken before: then nothing is
-   * queued. One that was missed may be taken when its time comes again.
+   * Claims a due time and queues its message, in one transaction. False when it was claimed before: then nothing is queued. A
+   * due time that was recorded as missed can be claimed, if the clock was set back and it comes again.
    */
   claim({ job, dueAt, lateMs, inbound, outbound, last }: Claim): Promise<boolean> {
     const { db, clock, inbox, outbox } = this.#ports;
@@ -125,7 +126,7 @@ export class CronRuns {
     });
   }
 
-  /** Writes down what did not run; `replies` tells the person, `last`: the job is over. */
+  /** Records due times that did not run. `notice` is queued for the person; with `last` the job ends. */
   miss(
     job: string,
     misses: readonly Misses[],
@@ -139,12 +140,12 @@ export class CronRuns {
     });
   }
 
-  /** Nothing more is due before this. */
+  /** Stores that all due times up to `settled` (ms since 1970) ran or were missed. */
   settle(job: string, settled: number): Promise<void> {
     return this.#ports.db.write(() => this.#settle(job, settled));
   }
 
-  /** Due times after a moment that were taken already: some only if the clock was put back. */
+  /** Due times later than `after` that are already claimed. There are some only if the clock was set back. */
   takenAfter(job: string, after: number): ReadonlySet<number> {
     return new Set(
       this.#ports.db
@@ -153,17 +154,17 @@ export class CronRuns {
     );
   }
 
-  /** Due times up to here were settled, and their rows are not kept any more; ms since 1970, 0: none were. */
+  /** Rows of due times up to this one are pruned, and none of them may run again. Ms since 1970; 0: none is pruned. */
   prunedUpTo(job: string): number {
     return this.#ports.db.get('SELECT due_at FROM cron_pruned WHERE job = ?', job)?.number('due_at') ?? 0;
   }
 
-  /** Newest first. */
+  /** The runs of one job, newest first. */
   runs(job: string, limit: number): readonly CronRun[] {
     return this.#ports.db.all(`${RUNS} WHERE run.job = ? ORDER BY run.due_at DESC LIMIT ?`, job, limit).map(toRun);
   }
 
-  /** Of all jobs, newest first. */
+  /** The runs of all jobs, newest first. */
   newest(limit: number): readonly CronRun[] {
     return this.#ports.db
       .all(
@@ -174,7 +175,7 @@ export class CronRuns {
       .map(toRun);
   }
 
-  /** Jobs whose run waits for its turn or is at work. */
+  /** Ids of the jobs that have a run whose turn waits or is running. */
   busy(): readonly string[] {
     return this.#ports.db
       .all(
@@ -184,7 +185,7 @@ export class CronRuns {
       .map((row) => row.text('job'));
   }
 
-  /** Failures in a row since a time, up to the newest run that ended; and when that was. */
+  /** Counts the failures in a row up to the newest ended run, no further back than `since`. `newest`: when that run began. */
   failures(job: string, since: number): { readonly count: number; readonly newest: number } {
     const ended = this.#ports.db
       .all(
@@ -198,7 +199,7 @@ export class CronRuns {
     return { count: good === -1 ? ended.length : good, newest: ended[0]?.at ?? 0 };
   }
 
-  /** The run that a turn carries out decided to say nothing; false when the turn is no run. */
+  /** Stores that the run of this turn sends no answer, and why. False when the turn does not belong to a job. */
   silence(turnId: string, reason: string): Promise<boolean> {
     const { db } = this.#ports;
     return db.write(
@@ -211,7 +212,7 @@ export class CronRuns {
     );
   }
 
-  /** Why a turn says nothing; null: it may. */
+  /** The reason given to `silence` for this turn; null when it was not silenced. */
   silenced(turnId: string): string | null {
     const row = this.#ports.db.get(
       `SELECT reason FROM cron_run WHERE reason IS NOT NULL AND inbound_id IN (SELECT id FROM inbound WHERE turn_id = ?)`,
@@ -220,7 +221,7 @@ export class CronRuns {
     return row?.textOrNull('reason') ?? null;
   }
 
-  /** Misses in a row with one reason share a row. */
+  /** Records misses; extends the newest row if that has the same state and reason. */
   #miss(job: string, { state, first, last, count, reason }: Misses): void {
     const { db, clock } = this.#ports;
     const newest = db.get(

@@ -1,10 +1,10 @@
 import type { Cursor } from '../bus/messages.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** Places of one channel; what was heard longest ago is forgotten. */
+/** At most this many cursors of one channel are kept; the ones that moved longest ago are deleted. */
 const MOST_CURSORS = 5_000;
 
-/** How far each place of a platform without acknowledgements was read. */
+/** The read cursors of channels whose platform does not take acknowledgements. */
 export class CursorStore {
   readonly #ports: JournalPorts;
 
@@ -12,7 +12,7 @@ export class CursorStore {
     this.#ports = ports;
   }
 
-  /** Of one channel, by place, the latest moved last. */
+  /** The cursors of one channel: place → platform id of the newest message read. The one that moved last comes last. */
   of(channel: string): ReadonlyMap<string, string> {
     const rows = this.#ports.db.all(
       'SELECT place, last FROM cursors WHERE channel = ? ORDER BY updated_at, place',
@@ -22,7 +22,7 @@ export class CursorStore {
   }
 }
 
-/** Part of a transaction of the caller's. */
+/** Stores cursors within the caller's transaction. */
 export function moveCursors({ db, clock }: JournalPorts, cursors: readonly Cursor[]): void {
   for (const { channel, place, last } of cursors) {
     db.run(

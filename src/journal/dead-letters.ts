@@ -1,34 +1,14 @@
+import type { InboxItem, OutboxItem } from '../bus/waiting.ts';
 import type { Row } from '../storage/database.ts';
 import { oneLine } from '../util/text.ts';
 import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
 
-/** A message on its way out, or one that did not get there. */
-export interface OutboxItem {
-  readonly id: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly kind: string;
-  readonly state: string;
-  /** Why it is not there; null: nothing went wrong. */
-  readonly reason: string | null;
-  readonly attempts: number;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** Its beginning, on one line. */
-  readonly text: string;
-}
-
-/** A message that came in and was not answered, or not yet. */
-export interface InboxItem extends Omit<OutboxItem, 'kind' | 'attempts'> {
-  readonly who: string;
-}
-
 const SHOWN = 80;
 const MOST = 200;
-/** A message that is sent again may take this long. */
+/** A message that is sent again expires after this time. */
 const AGAIN_MS = 24 * 3_600_000;
 
-/** Looks at what is on its way, and lets a person decide about what got stuck. */
+/** Lists the messages that are not delivered or not answered, and lets a person retry or drop them. */
 export class DeadLetters {
   readonly #ports: JournalPorts;
 
@@ -36,7 +16,7 @@ export class DeadLetters {
     this.#ports = ports;
   }
 
-  /** What is not delivered and was not given up by plan, newest first. */
+  /** Outbound messages that wait or did not arrive, without those that were cancelled on purpose; newest first. */
   outbox(): readonly OutboxItem[] {
     return this.#ports.db
       .all(
@@ -52,13 +32,13 @@ export class DeadLetters {
       }));
   }
 
-  /** Sends it again from its first part that did not arrive. False: there is no such message, or it arrived. */
+  /** Queues a message again, from its first part that did not arrive. False: there is no such message, or it arrived. */
   retry(id: string): Promise<boolean> {
     const { db, clock } = this.#ports;
     return db.write(() => {
       const now = clock.now();
       const changed = db.run(
-        // At the end of the queue: what was read of it before is not read again.
+        // A new `seq` puts it at the end of the queue, because its reader does not look back.
         `UPDATE outbound SET state = 'pending', reason = NULL, next_at = 0, owed = 0, told_by = NULL, doubt = NULL, expires_at = ?, updated_at = ?,
            seq = (SELECT max(seq) + 1 FROM outbound)
          WHERE id = ? AND state IN ('pending', 'uncertain', 'dead', 'expired') AND payload IS NOT NULL`,
@@ -66,7 +46,7 @@ export class DeadLetters {
         now,
         id,
       );
-      // What a person asks for again is no doubtful repetition.
+      // A repetition that a person asked for is not marked as a possible duplicate.
       if (changed === 0) return false;
       db.run("UPDATE parts SET state = 'pending', resends = 0 WHERE outbound_id = ? AND state <> 'delivered'", id);
       db.queued(OUTBOUND, db.get('SELECT seq FROM outbound WHERE id = ?', id)?.number('seq') ?? 0);
@@ -74,7 +54,7 @@ export class DeadLetters {
     });
   }
 
-  /** It is not sent any more. False: there is no such message, or it is done with. */
+  /** Ends an outbound message without sending it. False: there is no such message, or it has ended. */
   drop(id: string): Promise<boolean> {
     const { db, clock } = this.#ports;
     return db.write(
@@ -88,7 +68,7 @@ export class DeadLetters {
     );
   }
 
-  /** What waits, is being answered, was refused or given up, newest first. */
+  /** Inbound messages that wait, are being answered, were refused or were given up; newest first. */
   inbox(): readonly InboxItem[] {
     return this.#ports.db
       .all(
@@ -102,7 +82,7 @@ export class DeadLetters {
       });
   }
 
-  /** A message that was given up or refused gets a turn after all. False: there is no such message. */
+  /** Queues a message again that was given up or refused. False: there is no such message. */
   readmit(id: string): Promise<boolean> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -119,7 +99,7 @@ export class DeadLetters {
     });
   }
 
-  /** A message that waits gets no turn. False: there is no such message. */
+  /** Refuses a waiting message, so that it gets no turn. False: there is no such message. */
   refuse(id: string): Promise<boolean> {
     const { db, clock } = this.#ports;
     return db.write(

@@ -1,28 +1,28 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Inbox } from './inbox.ts';
-import type { JournalPorts } from './rows.ts';
+import { unfinishedTurn, type JournalPorts } from './rows.ts';
 
-/** One look of a model at the open tasks, and what became of it. */
+/** One heartbeat: a model looked at HEARTBEAT.md, and perhaps a turn followed. */
 export interface Look {
   /** Milliseconds since 1970; no two looks have the same. */
   readonly at: number;
   /** `refused`: the model's server did not take the key, or no credit is left. */
   readonly action: 'skip' | 'run' | 'failed' | 'refused';
-  /** Why nothing was done, or what was to be done. */
+  /** For `run` the task, else why nothing was done. */
   readonly reason: string;
-  /** How the turn that did it stands; null: there was none. */
+  /** State of the turn that did the task; null: there was none. */
   readonly turn: 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | null;
-  /** Whether the owner is told what came of it; null: not decided. */
+  /** Whether the result is sent to the owner; null: not decided. */
   readonly notified: boolean | null;
-  /** Why they are, or are not. */
+  /** Reason of `notified`. */
   readonly verdict: string | null;
 }
 
 const LOOKS = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS outcome
   FROM heartbeat AS look LEFT JOIN inbound ON inbound.id = look.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id`;
 
-/** When a model was asked about open tasks, what it wanted, and whether the owner heard of it. */
+/** The heartbeats: when a model looked, what it decided, and whether its result was sent to the owner. */
 export class Heartbeats {
   readonly #ports: JournalPorts & { readonly inbox: Inbox };
 
@@ -30,17 +30,17 @@ export class Heartbeats {
     this.#ports = ports;
   }
 
-  /** Newest first. */
+  /** The newest looks, newest first, at most `limit`. */
   newest(limit: number): readonly Look[] {
     return this.#ports.db.all(`${LOOKS} ORDER BY look.at DESC LIMIT ?`, limit).map(toLook);
   }
 
-  /** The look that led to a message; undefined: none did. */
+  /** The look that published an inbound message; undefined: none. */
   ofMessage(inboundId: string): Look | undefined {
     return this.#ports.db.all(`${LOOKS} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
   }
 
-  /** Written down before a model is asked, so that a crash does not make it ask again at once. */
+  /** Inserts a look before the model is asked, so that after a crash it is not asked again at once. */
   begin(at: number): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -51,7 +51,7 @@ export class Heartbeats {
     });
   }
 
-  /** What the model said; `inbound` asks for the turn that does it, in the same transaction. */
+  /** Stores the decision of a look; `inbound`, the message for the turn that does the task, is queued in the same transaction. */
   end(at: number, look: Pick<Look, 'action' | 'reason'>, inbound?: InboundMessage): Promise<void> {
     const { db, inbox } = this.#ports;
     return db.write(() => {
@@ -66,7 +66,7 @@ export class Heartbeats {
     });
   }
 
-  /** Decides for good whether the owner is told; an earlier decision stays. */
+  /** Stores whether the result is sent to the owner. A decision that exists already stays. */
   judge(at: number, notified: boolean, verdict: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -74,7 +74,7 @@ export class Heartbeats {
     });
   }
 
-  /** How many of the newest looks in a row were refused, at most 10, and when that began. */
+  /** How many of the newest looks in a row are `refused`, at most 10, and the time of the first of them. */
   refused(): { readonly count: number; readonly since: number } {
     const looks = this.newest(10);
     const other = looks.findIndex(({ action }) => action !== 'refused');
@@ -82,7 +82,7 @@ export class Heartbeats {
     return { count, since: looks[count - 1]?.at ?? 0 };
   }
 
-  /** How many of the newest turns in a row failed, at most 10. */
+  /** How many of the newest heartbeat turns in a row failed, at most 10. */
   failedTurns(): number {
     const ended = this.newest(50)
       .filter(({ turn }) => turn === 'answered' || turn === 'failed')
@@ -109,19 +109,9 @@ function actionOf(action: string): Look['action'] {
 }
 
 function turnOf(row: Row): Look['turn'] {
-  switch (row.textOrNull('inbound_state')) {
-    case null:
-      return null;
-    case 'accepted':
-      return 'waiting';
-    case 'running':
-      return 'running';
-    case 'refused':
-      return 'stopped';
-    case 'dead':
-      return 'failed';
-    default:
-  }
+  if (row.textOrNull('inbound_state') === null) return null;
+  const open = unfinishedTurn(row);
+  if (open !== undefined) return open;
   const outcome = row.textOrNull('outcome');
   return outcome === 'failed' || outcome === 'stopped' ? outcome : 'answered';
 }

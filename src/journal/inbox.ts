@@ -6,34 +6,38 @@ import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalPorts } fro
 import type { Outbox } from './outbox.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
-/** Waiting messages of one chat; more are refused with one notice. */
+/** At most this many messages wait in one chat; more are refused with one notice. */
 const CHAT_CAP = 50;
-/** Room for commands in a full chat: they are how a person finds out what is going on. */
+/** Additional places for commands in a full chat, so that a person can still send /status or /new. */
 const COMMANDS_MORE = 10;
-/** Waiting messages of one channel. */
+/** At most this many messages wait in one channel. */
 const CHANNEL_CAP = 20_000;
-/** A chat is told at most this often that it is too fast. */
+/** A chat gets at most one notice in this time that messages were refused. */
 const NOTICE_EVERY_MS = 600_000;
 
 export type InboxPorts = JournalPorts & { readonly outbox: Outbox; readonly interpret: Interpreter };
 
-/** Every message that came in, once each. Accepted means: on disk. */
+/** The inbound messages (table `inbound`), each once. An accepted message is on disk. */
 export class Inbox implements InboxPort {
   readonly #ports: InboxPorts;
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
   #background: (session: string) => number = () => 0;
+  #arrivals = 0;
 
   constructor(ports: InboxPorts) {
     this.#ports = ports;
+    this.onQueued(() => {
+      this.#arrivals += 1;
+    });
   }
 
-  /** Told after the commit of a /stop what it ended. */
+  /** Adds a listener that is called with what a /stop ended, after its commit. */
   onStop(listener: (stopped: Stopped) => void): void {
     this.#stopListeners.add(listener);
   }
 
-  /** Told after the commit of a message that answered a question, or tried to. */
+  /** Adds a listener that is called after the commit of a message that answered a question, or tried to. */
   onAnswer(listener: (taken: AnswerTaken) => void): void {
     this.#answerListeners.add(listener);
   }
@@ -51,17 +55,17 @@ export class Inbox implements InboxPort {
     return results;
   }
 
-  /** Part of a transaction of the caller's: takes what the program says to itself, whatever waits. False: it was taken before. */
+  /** Inserts a message that the program wrote, within the caller's transaction; no cap applies. False: it was inserted before. */
   enqueueInternal(message: InboundMessage): boolean {
     return this.#insert(message, 'accepted', null);
   }
 
-  /** The same in a transaction of its own. */
+  /** As `enqueueInternal`, in a transaction of its own. */
   acceptOwn(message: InboundMessage): Promise<boolean> {
     return this.#ports.db.write(() => this.enqueueInternal(message));
   }
 
-  /** What the program said to itself needs no turn any more; false: a turn has it, or nobody said it. */
+  /** Withdraws a waiting message that the program wrote. False: a turn has taken it, or there is none. */
   withdrawInternal(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): Promise<boolean> {
     const { db, clock } = this.#ports;
     const { channel, account, chatId, externalId } = message;
@@ -79,7 +83,7 @@ export class Inbox implements InboxPort {
     });
   }
 
-  /** A /stop in a session also ends so many other things there, which its reply counts. */
+  /** Sets the function that counts the background processes of a session, which the reply to a /stop names. @default 0 */
   countsBackground(count: (session: string) => number): void {
     this.#background = count;
   }
@@ -100,7 +104,7 @@ export class Inbox implements InboxPort {
     return this.#ports.db.onQueued(INBOUND, listener);
   }
 
-  /** The oldest messages of a session that no turn has taken. */
+  /** The messages of a session that no turn has taken, oldest first, at most `limit`. */
   waiting(session: string, limit: number): readonly InboundMessage[] {
     const { db } = this.#ports;
     return db
@@ -111,6 +115,11 @@ export class Inbox implements InboxPort {
         limit,
       )
       .map((row) => parseInbound(row.text('payload')));
+  }
+
+  /** A counter that grows when a message becomes durable, so an unchanged value means that `waiting` returns nothing new. */
+  get arrivals(): number {
+    return this.#arrivals;
   }
 
   /** Sessions in which messages wait that no turn has taken. */
@@ -130,7 +139,7 @@ export class Inbox implements InboxPort {
       .map((row) => parseInbound(row.text('payload')));
   }
 
-  /** When somebody was last heard on a channel, milliseconds since 1970; undefined: nobody ever was. */
+  /** When a person's message last came in on a channel, ms since 1970; undefined: never. */
   heardUntil(channel: string): number | undefined {
     const row = this.#ports.db.get(
       "SELECT max(received_at) AS at FROM inbound WHERE channel = ? AND origin = 'user' HAVING at IS NOT NULL",
@@ -153,7 +162,7 @@ export class Inbox implements InboxPort {
   ): AcceptResult {
     const full = this.#overCap(message, waiting);
     if (this.#isKnown(message)) return 'duplicate';
-    // A corrected message was written for what came before the question.
+    // An edit of an older message is no answer to a question that was asked after it.
     const answer = message.edits === undefined ? takeAnswer(this.#ports, this.#ports.interpret, message) : null;
     const stop = answer === null && isStopRequest(message);
     const isEdit = !stop && answer === null && this.#replaceEdited(message);
@@ -174,8 +183,8 @@ export class Inbox implements InboxPort {
   }
 
   /**
-   * Puts an edit that waits in the place of what it edits, which this turn has and no model has read. False: it does not
-   * wait any more, or the turn does not have that.
+   * Applies a waiting edit to a message of this turn that no model has read yet. False: the edit no longer waits, or the
+   * turn does not have the message.
    */
   correct(turnId: string, edit: InboundMessage): Promise<boolean> {
     const { db, clock } = this.#ports;
@@ -187,7 +196,7 @@ export class Inbox implements InboxPort {
     });
   }
 
-  /** Puts an edit in the place of what it edits, if that waits, or this turn has it; false when it is a message of its own. */
+  /** Applies an edit to its message, if that waits or `turnId` has it. False: it was not found, so the edit is a new message. */
   #replaceEdited({ edits, channel, account, chatId, sender }: InboundMessage, turnId: string | null = null): boolean {
     const { db, clock } = this.#ports;
     if (edits === undefined) return false;
@@ -240,7 +249,7 @@ export class Inbox implements InboxPort {
     return true;
   }
 
-  /** Where an owner wrote last, in each of their chats: where they are told things, however long ago that was. No words. */
+  /** Stores the newest message of each chat of an owner, without its content, so that notices can be sent there later. */
   #rememberOwner(message: InboundMessage, seq: number): void {
     this.#ports.db.run(
       'INSERT OR REPLACE INTO owner_chats (channel, chat, direct, payload, seq) VALUES (?, ?, ?, ?, ?)',
@@ -260,7 +269,7 @@ export class Inbox implements InboxPort {
     );
   }
 
-  /** Also when it is so long ago that nothing but the key is kept. */
+  /** Whether a message with this key was accepted before. The key is kept (table `dedupe`) after the row is deleted. */
   #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {
     const { db } = this.#ports;
     const found =
@@ -298,7 +307,7 @@ export class Inbox implements InboxPort {
     const { db, clock, outbox } = this.#ports;
     const id = `full:${message.channel}:${message.chatId}`;
     const now = clock.now();
-    // One from the future was written before the clock was put back.
+    // A notice from the future was written before the clock was set back.
     db.run('DELETE FROM outbound WHERE id = ? AND NOT created_at BETWEEN ? AND ?', id, now - NOTICE_EVERY_MS, now);
     outbox.insert({
       message: {

@@ -25,7 +25,7 @@ import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** The database of what crosses the borders of a turn: one SQLite file, one owner process. */
+/** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
   readonly inbox: Inbox;
   readonly turns: Turns;
@@ -35,27 +35,29 @@ export interface Journal extends Disposable {
   readonly deadLetters: DeadLetters;
   readonly previews: PreviewStore;
   readonly questions: QuestionStore;
-  /** What an owner allowed for good. */
+  /** Commands that an owner allowed from now on. */
   readonly allowances: Allowances;
   readonly consolidations: Consolidations;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
-  /** How far platforms without acknowledgements were read. */
+  /** Read cursors of platforms that do not take acknowledgements. */
   readonly cursors: CursorStore;
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: Pairing;
-  /** What of all this is kept how long. */
+  /** Deletes old rows. */
   readonly retention: Retention;
-  /** The greatest id of a turn, message or archive; empty when there is none. */
+  /** The greatest id of a turn, message or consolidation; '' when there is none. */
   readonly newestId: string;
   /** An earlier process may have lost what it wrote last, see `openedAfterPowerLoss`. */
   readonly mayHaveLost: boolean;
-  /** This start and those before it that ended badly. */
+  /** This start and the failed ones before it. */
   readonly starts: Starts;
-  /** The process broke down: what it can still close is closed, but the next start knows that it was not in order. */
+  /** Call it when the process ends because of an error: the journal is closed, but the next start counts it as a crash. */
   brokeDown(): void;
-  /** Everything that was lost and is on session files is taken up; the next process need not look again. */
+  /** Resolves when the journal has made a commit durable, which is a sign of life; rejects when it cannot. */
+  answers(): Promise<void>;
+  /** Call it when recovery has adopted all turns that only the tapes have, so that the next process need not look again. */
   lossRecovered(): Promise<void>;
 }
 
@@ -64,15 +66,15 @@ export interface JournalOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Reads answers to questions out of messages. @default nothing is an answer */
+  /** Reads messages as answers to questions. @default no message is an answer */
   readonly interpret?: Interpreter;
-  /** The disk did not confirm a write: nothing is accepted any more until the process starts anew. */
+  /** Called when the disk did not confirm a write; the journal then accepts nothing until the process starts again. */
   readonly onSyncFailure?: (error: AppError) => void;
-  /** Told why the log of the journal could not be moved into its file. */
+  /** Called with the reason when SQLite's write-ahead log could not be checkpointed. */
   readonly onCheckpointFailure?: (reason: string) => void;
-  /** Called with each failure of a write, so that the state of the disk is known at the first that it refuses. */
+  /** Called with the error of each failed write. */
   readonly onWriteFailure?: (error: unknown) => void;
-  /** The machine's run, null: not known. @default what the system says */
+  /** Id of the machine's boot; null: not known. @default read from the kernel */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
   readonly random?: Random;
@@ -121,6 +123,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     mayHaveLost,
     starts,
     lossRecovered: () => lossRecovered(db),
+    answers: () => db.write(() => {}),
     brokeDown: () => {
       isBroken = true;
     },
@@ -138,7 +141,7 @@ function newestId(db: Database): string {
   return ids.reduce((a, b) => (a > b ? a : b));
 }
 
-/** What people chose for one conversation by command; kept until they take it back. */
+/** Settings of one session that people chose by command (/model). */
 class SessionSettings {
   readonly #ports: JournalPorts;
 
@@ -146,7 +149,7 @@ class SessionSettings {
     this.#ports = ports;
   }
 
-  /** The `provider/model` that was chosen; null: the standard one. */
+  /** The `provider/model` that was chosen for a session; null: the standard one. */
   model(session: string): string | null {
     const row = this.#ports.db.get('SELECT model FROM session_models WHERE session = ?', session);
     return row?.text('model') ?? null;

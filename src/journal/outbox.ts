@@ -14,11 +14,11 @@ export interface Part {
   readonly n: number;
   readonly text: string;
   readonly state: PartState;
-  /** Of the platform's message; before it is delivered: of the one whose place it takes. */
+  /** Id of the platform's message. Before delivery: of the preview that this part replaces. Null: none. */
   readonly platformId: string | null;
   /** 22 characters, the same at each attempt. */
   readonly nonce: string;
-  /** How often it was sent again although the platform may have had it. */
+  /** How many times it was sent again although the platform may have had it. */
   readonly resends: number;
 }
 
@@ -31,22 +31,22 @@ export interface OutboundState {
   /** Not before this time, ms since 1970. */
   readonly nextAt: number;
   /**
-   * A part of it waits, and a power loss may have undone the mark that it left. `oldest`: of what waited in its chat and
-   * urgency, the first part of this one is all that can have left where each mark is durable before the next. `later`: it
-   * can have where marks are lazy.
+   * Set when a power loss may have undone the mark that a part was sent. `oldest`: it was the oldest waiting message of its
+   * chat and urgency, so its first part may have been sent. `later`: it was behind that one, so it may have been sent only on
+   * a channel whose marks are not made durable one by one. Null: no doubt.
    */
   readonly doubt: 'oldest' | 'later' | null;
-  /** Empty until the message was rendered. */
+  /** Empty until the message is rendered. */
   readonly parts: readonly Part[];
 }
 
-/** What a turn says, with its rendered parts when its channel is known. */
+/** A new outbound message, with its rendered parts; these are empty when its channel is not running yet. */
 export interface OutboundDraft {
   readonly message: OutboundMessage;
   readonly parts: readonly string[];
 }
 
-/** Messages on their way out. Every change of a part is on disk before the next byte leaves. */
+/** The outbound messages (tables `outbound` and `parts`). Each part is marked before and after it is sent. */
 export class Outbox implements OutboxPort {
   readonly #ports: JournalPorts;
   readonly #undelivered: Undelivered;
@@ -63,8 +63,8 @@ export class Outbox implements OutboxPort {
   }
 
   /**
-   * Part of a transaction of the caller's. A row that exists is left alone; true when it is new. What was lost in its
-   * chat before is told in front of an answer.
+   * Inserts a message within the caller's transaction. False: a row with its id exists and stays as it is. In front of an
+   * answer it also inserts a notice about messages of this chat that did not arrive.
    */
   insert(draft: OutboundDraft): boolean {
     const notice = this.#undelivered.before(draft.message);
@@ -111,7 +111,7 @@ export class Outbox implements OutboxPort {
     return this.#ports.db.onQueued(OUTBOUND, listener);
   }
 
-  /** Undefined when there is no such row or it is finished. */
+  /** The state of a message that is not finished; undefined when there is none with this id or it is finished. */
   open(id: string): OutboundState | undefined {
     const { db } = this.#ports;
     const row = db.get(
@@ -131,12 +131,12 @@ export class Outbox implements OutboxPort {
     };
   }
 
-  /** How far a message is; undefined when it is not known. */
+  /** The state of a message, finished or not; undefined when there is none with this id. */
   stateOf(id: string): string | undefined {
     return this.#ports.db.get('SELECT state FROM outbound WHERE id = ?', id)?.text('state');
   }
 
-  /** The last part of a message, once the platform has it. */
+  /** A message and its last part, if the platform has that part; else undefined. */
   lastSent(
     id: string,
   ): { readonly message: OutboundMessage; readonly part: Part & { readonly platformId: string } } | undefined {
@@ -147,7 +147,7 @@ export class Outbox implements OutboxPort {
     return { message: parseOutbound(row.text('payload')), part: { ...part, platformId: part.platformId } };
   }
 
-  /** Whether a message of the platform is one that was delivered there, or the preview of one. */
+  /** Whether a platform id belongs to a delivered part, or to a preview, in this chat. */
   isSent({ channel, chatId }: Pick<OutboundMessage, 'channel' | 'chatId'>, platformId: string): boolean {
     const found = this.#ports.db.get(
       `SELECT 1 AS one FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
@@ -160,8 +160,8 @@ export class Outbox implements OutboxPort {
   }
 
   /**
-   * Writes the rendered parts down before the first is sent; parts that exist stay as they are. The first takes the place
-   * of what showed the message while it was written.
+   * Stores the rendered parts before the first is sent; parts that exist stay as they are. The first part replaces the
+   * preview of the answer, if there is one.
    */
   render(id: string, texts: readonly string[]): Promise<void> {
     const { db } = this.#ports;
@@ -171,14 +171,14 @@ export class Outbox implements OutboxPort {
     }, 'lazy');
   }
 
-  /** Resolves when all marks so far survive a power loss. */
+  /** Resolves when all marks so far are durable. */
   settled(): Promise<void> {
     return this.#ports.db.settled();
   }
 
   /**
-   * Commits that this part's bytes are about to leave. `resend`: the platform may have it already. `keepsDoubt`: a later
-   * part is in doubt too. False: finished meanwhile.
+   * Marks a part as being sent. `resend`: the platform may have it already. `keepsDoubt`: do not clear `doubt`, because a
+   * later part is in doubt too. False: the message was finished meanwhile, do not send it.
    */
   sending(
     id: string,
@@ -203,7 +203,7 @@ export class Outbox implements OutboxPort {
     }, durability);
   }
 
-  /** The platform has this part; with the last one the message is delivered. Lost with the power, it was maybe sent. */
+  /** Marks a part as delivered; with the last one the message is delivered. Not durable at once: see `OutboundState.doubt`. */
   delivered(id: string, n: number, platformId: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -218,7 +218,7 @@ export class Outbox implements OutboxPort {
     }, 'lazy');
   }
 
-  /** The message that this part was to take the place of is gone: it is sent as one of its own. */
+  /** Forgets the preview that a part should replace, because it is gone: the part is then sent as a new message. */
   forgetPlace(id: string, n: number): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -226,7 +226,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** This part did not arrive (`pending`) or may have arrived (`uncertain`); try again not before `nextAt`. */
+  /** Marks a part as not sent (`pending`) or possibly sent (`uncertain`), to be tried again not before `nextAt` (ms since 1970). */
   postpone(id: string, n: number, state: 'pending' | 'uncertain', nextAt: number, reason: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -235,7 +235,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** What waits for this chat may be tried at once, whatever was postponed. */
+  /** Lets the messages that wait for this chat be tried at once. */
   retryNow(channel: string, chatId: string): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -247,7 +247,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** Nothing that waits for this chat is tried again; what is written to it later is. Returns how many that were. */
+  /** Ends all messages that wait for this chat; later ones are tried again. Returns how many it ended. */
   endChat(channel: string, chatId: string, ending: Ending): Promise<number> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -265,7 +265,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** It will not be tried again; the row says why. One that did not arrive is owed to somebody, see `Undelivered`. */
+  /** Ends a message with a reason. If it did not arrive, a person will be told, see `Undelivered`. */
   finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: Ending): Promise<void> {
     return this.#ports.db.write(() => {
       this.#undelivered.refused(ending);
@@ -275,7 +275,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** Tells the owner of what did not arrive, in another chat on one of these channels. Returns how many notices that takes. */
+  /** Queues notices to owners, in other chats on these channels, about messages that did not arrive. Returns how many. */
   async tellElsewhere(running: readonly string[]): Promise<number> {
     if (!this.#undelivered.hasUnreported) return 0;
     return this.#ports.db.write(() => {
@@ -285,7 +285,7 @@ export class Outbox implements OutboxPort {
     });
   }
 
-  /** Part of a transaction of the caller's: answers of a session that wait to be sent are cancelled. Returns how many. */
+  /** Cancels, within the caller's transaction, the answers of a session that wait to be sent. Returns how many. */
   cancelUnsent(session: string, reason: string): number {
     return this.#ports.db.run(
       `UPDATE outbound SET state = 'expired', reason = ?, updated_at = ?

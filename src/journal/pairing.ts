@@ -7,7 +7,7 @@ import type { Outbox } from './outbox.ts';
 import type { People, Person } from './people.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** Somebody who was given a code that may still be approved. */
+/** A pairing code that was sent to a person and has not expired. */
 export interface PairingRequest {
   readonly channel: string;
   readonly id: string;
@@ -17,7 +17,7 @@ export interface PairingRequest {
   readonly expiresAt: number;
 }
 
-/** An unknown person wrote in a direct chat. What they wrote is not told. */
+/** An unknown person who wrote in a direct chat. Holds nothing of their message. */
 export interface PairingAttempt {
   readonly channel: string;
   readonly senderId: string;
@@ -31,23 +31,23 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** 32 characters that look unlike each other, so that 5 bits give each the same chance. */
+/** 32 characters, so that a random byte gives each the same chance; without 0, 1, I and O, which are easily confused. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 const CODE_LENGTH = 8;
 const CODE_MS = 10 * MINUTE_MS;
-/** A sender gets a code at most this often. */
+/** Shortest time between two codes for the same person. */
 const EVERY_MS = HOUR_MS;
-/** Codes of a channel that wait for approval. */
+/** Most codes of a channel that wait for approval at the same time. */
 const MOST_PENDING = 3;
-/** Codes that a channel sends in an hour, whoever asks. */
+/** Most codes that a channel sends in an hour, to all people together. */
 const MOST_HOURLY = 10;
 const LONGEST_NAME = 60;
 
-/** Wrong codes, in an hour, after which none is taken for a while. */
+/** After this many wrong codes within an hour, every code is refused for `LOCK_MS`. */
 const MOST_WRONG = 5;
 const LOCK_MS = 15 * MINUTE_MS;
 
-/** Codes by which strangers are let in. Nothing that they write is kept but their name. */
+/** Pairing codes: gives them to unknown people and checks them. Of such a person it stores name, id and chat, no messages. */
 export class Pairing {
   readonly #ports: PairingPorts;
 
@@ -55,7 +55,7 @@ export class Pairing {
     this.#ports = ports;
   }
 
-  /** Gives an unknown person a code, if the rules allow it; true when it is on disk, waiting to be sent. */
+  /** Sends an unknown person a code. False when a limit forbids it; true when code and message are durable in the journal. */
   async requestPairing(attempt: PairingAttempt): Promise<boolean> {
     if (!this.#mayHaveCode(attempt)) return false;
     return await this.#ports.db.write(() => this.#mayHaveCode(attempt) && this.#giveCode(attempt));
@@ -75,7 +75,7 @@ export class Pairing {
       }));
   }
 
-  /** Until when no code is taken, milliseconds since 1970; null: codes are taken. */
+  /** End of the lock after wrong codes, in milliseconds since 1970; null: not locked. */
   lockedUntil(): number | null {
     const { db, clock } = this.#ports;
     const until = db.get('SELECT locked_until FROM pairing_tries')?.number('locked_until') ?? 0;
@@ -85,8 +85,8 @@ export class Pairing {
   }
 
   /**
-   * Lets in the person who received a code, and tells them once. Throws an `AppError`: `pairing-code` when no such code
-   * waits, `pairing-locked` when too many were wrong.
+   * Gives the person who received this code a role, and sends them one notice. Throws an `AppError`: `pairing-code` when no
+   * such code waits, `pairing-locked` after too many wrong codes.
    */
   async approve(code: string, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Promise<Person> {
     const { db } = this.#ports;
@@ -148,7 +148,7 @@ export class Pairing {
     return [...bytes].map((byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
   }
 
-  /** However it was typed: in small letters, with spaces or dashes. */
+  /** Finds a code that has not expired. Lower case, spaces and dashes are accepted. */
   #waiting(code: string): Row | undefined {
     const { db, clock } = this.#ports;
     const typed = code.toUpperCase().replace(/[\s-]/gu, '');
@@ -182,7 +182,7 @@ export class Pairing {
     return person;
   }
 
-  /** Counts a wrong code; returns how many more are borne. */
+  /** Counts a wrong code; returns how many more may follow before the lock. */
   #wrong(): number | 'locked' {
     const { db, clock } = this.#ports;
     const now = clock.now();

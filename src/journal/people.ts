@@ -4,12 +4,12 @@ import type { PairedRole } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** Somebody who was let in by a code. */
+/** A person who got a role by a pairing code. */
 export interface Person {
   readonly channel: string;
   /** The platform's immutable id. */
   readonly id: string;
-  /** As they call themselves; nothing is known to be true of it. */
+  /** The name that the person chose on the platform; not verified. */
   readonly name: string | null;
   readonly role: PairedRole;
   /** Milliseconds since 1970. */
@@ -17,7 +17,7 @@ export interface Person {
   readonly addedBy: string;
 }
 
-/** Who was let in beside those whom the configuration lists. */
+/** The people who were paired by a code, in addition to those in the configuration. */
 export class People {
   readonly #ports: JournalPorts;
 
@@ -25,19 +25,19 @@ export class People {
     this.#ports = ports;
   }
 
-  /** The role that somebody was let in with; undefined: they were not. */
+  /** The role of a paired person; undefined: not paired. */
   pairedRole(channel: string, id: string): PairedRole | undefined {
     const row = this.#ports.db.get('SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);
     return row === undefined ? undefined : asPairedRole(row.text('role'));
   }
 
-  /** Of a channel or of all, oldest first. */
+  /** The paired people of a channel or of all channels, oldest first. */
   list(channel?: string): readonly Person[] {
     const rows = this.#ports.db.all('SELECT * FROM people ORDER BY added_at, channel, user_id').map(toPerson);
     return channel === undefined ? rows : rows.filter((person) => person.channel === channel);
   }
 
-  /** Gives somebody who was let in another role; undefined when they were not let in. */
+  /** Changes the role of a paired person; undefined when the person is not paired. */
   setRole(channel: string, id: string, role: PairedRole): Promise<Person | undefined> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -47,7 +47,7 @@ export class People {
     });
   }
 
-  /** Part of a transaction of the caller's. */
+  /** Inserts or replaces a person within the caller's transaction. */
   insert({ channel, id, role, name, addedAt, addedBy }: Person): void {
     this.#ports.db.run(
       'INSERT OR REPLACE INTO people (channel, user_id, role, name, added_at, added_by) VALUES (?, ?, ?, ?, ?, ?)',
@@ -60,7 +60,7 @@ export class People {
     );
   }
 
-  /** Shuts somebody out again; undefined when they were not let in. */
+  /** Removes a paired person and returns the row; undefined when the person was not paired. */
   remove(channel: string, id: string): Promise<Person | undefined> {
     const { db } = this.#ports;
     return db.write(() => {
@@ -86,7 +86,7 @@ function asPairedRole(role: string): PairedRole {
   return role === 'owner' ? 'owner' : 'trusted';
 }
 
-/** Who was let in, read from the file of a journal that no process has open; nobody where it cannot be read. */
+/** The paired people, read from the file of a journal that no process has open; empty when it cannot be read. */
 export function peopleOnDisk(path: string): readonly Pick<Person, 'channel' | 'id' | 'role'>[] {
   const rows = rowsOnDisk(path, 'SELECT channel, user_id, role FROM people');
   return rows.map((row) => ({
@@ -96,7 +96,7 @@ export function peopleOnDisk(path: string): readonly Pick<Person, 'channel' | 'i
   }));
 }
 
-/** The chat in which an owner last wrote alone, read the same way; undefined where it cannot be read. */
+/** The newest direct chat of an owner, read from the file of a closed journal; undefined when none or it cannot be read. */
 export function ownersChatOnDisk(path: string): { readonly channel: string; readonly chatId: string } | undefined {
   const [row] = rowsOnDisk(
     path,

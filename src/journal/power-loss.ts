@@ -2,10 +2,10 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from
 import type { Database } from '../storage/database.ts';
 import { OPEN_OUTBOUND } from './rows.ts';
 
-/** In the place of the machine's run: the journal was closed in order, with a recovery still to come. */
+/** Stored instead of a boot id: the journal was closed in order, but the recovery of a power loss is not finished. */
 const CLOSED = 'closed';
 
-/** Names this run of the machine's kernel; null where the system does not say. */
+/** The kernel's id of this boot of the machine; null where the system has none. */
 export function bootId(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -14,10 +14,10 @@ export function bootId(): string | null {
   }
 }
 
-/** Beside the journal: the disk did not confirm a write, so what was written before may be gone as after a power loss. */
+/** A file beside the journal that exists when the disk did not confirm a write, so that writes may be lost as after a power loss. */
 const unconfirmedFile = (path: string): string => `${path}-unconfirmed`;
 
-/** Tells the next process, as far as the disk takes that, that this one does not know what the journal has. */
+/** Creates that file for the next process. Never throws: the disk may refuse it. */
 export function noteUnconfirmed(path: string): void {
   try {
     const file = openSync(unconfirmedFile(path), 'w', 0o600);
@@ -27,20 +27,20 @@ export function noteUnconfirmed(path: string): void {
       closeSync(file);
     }
   } catch {
-    // Then it finds the journal as the kernel has it.
+    // Without the file the next process trusts the journal as it finds it.
   }
 }
 
-/** Whether an earlier process had the journal open as it ended. Ask before `openedAfterPowerLoss` notes this one. */
+/** Whether an earlier process ended without closing the journal. Call it before `openedAfterPowerLoss`, which notes this process. */
 export function wasLeftOpen(db: Database): boolean {
   return db.get('SELECT 1 FROM opened WHERE boot IS NOT ?', CLOSED) !== undefined;
 }
 
 /**
- * Notes that this process has the journal open. True when an earlier one had it open as the machine went down, or as the
- * disk did not confirm a write: then lazy writes of its last moments may be gone. What a killed process wrote is in the
- * kernel's hands and stays. Where nothing tells the machine's runs apart, every process that did not close the journal
- * counts as such. True for the processes after it too, until one calls `lossRecovered`.
+ * Notes that this process has the journal open. True when lazy writes of an earlier process may be lost, because it had the
+ * journal open when the machine went down, or because the disk did not confirm a write. A killed process loses nothing: the
+ * kernel has its writes. Without a boot id, every process that did not close the journal counts as a power loss. Stays true
+ * for later processes until one calls `lossRecovered`.
  */
 export async function openedAfterPowerLoss(
   db: Database,
@@ -60,24 +60,24 @@ export async function openedAfterPowerLoss(
   return mayHaveLost;
 }
 
-/** What the session files have and the journal lost is taken up. */
+/** Notes that recovery has adopted the turns that the journal lost. */
 export function lossRecovered(db: Database): Promise<void> {
   return db.write(() => void db.run('UPDATE opened SET lost = 0'));
 }
 
-/** Part of the last transaction of a process that closes the journal: everything is durable after it. */
+/** Notes, within the last transaction of a process, that it closed the journal. */
 export function closedInOrder(db: Database): void {
   db.run('DELETE FROM opened WHERE lost = 0');
   db.run('UPDATE opened SET boot = ?', CLOSED);
 }
 
-/** A part of it waits; of one that is not rendered, all of it. */
+/** SQL: an outbound message with a part that waits, or that is not rendered yet. */
 const WAITS = `${OPEN_OUTBOUND} AND (state = 'pending' OR EXISTS (SELECT 1 FROM parts
   WHERE parts.outbound_id = outbound.id AND parts.state = 'pending'))`;
 
 /**
- * Part of a transaction: the machine lost power while an earlier process had the journal open, so what waits may have been
- * sent all the same. It stays in doubt until it is sent, however many processes that takes.
+ * Sets `doubt`, within a transaction, on waiting messages after a power loss: they may have been sent without a mark. The
+ * doubt stays until they are sent, also over several processes.
  */
 function doubtWhatWaits(db: Database): void {
   db.run(

@@ -3,13 +3,13 @@ import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { parseOutbound, type JournalPorts } from './rows.ts';
 
-/** Where an answer is shown while it is written. */
+/** The chat in which a preview of an answer is shown. */
 export type PreviewPlace = Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
 
-/** Why a preview is done that shows a text of its own, whole. */
+/** `reason` of a preview that stays as a message of its own, with its final text. */
 const SEALED = 'sealed';
 
-/** Of a turn's first preview; those after it have a number behind. */
+/** Id of a turn's first preview; later ones have `:<n>` behind it. */
 const idOf = (turnId: string): string => `${turnId}:preview`;
 
 /** SQL for the rows of a turn's previews. */
@@ -20,7 +20,7 @@ export function previewNonce(id: string): string {
   return createHash('sha256').update(id).digest().subarray(0, 16).toString('base64url');
 }
 
-/** Messages that grow while a turn writes its answer; the answer takes their place. */
+/** Previews: messages that grow while a turn writes its answer, which then replaces them by an edit. */
 export class PreviewStore {
   readonly #ports: JournalPorts;
 
@@ -28,7 +28,7 @@ export class PreviewStore {
     this.#ports = ports;
   }
 
-  /** The platform id of a turn's preview, as an earlier process left it; undefined: none was sent. */
+  /** The platform id of a turn's preview, also of one that an earlier process sent; undefined: none was sent. */
   platformId(turnId: string): string | undefined {
     const row = this.#ports.db.get(
       `SELECT platform_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
@@ -38,7 +38,7 @@ export class PreviewStore {
     return row?.text('platform_id');
   }
 
-  /** Commits that the bytes of a preview are about to leave; its id. Undefined: there is one already, or one failed. */
+  /** Marks a preview as being sent and returns its id. Undefined: the turn has one already, or one failed. */
   begin(turnId: string, place: PreviewPlace): Promise<string | undefined> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -73,7 +73,7 @@ export class PreviewStore {
     });
   }
 
-  /** It certainly did not arrive. */
+  /** Marks a preview that certainly did not arrive. */
   failed(id: string, reason: string): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -86,7 +86,7 @@ export class PreviewStore {
     });
   }
 
-  /** The turn has said something else below its preview since: with a tool, or by asking. */
+  /** Whether the turn sent another message below its preview: with a tool, or a question. */
   isOvertaken(turnId: string): boolean {
     const found = this.#ports.db.get(
       `SELECT 1 FROM outbound AS said JOIN outbound AS preview ON preview.channel = said.channel AND preview.chat = said.chat
@@ -99,7 +99,7 @@ export class PreviewStore {
     return found !== undefined;
   }
 
-  /** The turn's preview stays as it is, with this text; what comes next is shown in one of its own. */
+  /** Makes the turn's preview final with this text; the next text gets a preview of its own. */
   seal(turnId: string, text: string): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -115,10 +115,10 @@ export class PreviewStore {
 }
 
 /**
- * Part of the transaction that closes a turn: what it says takes the place of what showed it while it was written, by an
- * edit. A sealed preview is taken by the text that it shows, the last one by what is said first beside that; where nothing
- * is to be said it stays as it is. A preview that may have arrived makes the message one that may have too. A reply that
- * is not rendered yet takes its place later, see `takeRendered`.
+ * Makes, within the transaction that closes a turn, its replies replace its previews by edits. A sealed preview is replaced
+ * by the reply with the same text, the last preview by the first of the other replies; without such a reply it stays. If it
+ * is uncertain whether a preview arrived, its reply is uncertain too. A reply that is not rendered yet replaces its preview
+ * later, see `takeRendered`.
  */
 export function takePreviews(ports: JournalPorts, turnId: string, replies: readonly OutboundMessage[]): void {
   const { db, clock } = ports;
@@ -145,7 +145,7 @@ export function takePreviews(ports: JournalPorts, turnId: string, replies: reado
   }
 }
 
-/** Part of the transaction that writes the parts of a message down: if its turn was closed before, it takes its preview's place now. */
+/** Makes a message replace its preview, within the transaction that stores its parts, if its turn was closed before that. */
 export function takeRendered(ports: JournalPorts, id: string): void {
   const turnId = ports.db.get('SELECT turn_id FROM outbound WHERE id = ?', id)?.textOrNull('turn_id');
   if (turnId == null) return;
@@ -153,7 +153,7 @@ export function takeRendered(ports: JournalPorts, id: string): void {
   for (const row of rows) if (takePlace(ports, row, id)) endPreview(ports, row.text('id'));
 }
 
-/** Why a preview is kept whose turn is closed: this message takes its place as soon as it is rendered. */
+/** `reason` of a preview whose turn is closed and that the message `id` replaces when it is rendered. */
 const waitsFor = (id: string): string => `preview of ${id}`;
 
 const PREVIEW_PARTS = `SELECT outbound.id, outbound.state, payload, platform_id, nonce
@@ -163,13 +163,13 @@ function endPreview({ db, clock }: JournalPorts, id: string): void {
   db.run("UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?", clock.now(), id);
 }
 
-/** False while the message has no parts. */
+/** Makes the first part of a message replace a preview. False: the message has no parts yet. */
 function takePlace({ db }: JournalPorts, preview: Row, id: string): boolean {
   if (db.get('SELECT state FROM parts WHERE outbound_id = ? AND n = 0', id) === undefined) return false;
   const platformId = preview.textOrNull('platform_id');
   if (platformId !== null) db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, id);
   else {
-    // It is known to the platform by the preview's nonce, if it is there.
+    // If the preview arrived, the platform knows it by the preview's nonce.
     const nonce = preview.text('nonce');
     db.run("UPDATE parts SET state = 'uncertain', nonce = ? WHERE outbound_id = ? AND n = 0", nonce, id);
   }

@@ -1,8 +1,9 @@
 import { added } from '../storage/open-database.ts';
 
 /**
- * Approvals and what a model asks become one table. The old tables stay for one release, so that an older program can go
- * back to work; what waited in them is closed, because two programs cannot both wait for its answer.
+ * Migration: one table `questions` replaces `approvals` and `asks`. The old tables stay for one release, so that an older
+ * version can still open the journal. Questions that wait are closed with a notice, because an answer could reach only one
+ * of the two versions.
  */
 export const questionsTable = added(`
     CREATE TABLE questions (

@@ -9,39 +9,39 @@ export type QuestionKind = 'approval' | 'ask';
 
 export type QuestionState = 'waiting' | 'approved' | 'denied' | 'answered' | 'expired' | 'cancelled';
 
-/** What a person is asked, as it was shown to them. */
+/** The text of a question as people see it. */
 export interface AskedRequest {
-  /** The whole question where it is the model's own. */
+  /** For a question of the model (`ask`) its whole text. */
   readonly title: string;
   readonly detail: string;
   readonly reason: string;
-  /** What "always" would remember; without it only this call can be allowed. */
+  /** What the answer "always" allows from now on. @default "always" is not offered */
   readonly always?: Omit<AllowanceDraft, 'createdBy'> | undefined;
 }
 
-/** A question to a person. It outlives the process. */
+/** A question to a person, which survives a restart. */
 export interface QuestionRow {
   readonly callId: string;
   readonly kind: QuestionKind;
-  /** How people and buttons name it. Nobody can guess it. */
+  /** The random code by which people and buttons name it. */
   readonly code: string;
   readonly session: string;
   readonly channel: string;
   readonly chat: string;
-  /** The sender's id of the only one who may answer; null: any owner. */
+  /** Platform id of the only person who may answer; null: any owner. */
   readonly person: string | null;
-  /** It is about what this very chat, a direct one, works on: only then an answer can do without its code. */
+  /** It belongs to a turn of the same direct chat, so an answer needs no code. */
   readonly own: boolean;
   /** Answers to choose from. */
   readonly choices: readonly string[];
   readonly state: QuestionState;
-  /** What the person said, or why an owner did not allow it. */
+  /** The person's answer, or the owner's reason for a no; null: none yet. */
   readonly answer: string | null;
   /** `channel:id` of who answered. */
   readonly answeredBy: string | null;
-  /** Milliseconds since 1970; silence until then is a no, or no answer. */
+  /** Milliseconds since 1970. Without an answer until then, an approval is refused and an `ask` is not answered. */
   readonly deadline: number;
-  /** Of all that a yes covers; empty for the model's own question. */
+  /** Hash of everything that a yes allows; '' for an `ask`. */
   readonly hash: string;
   readonly request: AskedRequest;
 }
@@ -59,7 +59,7 @@ export function questionId(callId: string): string {
   return `${callId}:question`;
 }
 
-/** Questions to people. Answers are taken where messages are accepted (answers.ts). */
+/** The questions to people. Answers are read when messages are accepted (`answers.ts`). */
 export class QuestionStore {
   readonly #ports: QuestionStorePorts;
 
@@ -83,7 +83,7 @@ export class QuestionStore {
       .map(toQuestion);
   }
 
-  /** Writes the question down and queues it, in one transaction. One that was asked already is not asked again. */
+  /** Stores a question and queues its message, in one transaction. One with the same call id is not asked again. */
   ask({ message, ...draft }: QuestionDraft): Promise<void> {
     const { db, clock, outbox } = this.#ports;
     return db.write(() => {
@@ -113,7 +113,7 @@ export class QuestionStore {
     });
   }
 
-  /** Ends a question that waits without an answer. */
+  /** Ends a waiting question without an answer. */
   end(callId: string, state: 'expired' | 'cancelled'): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -126,7 +126,7 @@ export class QuestionStore {
     });
   }
 
-  /** The chat in which an owner last wrote alone; `among` these channels. @default all but the terminal */
+  /** An owner's newest message in a direct chat, without its content; `among`: only these channels. @default all but the terminal */
   ownersChat(among?: readonly string[]): InboundMessage | undefined {
     const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
     return this.#ports.db
@@ -134,7 +134,7 @@ export class QuestionStore {
       .map((row) => parseInbound(row.text('payload')))[0];
   }
 
-  /** What an owner last wrote in a chat. */
+  /** An owner's newest message in a chat, without its content; undefined: none. */
   ownersWords(channel: string, chatId: string): InboundMessage | undefined {
     return this.#ports.db
       .all('SELECT payload FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId)
@@ -148,7 +148,7 @@ export class QuestionStore {
   }
 }
 
-/** Part of a transaction of the caller's: nobody needs an answer to these any more. */
+/** Cancels, within the caller's transaction, the waiting questions of a session or turn. */
 export function cancelQuestions(
   { db, clock }: JournalPorts,
   of: { readonly session: string } | { readonly turn: string },
@@ -183,7 +183,7 @@ export function toQuestion(row: Row): QuestionRow {
 
 const STATES: readonly QuestionState[] = ['waiting', 'approved', 'answered', 'expired', 'cancelled'];
 
-/** Unknown words are a no. */
+/** An unknown state counts as `denied`. */
 function stateOf(state: string): QuestionState {
   return STATES.find((known) => known === state) ?? 'denied';
 }

@@ -2,19 +2,19 @@ import type { Row } from '../storage/database.ts';
 import type { JournalPorts, Swept } from './rows.ts';
 
 const KEPT_MS = 90 * 86_400_000;
-/** Runs of one job; a job that runs each minute has as many in 16 hours. */
+/** At most this many runs of one job are kept; a job that runs each minute has as many in 16 hours. */
 const MOST_RUNS = 1_000;
 
 interface Pruning {
-  /** Null: whatever is too old, of jobs that are gone too. */
+  /** Prune what exceeds `MOST_RUNS` of this job. Null: prune what is too old, of all jobs. */
   readonly job: string | null;
   readonly now: number;
   readonly limit: number;
 }
 
 /**
- * Part of a transaction: removes runs that are too old or too many, each with its message, its turn and what that said.
- * Their due times stay settled: the watermark of the job moves up to them.
+ * Deletes, within a transaction, runs that are too old or too many, each with its message, turn and replies. The job's
+ * `settled` time moves up to them, so that they are not due again.
  */
 export function pruneRuns(ports: JournalPorts, { job, now, limit }: Pruning): Swept {
   const { db } = ports;
@@ -61,7 +61,7 @@ function tooMany({ db }: JournalPorts, job: string, limit: number): readonly Row
   );
 }
 
-/** False when the run has not ended: nothing of it goes. */
+/** Deletes the message, turn and replies of a run. False: the run has not ended, nothing is deleted. */
 function removeTurnOf({ db }: JournalPorts, inboundId: string): boolean {
   const message = db.get('SELECT state, turn_id FROM inbound WHERE id = ?', inboundId);
   if (message === undefined) return true;

@@ -1,8 +1,9 @@
 import { changed } from '../storage/open-database.ts';
 
 /**
- * What old rows need to go: an index by age for each kind, hashes of the keys of messages that are gone, the newest pruned
- * run of each job, the owners' chats, usage in hours and days with its totals, and the report of the last sweep.
+ * Migration: what retention needs to remove old rows. Indexes by age; tables for the dedupe keys of removed messages (as
+ * hashes), the newest pruned run of each job, the owners' chats, usage totals, and the report of the last sweep; and columns
+ * that let rows of `usage` stand for an hour or a day.
  */
 export const retentionTables = changed(`
   CREATE INDEX inbound_open ON inbound (state) WHERE state IN ('accepted', 'running');

@@ -3,13 +3,13 @@ import type { JournalPorts, Swept } from './rows.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What is folded into what, and when: sums of an hour keep the rows of a busy job few. */
+/** Rows of single calls become one row for each hour after 90 days, and one for each day after 365 days. */
 const FOLDS = [
   { from: 'call', to: 'hour', spanMs: HOUR_MS, afterMs: 90 * DAY_MS },
   { from: 'hour', to: 'day', spanMs: DAY_MS, afterMs: 365 * DAY_MS },
 ] as const;
 
-/** Part of a transaction: folds the oldest spans that are old enough, until at least `limit` rows are gone. */
+/** Folds, within a transaction, the oldest rows that are old enough into sums, until at least `limit` rows are gone. */
 export function foldUsage(ports: JournalPorts, now: number, limit: number): Swept {
   for (let rows = 0; ;) {
     const folded = foldOldest(ports, now);
@@ -19,7 +19,7 @@ export function foldUsage(ports: JournalPorts, now: number, limit: number): Swep
   }
 }
 
-/** Puts the oldest span into one row for each session, source and model; returns how many rows that were. */
+/** Folds the oldest hour or day into one row for each session, source and model. Returns how many rows it replaced. */
 function foldOldest({ db }: JournalPorts, now: number): number {
   for (const { from, to, spanMs, afterMs } of FOLDS) {
     const at = db.get(`SELECT min(at) AS at FROM usage WHERE span = '${from}'`)?.numberOrNull('at') ?? null;

@@ -4,20 +4,20 @@ import { pruneRuns } from './retention-runs.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What goes when it is older than that, unless something is still to be done with it. */
+/** A rule: ended rows of a table that are older than `keptMs` are deleted. */
 interface Aged {
-  /** As people read it. */
+  /** Name for people. */
   readonly store: string;
   readonly table: string;
-  /** @default the table is in the order of its age */
+  /** Index by age. @default the key itself grows with time */
   readonly index?: string;
   readonly key: string;
   /** Column with ms since 1970. */
   readonly at: string;
-  /** SQL; the words of a partial index by age. */
+  /** SQL condition for rows that have ended, exactly as in the partial index. @default all rows */
   readonly ended?: string;
   readonly keptMs: number;
-  /** Empties these instead of removing the row. */
+  /** SQL assignment that empties columns instead of deleting the row. */
   readonly set?: string;
 }
 
@@ -26,8 +26,8 @@ const OUTBOUND_ENDED = "state IN ('delivered', 'dead', 'expired')";
 const QUESTION_ENDED = "state <> 'waiting'";
 
 /**
- * How long each kind of row is kept, and the index by age that finds what is due: SQLite would also take one that holds
- * what is done with already. What goes as a whole comes before what only loses its text.
+ * How long each kind of row is kept, and the index by age that finds old rows (named, because SQLite could choose a worse
+ * one). Rules that delete rows come before rules that only empty them.
  */
 const AGED: readonly Aged[] = [
   {
@@ -94,26 +94,29 @@ const MESSAGES_KEPT_MS = 90 * DAY_MS;
 const ENDED_JOBS_KEPT_MS = 90 * DAY_MS;
 /** Free pages that the file keeps for what is written next, 4 KiB each. */
 const FREE_PAGES = 256;
+/** One statement gives back this many pages, and after this time no further statement begins. */
+const SHRINK_PAGES = 4;
+const SHRINK_MS = 1;
 
 /** One kind of row, swept in slices. */
 export interface Sweep {
-  /** As people read it; null: nothing of theirs goes. */
+  /** Name for people; null: it deletes nothing that people know of. */
   readonly store: string | null;
-  /** Part of a transaction: deals with at most so many rows; returns how many, and whether there may be more. */
+  /** Deletes at most `limit` rows within a transaction. */
   readonly slice: (limit: number) => Swept;
 }
 
-/** What a sweep did, as it is remembered for `status`. */
+/** The result of a whole sweep, stored for `status`. */
 export interface SweepReport {
   /** When it ended, milliseconds since 1970. */
   readonly at: number;
-  /** Rows and files that went, by store. */
+  /** Deleted rows and files, by store. */
   readonly removed: Readonly<Record<string, number>>;
   /** Bytes on the disk, by store. */
   readonly bytes: Readonly<Record<string, number>>;
 }
 
-/** What is kept how long in the journal. Rows of what is not finished never go. */
+/** Deletes old rows of the journal, in slices. Rows of unfinished work are never deleted. */
 export class Retention {
   readonly #ports: JournalPorts;
 
@@ -121,7 +124,7 @@ export class Retention {
     this.#ports = ports;
   }
 
-  /** All that can be swept now, in the order in which it should be. */
+  /** The sweeps that can run now, in the order in which they should. */
   sweeps(): readonly Sweep[] {
     const { db, clock } = this.#ports;
     const now = clock.now();
@@ -142,7 +145,7 @@ export class Retention {
     ];
   }
 
-  /** Runs one slice in a transaction; also returns how long it held up the event loop, ms. */
+  /** Runs one slice in a transaction. `blockedMs`: how long it blocked the event loop. */
   async slice(sweep: Sweep, limit: number): Promise<Swept & { readonly blockedMs: number }> {
     let began = 0;
     const swept = await this.#ports.db.write(() => {
@@ -152,7 +155,7 @@ export class Retention {
     return { ...swept, blockedMs: performance.now() - began };
   }
 
-  /** What the last sweep did; undefined: there was none. */
+  /** The report of the last sweep; undefined: there was none. */
   last(): SweepReport | undefined {
     const row = this.#ports.db.get('SELECT report FROM swept');
     return row === undefined ? undefined : (JSON.parse(row.text('report')) as SweepReport);
@@ -171,7 +174,7 @@ export class Retention {
     const due = `SELECT ${key} FROM ${table} ${by}WHERE ${ended} AND ${at} < ? ORDER BY ${at} LIMIT ?`;
     const what = set === undefined ? `DELETE FROM ${table}` : `UPDATE ${table} SET ${set}`;
     const { db } = this.#ports;
-    // The words of a reply are in its parts, too.
+    // The text of a reply is in its parts, too.
     if (set !== undefined && table === 'outbound') {
       db.run(
         `UPDATE parts SET text = '' WHERE outbound_id IN (SELECT id FROM outbound WHERE seq IN (${due}))`,
@@ -183,7 +186,7 @@ export class Retention {
     return { rows, more: rows === limit };
   }
 
-  /** A message that goes leaves its key, so that a platform's repetition of it is still known. */
+  /** Deletes messages but keeps their keys, so that a message that the platform sends again is still a duplicate. */
   #messages(before: number, limit: number): Swept {
     const { db, clock } = this.#ports;
     const rows = db.all(
@@ -193,7 +196,7 @@ export class Retention {
       limit,
     );
     for (const row of rows) {
-      // A job's due times have a watermark instead.
+      // Messages of jobs need no key: the job's `settled` time prevents a repetition.
       if (row.text('origin') !== 'cron') {
         const key = dedupeKey(row.text('channel'), row.text('account'), row.text('chat'), row.text('external_id'));
         db.run('INSERT OR IGNORE INTO dedupe (key, at) VALUES (?, ?)', key, clock.now() - MESSAGES_KEPT_MS);
@@ -203,7 +206,7 @@ export class Retention {
     return { rows: rows.length, more: rows.length === limit };
   }
 
-  /** Of a job that ended its watermark stays for as long as keys of messages do. */
+  /** Deletes removed jobs, whose `settled` time is kept as long as the keys of messages. */
   #jobs(before: number, limit: number): Swept {
     const { db, clock } = this.#ports;
     const rows = db.run(
@@ -216,14 +219,21 @@ export class Retention {
     return { rows, more: rows === limit };
   }
 
-  /** Gives free pages back to the disk, from the end of the file. Nothing happens in a file that is not made for it. */
+  /**
+   * Gives free pages at the end of the file back to the disk. Does nothing in a file without incremental auto-vacuum. How
+   * long one page takes differs a lot, so the limit is a time.
+   */
   #shrink(limit: number): Swept {
     const { db } = this.#ports;
     const vacuum = db.get('PRAGMA auto_vacuum')?.number('auto_vacuum');
     const free = db.get('PRAGMA freelist_count')?.number('freelist_count') ?? 0;
-    const pages = Math.min(limit, free - FREE_PAGES);
-    if (vacuum !== 2 || pages <= 0) return { rows: 0, more: false };
-    db.all(`PRAGMA incremental_vacuum(${pages})`);
-    return { rows: pages, more: pages === limit };
+    const pages = vacuum === 2 ? Math.max(0, free - FREE_PAGES) : 0;
+    const until = performance.now() + SHRINK_MS;
+    let given = 0;
+    while (given < Math.min(pages, limit) && performance.now() < until) {
+      db.all(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`);
+      given += SHRINK_PAGES;
+    }
+    return { rows: given, more: given < pages };
   }
 }

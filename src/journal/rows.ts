@@ -1,5 +1,5 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Row } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
 import { createHash } from 'node:crypto';
 
@@ -9,14 +9,14 @@ export const OUTBOUND = 'outbound';
 /** SQL: an outbound message that is not finished. */
 export const OPEN_OUTBOUND = "state IN ('pending', 'sending', 'uncertain')";
 
-/** What each store of the journal is made from. */
+/** What each store of the journal needs. */
 export interface JournalPorts {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: () => string;
 }
 
-/** Payloads are our own messages, written by this program. */
+/** Reads a stored message. Not validated, because this program wrote it. */
 export function parseInbound(payload: string): InboundMessage {
   return JSON.parse(payload) as InboundMessage;
 }
@@ -30,14 +30,30 @@ export function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ');
 }
 
-/** What a slice of sweeping did: rows that went, and whether there may be more. */
+/** The result of one slice of a sweep: how many rows it dealt with, and whether there may be more. */
 export interface Swept {
   readonly rows: number;
   readonly more: boolean;
 }
 
-/** 16 bytes that stand for a platform's name of a message when its row is gone. */
+/** A hash of 16 bytes that identifies a message of a platform after its row was deleted. */
 export function dedupeKey(channel: string, account: string, chat: string, externalId: string): Uint8Array {
   const name = JSON.stringify([channel, account, chat, externalId]);
   return createHash('sha256').update(name).digest().subarray(0, 16);
+}
+
+/** The state of a message's turn that is not answered, by `inbound_state`; undefined: it was answered, or there is no message. */
+export function unfinishedTurn(row: Row): 'waiting' | 'running' | 'stopped' | 'failed' | undefined {
+  switch (row.textOrNull('inbound_state')) {
+    case 'accepted':
+      return 'waiting';
+    case 'running':
+      return 'running';
+    case 'refused':
+      return 'stopped';
+    case 'dead':
+      return 'failed';
+    default:
+      return undefined;
+  }
 }

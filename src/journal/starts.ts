@@ -2,22 +2,22 @@ import type { Clock } from '../util/clock.ts';
 import type { Database } from '../storage/database.ts';
 import { wasLeftOpen } from './power-loss.ts';
 
-/** More starts than this within the window are a loop. */
+/** More starts than this within `WINDOW_MS` are a crash loop. */
 const MOST_STARTS = 5;
 const WINDOW_MS = 5 * 60_000;
-/** Rows that are kept. */
+/** At most this many rows are kept. */
 const MOST_ROWS = 20;
 
 /**
- * The starts since the last process that closed the journal in order: how often in a row the process died instead. An
- * orderly stop ends the row, and so does a process that stayed up for long (`calm`).
+ * The starts in a row after which the process died. An orderly stop ends the row, and so does a process that stayed up for
+ * long (`calm`).
  */
 export class Starts {
-  /** How many processes before this one died in a row. */
+  /** How many processes in a row died before this one. */
   readonly unclean: number;
-  /** It died so often within a few minutes that only what is needed to talk should run. */
+  /** The process is in a crash loop, so it should start in safe mode. */
   readonly isLoop: boolean;
-  /** When the first of the row began, ms since 1970: names the row. */
+  /** When the first start of the row was, ms since 1970; also the id of the row. */
   readonly since: number;
   /** How many starts of the row are within the window. */
   readonly recent: number;
@@ -46,7 +46,7 @@ export class Starts {
     return new Starts(db, clock);
   }
 
-  /** The process has stayed up: what comes now is a new row, and nothing that runs is to blame for what was. */
+  /** Ends the row, because the process stayed up long enough. */
   calm(): Promise<void> {
     return this.#db.write(() => {
       this.#db.run('DELETE FROM starts');

@@ -1,4 +1,4 @@
-import { heldAtButton } from '../bus/buttons.ts';
+import { taintOfButton } from '../bus/buttons.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
 import { cancelQuestions } from './questions.ts';
@@ -7,18 +7,18 @@ import { parseInbound, type JournalPorts } from './rows.ts';
 
 type StopPorts = JournalPorts & { readonly outbox: Outbox };
 
-/** Only the whole message stops: `/stop`, `/stop@bot` or `stop`, said by a person who speaks to the assistant. */
+/** Whether a message is nothing but `/stop`, `/stop@bot` or `stop`, from a person who addresses the assistant. */
 export function isStopRequest(message: InboundMessage): boolean {
   const { origin, mentioned, untrusted, text } = message;
-  if (untrusted || heldAtButton(message) !== null) return false;
+  if (untrusted || taintOfButton(message) !== null) return false;
   return origin === 'user' && mentioned && /^(?:[/／]stop(?:@\w+)?|stop)$/iu.test(text.trim());
 }
 
-/** What a message ended that a session was doing. */
+/** The work of a session that a message ended. */
 export interface Ended {
-  /** Turns to signal. */
+  /** Ids of turns that were marked as stopping and have to be aborted. */
   readonly turnIds: readonly string[];
-  /** Waiting messages that will get no turn. */
+  /** Waiting messages that were dropped. */
   readonly dropped: readonly InboundMessage[];
 }
 
@@ -29,9 +29,9 @@ export interface Stopped extends Ended {
 }
 
 /**
- * Inside the transaction that accepts a /stop: running turns of the session and their children are marked, older
- * waiting messages are refused, answers nobody was sent yet are cancelled, and the reply that counts all that is
- * queued. What it returns is told to the agent after the commit. `background`: commands that end with it.
+ * Does, within the transaction that accepts a /stop: marks running turns of the session and their subagents as stopping, drops
+ * older waiting messages, cancels answers that are not sent yet, and queues the reply that counts all of it. The inbox passes
+ * the result to its listeners after the commit. `background`: the number of background commands that end with it.
  */
 export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
   const turnIds = endTurns(ports, stop, { background: true });
@@ -48,7 +48,7 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
       ...(stop.threadId === undefined ? {} : { threadId: stop.threadId }),
       kind: 'notice',
       text: reply,
-      // As of every reply, so that it is owed when it is lost.
+      // With a turn id it counts as a reply, so a person is told if it does not arrive.
       turnId: stop.id,
       media: [],
       expiresAt: ports.clock.now() + 24 * 3_600_000,
@@ -60,8 +60,8 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
 }
 
 /**
- * Part of a transaction of the caller's: marks the session's turns, and their children, that began before `message`;
- * with `background` also children whose parent has ended.
+ * Marks, within the caller's transaction, the running turns of the session and of their subagents as stopping; with
+ * `background` also subagents whose parent turn has ended. Returns the ids of the turns.
  */
 export function endTurns(
   ports: JournalPorts,
@@ -90,7 +90,7 @@ export function endTurns(
   return turnIds;
 }
 
-/** Part of a transaction of the caller's: the session's messages that waited before `message` get no turn. */
+/** Drops, within the caller's transaction, the session's messages that waited before `message`. Returns them. */
 export function dropOlder(
   { db, clock }: JournalPorts,
   message: InboundMessage,
@@ -109,7 +109,7 @@ export function dropOlder(
     .map((row) => parseInbound(row.text('payload')));
 }
 
-/** Part of a transaction of the caller's: tasks that a session gave to subagents and that wait get no turn. */
+/** Drops, within the caller's transaction, the waiting tasks that a session gave to subagents. Returns them. */
 export function dropTasks({ db, clock }: JournalPorts, session: string, reason: string): readonly InboundMessage[] {
   return db
     .all(

@@ -2,17 +2,17 @@ import type { InboundMessage } from '../bus/messages.ts';
 import type { Inbox } from './inbox.ts';
 import { parseInbound, type JournalPorts } from './rows.ts';
 
-/** A subagent that waits for its turn or works. */
+/** A subagent whose turn waits or runs. */
 export interface OpenSubagent {
   readonly message: InboundMessage;
   readonly state: 'waiting' | 'running';
 }
 
-/** How far a task is. */
+/** The state of a task. */
 export interface TaskState {
   readonly message: InboundMessage;
-  /** `refused`: it got no turn. */
-  readonly state: 'accepted' | 'running' | 'done' | 'refused' | 'dead';
+  /** `dead`: it was given up, or got no turn. */
+  readonly state: 'accepted' | 'running' | 'done' | 'dead';
   readonly turnId: string | null;
 }
 
@@ -20,7 +20,7 @@ const OPEN = `SELECT payload, state FROM inbound WHERE origin = 'subagent' AND s
   UNION ALL SELECT inbound.payload, inbound.state FROM turns INDEXED BY turns_open CROSS JOIN inbound ON inbound.turn_id = turns.id
     WHERE turns.state IN ('running', 'stopping') AND inbound.origin = 'subagent'`;
 
-/** Tasks that turns gave to subagents. They are messages like any other; this finds them. */
+/** Finds and inserts tasks for subagents, which are inbound messages of origin `subagent`. */
 export class Subagents {
   readonly #ports: JournalPorts & { readonly inbox: Inbox };
 
@@ -28,7 +28,7 @@ export class Subagents {
     this.#ports = ports;
   }
 
-  /** Takes a task, once for its call, unless `most` others are open. */
+  /** Inserts a task, once for each tool call. `full`: `most` others are open; `known`: it was inserted before. */
   accept(message: InboundMessage, most: number): Promise<'accepted' | 'known' | 'full'> {
     return this.#ports.db.write(() => {
       if (this.#row(message) !== undefined) return 'known';
@@ -37,7 +37,7 @@ export class Subagents {
     });
   }
 
-  /** All that wait or work. */
+  /** All subagents that wait or run. */
   open(): readonly OpenSubagent[] {
     return this.#ports.db
       .all(OPEN)
@@ -48,13 +48,13 @@ export class Subagents {
       .filter(({ message }) => message.metadata['subagent'] !== undefined);
   }
 
-  /** Undefined: no such task was accepted, or it is long ago. */
+  /** The state of a task; undefined: it was never accepted, or its row was deleted by age. */
   taskState(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): TaskState | undefined {
     const row = this.#row(message);
     const payload = row?.textOrNull('payload') ?? null;
     if (row === undefined || payload === null) return undefined;
     const state = row.text('state');
-    const known = state === 'accepted' || state === 'running' || state === 'done' || state === 'refused';
+    const known = state === 'accepted' || state === 'running' || state === 'done';
     return {
       message: parseInbound(payload),
       state: known ? state : 'dead',
@@ -62,7 +62,7 @@ export class Subagents {
     };
   }
 
-  /** The tasks of subagents that a turn asked for and that got a turn. */
+  /** The tasks that a turn gave to subagents and that have a turn. */
   ofTurn(parent: string): readonly { readonly turnId: string; readonly message: InboundMessage }[] {
     return this.#ports.db
       .all(
@@ -73,7 +73,7 @@ export class Subagents {
       .map((row) => ({ turnId: row.text('id'), message: parseInbound(row.text('payload')) }));
   }
 
-  /** Nobody waits for it any more: it gets no turn, or the turn that is returned is to be signalled. */
+  /** Ends a task: drops it if it waits, else marks its turn as stopping and returns the id of that turn, which has to be aborted. */
   end(message: InboundMessage): Promise<string | null> {
     const { db, clock } = this.#ports;
     return db.write(() => {

@@ -14,15 +14,15 @@ export interface OpenTurn {
   readonly parent: string | null;
   readonly role: string;
   readonly state: 'running' | 'stopping';
-  /** How often it was taken up at the point where it stands; one that an orderly stop ended does not count. */
+  /** Attempts that began at the present `progress`, this one included; one that ended with an orderly stop does not count. */
   readonly attempts: number;
-  /** The point where it stood when it was last taken up. */
+  /** How far the turn had come on its tape when the present attempt began; grows with each step. */
   readonly progress: number;
-  /** How often it was taken up after the process died. */
+  /** Attempts that began because the process died. */
   readonly resumed: number;
-  /** It runs a command: never again after a crash. */
+  /** The turn runs a slash command, which is not run again after a crash. */
   readonly isCommand: boolean;
-  /** What it answers, as far as the journal knows; the tape may name more. */
+  /** The messages that it answers, as far as the journal knows; the tape may name more. */
   readonly messages: readonly InboundMessage[];
 }
 
@@ -37,12 +37,12 @@ export interface ClosedTurn {
 
 interface TurnEnding {
   readonly turnId: string;
-  /** The states it is closed in, as SQL. */
+  /** SQL condition: only a turn in such a state is closed. */
   readonly when: string;
   readonly state: 'done' | 'dead';
   readonly outcome: TurnOutcome;
   readonly replies: readonly OutboundDraft[];
-  /** What another session is told. @default nothing */
+  /** Messages to other sessions, such as the result of a subagent. @default none */
   readonly internal?: readonly InboundMessage[];
 }
 
@@ -59,9 +59,9 @@ export class Turns {
   }
 
   /**
-   * Begins a turn for these messages; returns those that were still waiting as they are given (a /stop may have refused
-   * some, and one that was edited meanwhile waits on with its new words). That of a
-   * command has its outcome from the start: it is written down as begun before it runs, and no /stop ends it.
+   * Begins a turn for these messages. Returns those that it took: those that still wait with the given text (a /stop may
+   * have dropped some; one that was edited meanwhile keeps waiting). None: no turn was begun. With `command` the outcome
+   * is `command` from the start, and no /stop ends the turn.
    */
   claim(turn: {
     id: string;
@@ -69,10 +69,10 @@ export class Turns {
     role: Role;
     messages: readonly InboundMessage[];
     command?: boolean;
-    /** The turn that asked for it; the end of that one is the end of this. */
+    /** Id of the turn that started this subagent; a /stop of that turn also ends this one. */
     parent?: string;
   }): Promise<readonly InboundMessage[]> {
-    // A turn that a power loss took out of the journal is found by its tape (`adopt`); a command has no tape.
+    // A power loss may take the row of a turn: recovery finds the turn by its tape (`adopt`). A command has no tape.
     const durability = turn.command === true ? 'durable' : 'lazy';
     return this.#ports.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id, message.text));
@@ -81,7 +81,7 @@ export class Turns {
     }, durability);
   }
 
-  /** Takes up a turn that is on its tape and not here, with those of its messages that wait. False: none of them does. */
+  /** Inserts a turn that is on a tape but not in the journal, with those of its messages that wait. False: none waits. */
   adopt(turn: { id: string; session: string; role: Role; sources: readonly string[] }): Promise<boolean> {
     return this.#ports.db.write(() => {
       if (this.#ports.db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
@@ -91,7 +91,7 @@ export class Turns {
     });
   }
 
-  /** Begins a turn with the messages of a closed one, and closes the command that asked for it, in one transaction. */
+  /** For a rerun: begins a turn with the messages of the closed turn `of`, and closes the command's turn, in one transaction. */
   again(turn: { id: string; session: string; role: Role; of: string; command: string }): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -106,7 +106,7 @@ export class Turns {
     });
   }
 
-  /** The turn has these messages on its tape: they are its own now. Returns them with the words that they have here. */
+  /** Assigns waiting messages, which are on the turn's tape, to the turn. Returns those that it took, as the journal has them. */
   absorb(turnId: string, inboundIds: readonly string[]): Promise<readonly InboundMessage[]> {
     return this.#ports.db.write(() => {
       const taken = new Set(inboundIds.filter((id) => this.#take(turnId, id)));
@@ -114,7 +114,7 @@ export class Turns {
     });
   }
 
-  /** Marks what this message ends: the session's turns that began before it, and with `drop` what waits before it. */
+  /** Marks the session's running turns as stopping; with `drop` also drops the messages and subagent tasks that wait. */
   interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
     return this.#ports.db.write(() => {
       cancelQuestions(this.#ports, { session: message.sessionKey });
@@ -130,12 +130,12 @@ export class Turns {
     });
   }
 
-  /** True from the commit that marks it on. */
+  /** Whether a /stop or an interruption marked this turn. */
   isStopping(turnId: string): boolean {
     return this.#ports.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
   }
 
-  /** Whether one of these sessions works, or has messages that wait. */
+  /** Whether one of these sessions has an open turn or a waiting message. */
   isBusy(sessions: readonly string[]): boolean {
     const { db } = this.#ports;
     return sessions.some(
@@ -146,7 +146,7 @@ export class Turns {
     );
   }
 
-  /** The newest turn of a session that ran no command. */
+  /** The newest turn of a session that is no slash command. */
   last(session: string): ClosedTurn | undefined {
     const row = this.#ports.db.get(
       `SELECT id, role, outcome FROM turns WHERE session = ? AND (outcome IS NULL OR outcome <> 'command')
@@ -174,7 +174,7 @@ export class Turns {
       .map((row) => this.#closed(row));
   }
 
-  /** The turn of a session that wrote a message of its chat, or that answered one, by the platform's id. */
+  /** The newest turn of a session that answered, or sent, the message `externalId` of its chat. */
   ofMessage(
     { sessionKey, channel, chatId }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId'>,
     externalId: string,
@@ -198,8 +198,8 @@ export class Turns {
   }
 
   /**
-   * Takes it up once more. `progress`: how far it has come on its tape. An attempt counts at the point where it stands:
-   * where it came further since, only the one counts in which the process died there.
+   * Counts a new attempt of an open turn. `progress`: how far the turn has come on its tape. If it came further since the
+   * last attempt, `attempts` begins again: at 2 when the process died there, else at 1.
    */
   resume(turnId: string, { progress, died }: { readonly progress: number; readonly died: boolean }): Promise<void> {
     const { db, clock } = this.#ports;
@@ -217,7 +217,7 @@ export class Turns {
     });
   }
 
-  /** Its present attempt does not count: it works on while nothing bad happens, or the process stops in order. */
+  /** Takes the present attempt of a turn back, for an orderly stop and for a turn that works without dying. */
   forgive(turnId: string): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -249,8 +249,8 @@ export class Turns {
   }
 
   /**
-   * Closes a running turn and queues what it says to people and what another session hears of it, in one transaction.
-   * False when it was stopped or closed before: then nothing is queued.
+   * Closes a running turn and queues its replies and its messages to other sessions, in one transaction (S9). False when
+   * the turn was stopped or closed before: then nothing is queued.
    */
   close(
     turnId: string,
@@ -261,12 +261,12 @@ export class Turns {
     return this.#end({ turnId, when: RUNNING, state: 'done', outcome, replies, internal });
   }
 
-  /** Closes a turn that a /stop marked; the reply was queued with the /stop. */
+  /** Closes a turn that a /stop or an interruption marked; no reply is queued. */
   closeStopped(turnId: string): Promise<boolean> {
     return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', replies: [] });
   }
 
-  /** Gives a turn up; the notice tells the person, or a message the session that asked for it. */
+  /** Gives an open turn up, as `failed`: queues a notice for the person and messages to other sessions. False: it was closed. */
   dead(turnId: string, notice: readonly OutboundDraft[], internal: readonly InboundMessage[] = []): Promise<boolean> {
     return this.#end({
       turnId,
@@ -325,14 +325,14 @@ export class Turns {
     );
   }
 
-  /** What it answers, in the order of arrival, with what joined it. */
+  /** The messages that a turn answers, those that joined it included, in order of arrival. Without those no longer kept. */
   messages(turnId: string): readonly InboundMessage[] {
     return this.#ports.db
       .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
       .map((row) => parseInbound(row.text('payload')));
   }
 
-  /** With `text`: only while these are its words. */
+  /** Assigns a waiting message to a turn. False: it does not wait, or its text is no longer `text`. */
   #take(turnId: string, inboundId: string, text?: string): boolean {
     const { db, clock } = this.#ports;
     const taken = db.run(

@@ -3,52 +3,52 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { parseOutbound, type JournalPorts } from './rows.ts';
 
-/** A notice about what did not arrive is itself tried for so long. */
+/** A notice about lost messages expires after this time. */
 const NOTICE_TTL_MS = 24 * 3_600_000;
 /** Characters of a lost message that a notice quotes. */
 const QUOTED = 200;
-/** Of the chats that a notice elsewhere names; the rest are counted. */
+/** A notice names at most this many chats and counts the rest. */
 const MOST_CHATS = 5;
-/** Somebody reads it only while its window is open, so that no notice goes there. */
+/** Gets no notices: a terminal is read only while it is open. */
 const TERMINAL = 'terminal';
 
-/** What an ended message still owes the people it was for, in `outbound.owed`. */
+/** Values of `outbound.owed`: a person still has to be told that the message did not arrive. 0: nothing to tell. */
 const OWED = {
-  /** Nobody knows of it. */
+  /** Tell it in any chat. */
   untold: 1,
-  /** The notice about it was lost as well: it is told in its own chat only, so that no notice leads to the next. */
+  /** A notice about it was lost too: tell it only in its own chat, so that notices about notices cannot go on without end. */
   inItsChat: 2,
 } as const;
 
-/** SQL: what a turn or a job says is owed to somebody; other notices, and questions, end by themselves. */
+/** SQL: messages of a turn or job, whose loss is reported. The loss of questions and other notices is not. */
 const IS_OWED = `(kind IN ('answer', 'part')
   OR (kind = 'notice' AND (turn_id IS NOT NULL OR json_extract(payload, '$.metadata.job') IS NOT NULL)))`;
 
 /** Part of an UPDATE that ends rows of `outbound` without success. */
 export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 END`;
 
-/** A message ends: why, and of which part the platform said that it does not take it. */
+/** Why a message ends without success. `refused`: the part that the platform certainly did not take. */
 export interface Ending {
   readonly reason: string;
   readonly refused?: { readonly id: string; readonly n: number } | undefined;
 }
 
-/** Where a notice can go instead. */
+/** Another chat for a notice. */
 export interface OtherWay {
   readonly channel: string;
   readonly chatId: string;
 }
 
-/** One message that ended without arriving. */
+/** A message that ended without being delivered. */
 interface Lost {
   readonly id: string;
   readonly message: OutboundMessage;
   readonly reason: string;
-  /** How much of it people can have seen. */
+  /** How much of it arrived. */
   readonly seen: 'nothing' | 'some parts' | 'unknown';
 }
 
-/** SQL: some attempt of a part may have arrived, by its marks or because a power loss may have undone them. */
+/** SQL: a part may have arrived, by its marks, or because a power loss may have undone its marks. */
 const MAY_HAVE_ARRIVED = `(doubt IS NOT NULL OR EXISTS (SELECT 1 FROM parts
   WHERE outbound_id = outbound.id AND (parts.state IN ('sending', 'uncertain') OR resends > 0)))`;
 
@@ -67,8 +67,8 @@ const ELSEWHERE = {
 } as const;
 
 /**
- * What ended without arriving, until a person is told: nothing ends silently. All of it is part of a transaction of the
- * caller's.
+ * Keeps track of messages that ended without arriving until a person was told of them. Every method runs within a transaction
+ * of the caller.
  */
 export class Undelivered {
   readonly #ports: JournalPorts;
@@ -77,7 +77,7 @@ export class Undelivered {
     this.#ports = ports;
   }
 
-  /** The notice that goes in front of what is said next in a chat; undefined when nothing was lost there. */
+  /** The notice to send in front of the next answer in a chat; undefined when nothing was lost there. */
   before(next: Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId' | 'kind'>): OutboundMessage | undefined {
     if (next.kind !== 'answer' && next.kind !== 'part') return undefined;
     const { channel, chatId } = next;
@@ -92,7 +92,7 @@ export class Undelivered {
     return this.#notice(text, next, lost);
   }
 
-  /** One notice for each chat of an owner's that can be reached and is not the one where something was lost. */
+  /** Notices to owners, in direct chats other than those where messages were lost, on the channels that are `running`. */
   elsewhere(running: readonly string[]): readonly OutboundMessage[] {
     const byPlace = new Map<string, { readonly to: OtherWay; readonly lost: Lost[] }>();
     const channels = running.filter((name) => name !== TERMINAL);
@@ -107,18 +107,18 @@ export class Undelivered {
     return [...byPlace.values()].map(({ to, lost }) => this.#notice(sentenceElsewhere(lost), to, lost));
   }
 
-  /** Whether there is something that `elsewhere` may tell. */
+  /** Whether `elsewhere` may have notices. */
   get hasUnreported(): boolean {
     return this.#ports.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
   }
 
-  /** The platform said no to this part: this attempt of it did not arrive. */
+  /** Marks the part that the platform refused, so that it does not count as possibly arrived. */
   refused({ refused }: Ending): void {
     if (refused === undefined) return;
     this.#ports.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
   }
 
-  /** A message ended without success: if it was a notice about others, those are told of in their own chats. */
+  /** Call it when a message ended without success. If it was a notice, the messages it names are reported in their own chats. */
   ended(id: string): void {
     this.#ports.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
   }
@@ -138,9 +138,9 @@ export class Undelivered {
       }));
   }
 
-  /** A direct chat in which an owner wrote, the newest of the first channel that has one. */
+  /** Another direct chat of an owner: the newest one on the first running channel that has one. */
   #otherWay({ channel, chatId }: OutboundMessage, running: readonly string[]): OtherWay | undefined {
-    // Its window was closed; the next answer there tells.
+    // A message for a terminal that was closed: the next answer there tells of it.
     if (channel === TERMINAL) return undefined;
     for (const name of running) {
       const found = this.#ports.db.get(

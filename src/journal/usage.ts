@@ -2,7 +2,7 @@ import type { Row } from '../storage/database.ts';
 import { addUsage, noUsage, type Usage } from '../util/token-usage.ts';
 import type { JournalPorts } from './rows.ts';
 
-/** One model call as it is counted. */
+/** The usage of one model call. */
 export interface UsageRow {
   readonly turnId: string | null;
   readonly session: string;
@@ -14,13 +14,13 @@ export interface UsageRow {
   readonly costUsd: number | null;
 }
 
-/** What calls add up to. */
+/** The sum of several model calls. */
 export interface UsageSum {
   readonly calls: number;
   readonly usage: Usage;
-  /** Of the calls whose price is known. */
+  /** US dollars of the calls whose price is known. */
   readonly costUsd: number;
-  /** Calls whose price is not known. */
+  /** Number of calls whose price is unknown. */
   readonly unpriced: number;
 }
 
@@ -40,8 +40,8 @@ const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input
 const EVERYWHERE = '';
 
 /**
- * What model calls cost: one row for each call, which retention folds into sums of an hour and of a day, and running
- * totals, so that no question has to add up years.
+ * Tokens and cost of model calls: one row for each call, which retention folds into sums of an hour and then of a day, and
+ * running totals, so that no query has to add up years.
  */
 export class UsageStore {
   readonly #ports: JournalPorts;
@@ -51,7 +51,7 @@ export class UsageStore {
     this.#ports = ports;
   }
 
-  /** In the day's sums at once; durable with the next durable write, such as the close of its turn. */
+  /** Counts a call. It is in the sums of the day at once, and durable with the next durable write, such as the close of its turn. */
   record(row: UsageRow): Promise<void> {
     const { db, clock } = this.#ports;
     const at = clock.now();
@@ -79,7 +79,7 @@ export class UsageStore {
     }, 'lazy');
   }
 
-  /** Sums since a time of the last 90 days, ms since 1970, or since ever (0); of one session or of all. */
+  /** The sum since `time` (ms since 1970, within the last 90 days; 0: of all time), of one session or of all. */
   since(time: number, session?: string): UsageSum {
     const { db } = this.#ports;
     if (time <= 0) return toSum(db.get('SELECT * FROM usage_total WHERE session = ?', session ?? EVERYWHERE));
@@ -87,7 +87,7 @@ export class UsageStore {
     return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
   }
 
-  /** Sums of one turn of a session, which began at a time, ms since 1970. */
+  /** The sum of one turn of a session; `began`: ms since 1970, when the turn began or earlier. */
   ofTurn(turnId: string, session: string, began: number): UsageSum {
     const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
     return toSum(this.#ports.db.get(sql, session, began, turnId));
@@ -125,7 +125,7 @@ export class UsageStore {
   }
 }
 
-/** As many chats as there were today; a new day begins with none. */
+/** The sums of one day, in memory. Holds one entry for each chat of that day. */
 class RunningDay implements UsageDay {
   readonly since: number;
   total: UsageSum = NOTHING;

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
@@ -8,20 +10,20 @@ import { thrownLine } from '../util/misfit.ts';
 import type { Plugin } from './plugin.ts';
 import { readPlugin, type ShowParameters } from './shape.ts';
 
-/** A package in the folder of plugins. */
+/** A plugin package that was found on disk. */
 export interface FoundPlugin {
   readonly name: string;
   readonly version: string;
-  /** What is imported; it lies in the package. */
+  /** Absolute path of the module to import; always inside the package. */
   readonly file: string;
 }
 
 export interface LoadedPlugins {
-  /** Every package, whether it runs or not. */
+  /** Every plugin package in the folder, whether it runs or not. */
   readonly found: readonly FoundPlugin[];
-  /** Those that run, by the name of their package, in the order of the configuration. */
+  /** The plugins that were loaded, by package name, in the order of the configuration. */
   readonly running: ReadonlyMap<string, Plugin>;
-  /** One sentence for each that does not run though it is listed. */
+  /** One sentence for each plugin that is listed in the configuration and could not be loaded. */
   readonly troubles: readonly string[];
 }
 
@@ -36,10 +38,13 @@ const packageFile = z.object({
   assistant: z.object({ plugin: z.string().min(1) }),
 });
 
-/** A package that has not loaded by then does not run. */
+/** The name of this package, by which plugins import `defineTool`, `definePlugin` and `z`. */
+const HOST = 'assistantd';
+
+/** Timeout for the import of one plugin. */
 const LOAD_MS = 20_000;
 
-/** The packages in a folder that say in their package.json that they are plugins (`"assistant": {"plugin": FILE}`). */
+/** Finds the packages in a folder whose package.json marks them as plugins: `"assistant": {"plugin": FILE}`. */
 async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
@@ -53,9 +58,13 @@ async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
   return found;
 }
 
-/** Imports the packages that are listed, and no other. Never throws. */
+/**
+ * Imports the listed plugins; others are found but not imported. A plugin that fails gives a sentence in `troubles`. Rejects only
+ * when the folder cannot be read.
+ */
 export async function loadPlugins(folder: string, listed: readonly string[], ports: LoadPorts): Promise<LoadedPlugins> {
   const found = await findPlugins(folder);
+  if (listed.length > 0) giveHost(await realpath(folder).catch(() => folder));
   const running = new Map<string, Plugin>();
   const troubles: string[] = [];
   for (const name of listed) {
@@ -69,6 +78,24 @@ export async function loadPlugins(folder: string, listed: readonly string[], por
   }
   return { found, running, troubles };
 }
+
+/** What lies in the folder of plugins and imports this package gets the one that runs, installed or not. */
+function giveHost(folder: string): void {
+  if (hosted.has(folder)) return;
+  hosted.add(folder);
+  const inside = pathToFileURL(folder + sep).href;
+  // The bundle's file, or that of the source.
+  const host = ['./app.js', '../app.ts'].map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === HOST && host !== undefined && context.parentURL?.startsWith(inside) === true
+        ? { url: host.href, shortCircuit: true }
+        : next(specifier, context),
+  });
+}
+
+/** Folders of plugins that this process gives itself to; the hooks of Node are the process's. */
+const hosted = new Set<string>();
 
 async function readPackage(folder: string): Promise<FoundPlugin> {
   const { name, version, assistant } = packageFile.parse(

@@ -93,7 +93,7 @@ export class ContextWindows {
     if (this.#warned.size < 256 && !this.#warned.has(ref)) {
       this.#warned.add(ref);
       log.warn(
-        `the context window of ${ref} is unknown: ${UNKNOWN_WINDOW} tokens are assumed; set models."${ref}".contextWindow`,
+        `context: the window of ${ref} is unknown: ${UNKNOWN_WINDOW} tokens are assumed; set models."${ref}".contextWindow`,
         { model: ref, assumed: UNKNOWN_WINDOW },
       );
     }

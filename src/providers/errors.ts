@@ -3,17 +3,17 @@ import { errorCode } from '../util/errors.ts';
 import { readFacts, type ErrorFacts } from './error-facts.ts';
 import type { ModelError, ModelErrorKind, ToolChoice } from './provider.ts';
 
-/** What a failed call was, so that its message can say what to do. */
+/** Facts about a failed call, from which its error message and advice are made. */
 export interface ErrorContext {
   /** The key in `config.providers`. */
   readonly provider: string;
-  /** Null for the API's own address. */
+  /** Host of a configured address; null for the API's own address. */
   readonly host: string | null;
   readonly model: string;
   readonly toolChoice: ToolChoice;
-  /** The variable that the key was read from; null: it stands in the configuration, or there is none. */
+  /** Environment variable that the API key was read from; null: the key is in the configuration, or there is no key. */
   readonly keyVariable: string | null;
-  /** Never shown. */
+  /** Texts that must not appear in a message, such as the API key. */
   readonly secrets: readonly string[];
   /** Milliseconds since 1970; a `Retry-After` date is measured from it. */
   readonly now: number;
@@ -49,7 +49,7 @@ export function abortedError(context: ErrorContext): ModelError {
   return { type: 'error', kind: 'aborted', retryable: false, message: `The call to ${who(context)} was stopped.` };
 }
 
-/** The connection ended properly, the answer did not. */
+/** The error of a stream that ended without an error of the connection, but before the answer was complete. */
 export function brokenStream(context: ErrorContext): ModelError {
   return {
     type: 'error',
@@ -64,7 +64,7 @@ export function malformedAnswer(context: ErrorContext, what: string): ModelError
     type: 'error',
     kind: 'malformed',
     retryable: true,
-    message: `${who(context)} sent an answer that makes no sense: ${what}.`,
+    message: `${who(context)} sent an answer that could not be read: ${what}.`,
   };
 }
 
@@ -126,7 +126,10 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
 
 const ABOUT_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad-request', 'refusal']);
 
-/** Some servers call it their own failure (500) when a model takes no images, or say that there is no such model. */
+/**
+ * Whether an error is about images: `images` when the model takes none, `image` when one image is at fault. Does not rely on
+ * the status, because some servers answer 500 or 404 when a model takes no images.
+ */
 function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): ModelError['about'] {
   if (effectiveStatus === 401 || effectiveStatus === 403 || effectiveStatus === 429) return undefined;
   if (PHRASES.noImages.test(haystack)) return 'images';
@@ -199,12 +202,12 @@ function unknownModel(context: ErrorContext, status: string): string {
   return `${who(context)} does not know the model "${context.model}"${status}. Choose another with /model, or correct agent.model${also} and restart.`;
 }
 
-/** Where the key was taken from. */
+/** Name of the setting or environment variable that holds the API key. */
 function keySetting({ provider, keyVariable }: ErrorContext): string {
   return keyVariable ?? `providers.${provider}.apiKey`;
 }
 
-/** Undefined for the API's own address: there is none to correct. */
+/** Name of the setting with the server's address; undefined when the API's own address is used. */
 function addressSetting({ provider, host }: ErrorContext): string | undefined {
   return host === null ? undefined : `providers.${provider}.baseUrl`;
 }
@@ -223,19 +226,19 @@ function who({ provider, host }: ErrorContext): string {
 
 const HIDDEN = '[hidden]';
 
-/** Takes out the key, and whatever else looks like one: servers quote keys, also other people's. */
+/** Replaces the known secrets, and everything that looks like an API key, because servers quote keys in their errors. */
 function withoutSecrets(text: string, context: ErrorContext): string {
   let clean = text;
   for (const secret of context.secrets) if (secret !== '') clean = clean.replaceAll(secret, HIDDEN);
   return clean.replaceAll(/\b(?:sk|gsk|xai)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer \S+/gu, HIDDEN);
 }
 
-/** An error that came in the stream, without a status: SDKs wrap it in their APIError with a body. */
+/** Whether a server sent the error inside a stream, without a status. SDKs then throw an APIError with its body in `error`. */
 function isServerError(thrown: unknown): boolean {
   return thrown instanceof Error && 'error' in thrown && thrown.error !== undefined && thrown.error !== null;
 }
 
-/** Classes are told by name, because loading an SDK to ask is what is avoided; OpenAI's leave `name` as it was. */
+/** Compares class names, so that no SDK has to be loaded. OpenAI's classes do not set `name`, so the constructor counts too. */
 function isNamed(error: Error, ...names: readonly string[]): boolean {
   return names.includes(error.name) || names.includes(error.constructor.name);
 }

@@ -23,7 +23,7 @@ import { withRetry } from './wrappers/retry.ts';
 
 export interface ProvidersOptions {
   readonly configs: Readonly<Record<string, ProviderConfig>>;
-  /** The variables that keys were read from, by the name of their entry. @default they stand in the configuration */
+  /** Provider name → environment variable that its key was read from, for error texts. @default keys are in the configuration */
   readonly keyVariables?: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** @default the system's */
@@ -34,39 +34,39 @@ export interface ProvidersOptions {
 interface ResolvedModel {
   readonly provider: Provider;
   readonly providerName: string;
-  /** The provider's own name of the model; may hold slashes. */
+  /** The model's name at the provider, such as `gpt-5` or `meta/llama-4`. */
   readonly model: string;
 }
 
 export interface Providers {
   /**
-   * Finds what `provider/model` or `auto` means, with the models that take over when it fails, in order. Throws an
-   * `AppError` (`config-invalid`, exit code 78) for what cannot be called. The same provider object is returned for
-   * the same references each time.
+   * Opens the model `provider/model` or `auto`, with the models that take over when it fails, in order. Throws an
+   * `AppError` (`config-invalid`, exit code 78) when a reference or the configuration of its provider is wrong. Equal
+   * references get the same provider object.
    */
   resolve(modelRef: string, fallbacks?: readonly string[]): ResolvedModel;
   /**
-   * The tokens that a model of a local server can read, asked of the server; null when it is no such server or does
-   * not say so within 2 s. Never throws.
+   * Asks a local server for the context window of a model, in tokens. Null when the provider is no such server or does not
+   * answer within 2 s. Never rejects.
    */
   contextWindow(modelRef: string): Promise<number | null>;
   /**
-   * The body that a request to a provider has, as the configuration is now; null where nothing is sent. Throws an
-   * `AppError` for a provider that is not configured any more.
+   * The JSON body that this request has at the provider, with the present configuration; null for a provider that sends
+   * none (`demo`). Rejects with an `AppError` for a provider that is no longer configured.
    */
   body(providerName: string, request: ModelRequest): Promise<string | null>;
 }
 
-/** A model that others stand by for gets these attempts only. */
+/** Retries of a model that has another model behind it: fewer and shorter. */
 const EAGER = { waitsMs: [1000, 2000], longestWaitMs: 10_000 };
 
 /**
- * Opens providers as they are asked for. A call passes through these, from the outside:
+ * Opens providers when they are first used. A call passes through these wrappers, from the outside in:
  *
- * 1. the models in order: the dearest change (cache and thoughts are lost), so the last resort;
- * 2. retries, which keep the model; three attempts while another model stands by, all five on the last;
- * 3. the keys of the model: a refused or used up key is replaced at once, without any wait;
- * 4. once more without images, where images were refused.
+ * 1. failover to the next model: outermost, because a change of the model loses its prompt cache and its reasoning;
+ * 2. retries of the same model: three attempts if another model follows, five on the last;
+ * 3. failover to the next key of the model, at once, when a key is refused or used up;
+ * 4. one more attempt without images when the model refused images.
  */
 export function createProviders({
   configs,
@@ -171,7 +171,7 @@ function parseFallback(ref: string, known: Known): ModelRef {
   }
 }
 
-/** The first provider with a key and its default model. One at an address of its own has no default model we know. */
+/** What `auto` means: the default model of the first provider that has a key, else the demo. A custom address has no default model. */
 function autoRef(configs: ProvidersOptions['configs']): string {
   for (const name of [...Object.keys(PRESETS), ...Object.keys(configs)]) {
     const config = configOf(configs, name);
@@ -202,7 +202,7 @@ function unknownRef(modelRef: string, { providerName, model }: ModelRef, known: 
     const example = nearest(modelRef, refs.map(bareModel));
     const written = refs.find((ref) => bareModel(ref) === example) ?? refs[0];
     return invalid(
-      `The model "${modelRef}" does not say whose it is. Write provider/model, e.g. "${written}", or "auto".`,
+      `The model "${modelRef}" does not name its provider. Write provider/model, e.g. "${written}", or "auto".`,
       facts,
     );
   }

@@ -1,4 +1,4 @@
-import type { AssistantPart, ModelMessage, ReasoningPart, UserPart } from './provider.ts';
+import type { AssistantPart, ModelMessage, ModelRequest, ReasoningPart, UserPart } from './provider.ts';
 
 export type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 
@@ -10,11 +10,50 @@ export interface Exchange {
   readonly user: readonly UserPart[];
 }
 
+/** What an API is sent of a request, before it is put in the API's own words. */
+export interface WireRequest {
+  /** The layers of the system prompt in one text; empty when there are none. */
+  readonly system: string;
+  readonly exchanges: readonly Exchange[];
+  /** The id of a call on the wire, by our call id. */
+  readonly idOf: (callId: string) => string;
+}
+
+/** `provider` is the key in `config.providers`: only its own reasoning is replayed; `legalId` is what the API takes for the id of a call. */
+export function wireRequest(
+  { messages, system, model }: ModelRequest,
+  { provider, legalId }: { readonly provider: string; readonly legalId: RegExp },
+): WireRequest {
+  const ids = wireIds(messages, legalId);
+  return {
+    system: joinSystem(system),
+    exchanges: toExchanges(messages, { provider, model }),
+    idOf: (callId) => ids.get(callId) ?? callId,
+  };
+}
+
+/** What a tool said, for APIs that take no empty text. */
+export function outputText({ output }: ToolMessage): string {
+  return output.trim() === '' ? '(no output)' : output;
+}
+
+/** Text, or an image that an API takes; an image of another kind, or one that was not read, is a text that says so. */
+export function readablePart(
+  part: UserPart,
+):
+  | Extract<UserPart, { type: 'text' }>
+  | { readonly type: 'image'; readonly mediaType: ImageType; readonly data: string } {
+  if (part.type === 'text') return part;
+  const { mediaType } = part;
+  if (isImage(mediaType) && 'data' in part) return { type: 'image', mediaType, data: part.data };
+  return { type: 'text', text: leftOut(mediaType) };
+}
+
 /**
  * Cuts a legal transcript into exchanges: neighbouring messages of one side become one, tool results first. Blank
  * texts and reasoning of another provider or model are left out, lone surrogates replaced.
  */
-export function toExchanges(messages: readonly ModelMessage[], owner: ReasoningOwner): readonly Exchange[] {
+function toExchanges(messages: readonly ModelMessage[], owner: ReasoningOwner): readonly Exchange[] {
   let current: { assistant: AssistantPart[] | null; results: ToolMessage[]; user: UserPart[] };
   current = { assistant: null, results: [], user: [] };
   const exchanges = [current];
@@ -39,7 +78,7 @@ export function toExchanges(messages: readonly ModelMessage[], owner: ReasoningO
 }
 
 /** Whose reasoning may be replayed. */
-export interface ReasoningOwner {
+interface ReasoningOwner {
   readonly provider: string;
   readonly model: string;
 }
@@ -68,14 +107,14 @@ export const EMPTY_ANSWER = '(no text)';
 
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
 
-export type ImageType = (typeof IMAGE_TYPES)[number];
+type ImageType = (typeof IMAGE_TYPES)[number];
 
 /** The kinds of images that both APIs take. */
-export function isImage(mediaType: string): mediaType is ImageType {
+function isImage(mediaType: string): mediaType is ImageType {
   return IMAGE_TYPES.some((type) => type === mediaType);
 }
 
-export function leftOut(mediaType: string): string {
+function leftOut(mediaType: string): string {
   return `(an image of type ${mediaType.toWellFormed()} was left out: the model cannot read it)`;
 }
 
@@ -83,7 +122,7 @@ export function leftOut(mediaType: string): string {
  * The id of each call on the wire, by our call id: the provider's own where it is legal and new in this transcript,
  * else one made from ours. Depends on nothing after the call, so that a growing transcript keeps its bytes.
  */
-export function wireIds(messages: readonly ModelMessage[], legal: RegExp): ReadonlyMap<string, string> {
+function wireIds(messages: readonly ModelMessage[], legal: RegExp): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const used = new Set<string>();
   for (const message of messages) {
@@ -149,8 +188,7 @@ function wellFormed(value: unknown): unknown {
   return isObject(value) ? wellFormedObject(value) : value;
 }
 
-/** The layers of the system prompt in one text; empty when there are none. */
-export function joinSystem(layers: readonly string[]): string {
+function joinSystem(layers: readonly string[]): string {
   return layers
     .filter((layer) => layer.trim() !== '')
     .join('\n\n---\n\n')

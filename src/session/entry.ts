@@ -1,12 +1,12 @@
 import * as z from 'zod';
 
-/** The block of the program's own that a person's message begins with. */
+/** The `<context>` block of the program at the beginning of a person's message. */
 const CONTEXT = /^<context>\n[\s\S]*\n<\/context>$/u;
 
 /**
- * The lines of a tape. What happened is never rewritten; history is a fold over these.
- * Roles of people, `origin` and `outcome` have the meanings of bus/messages.ts, kept here as text because the tape
- * outlives versions of the program.
+ * The entries of a tape, one JSON line each. An entry is never rewritten; the history is computed from them.
+ * `role` of people, `origin` and `outcome` have the meanings of bus/messages.ts, but are plain strings here, so that a tape
+ * of another version of the program can be read.
  */
 
 const text = z.object({ type: z.literal('text'), text: z.string() });
@@ -35,22 +35,22 @@ const usage = z.object({
 });
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/u);
-/** One attempt of a model call: what was sent where, and why it failed if it did. */
+/** One attempt of a model call: provider, model, the request that was sent, and the error if it failed. */
 const attempt = z.object({
   provider: z.string(),
   model: z.string(),
-  /** Which of several keys, counted from 1. */
+  /** Number of the API key, counted from 1, if the provider has several. */
   key: z.number().optional(),
-  /** SHA-256 of the body's bytes; null: nothing was sent, or it is not known. */
+  /** SHA-256 of the request body; null: nothing was sent, or it is unknown. */
   body: hash.nullable(),
   bytes: z.number(),
   reasoning: z.string(),
   withoutImages: z.boolean().optional(),
   failed: z.object({ kind: z.string(), status: z.number().optional(), reason: z.string() }).optional(),
 });
-/** What a model was asked with, so that the request can be built again from the tape. */
+/** The parts of a model request, so that it can be rebuilt from the tape. */
 const call = z.object({
-  /** The newest entry that was in the history then. */
+  /** Id of the newest entry in the history at that time. */
   after: z.string(),
   /** SHA-256 of each layer of the system prompt and of the list of tools, which lie under `prompts/`. */
   layers: z.array(hash),
@@ -58,7 +58,7 @@ const call = z.object({
   toolChoice: z.union([z.string(), z.object({ tool: z.string() })]),
   maxOutputTokens: z.number(),
   temperature: z.number().optional(),
-  /** A plugin changed the messages, which are not those of the tape. */
+  /** A hook changed the messages, so they differ from the tape. */
   changed: z.boolean().optional(),
   attempts: z.array(attempt),
 });
@@ -69,11 +69,11 @@ const base = {
   id: z.string(),
   /** Milliseconds since 1970. */
   at: z.number(),
-  /** The turn it belongs to; null for what happens between turns. */
+  /** Id of its turn; null for an entry between turns. */
   turn: z.string().nullable(),
   untrusted: z.boolean().optional(),
   private: z.boolean().optional(),
-  /** Of an untrusted entry: where the text of others came from, as a person calls it (`a web page`). */
+  /** Where untrusted content came from, as a person calls it: `a web page`. */
   source: z.string().optional(),
 };
 
@@ -87,17 +87,17 @@ export const entrySchema = z.discriminatedUnion('kind', [
     role: z.string(),
     origin: z.string(),
   }),
-  /** What the model is sent, exactly. */
+  /** A message, exactly as the model gets it. */
   z.discriminatedUnion('role', [
     z.object({
       ...base,
       kind: z.literal('message'),
       role: z.literal('user'),
-      /** Ids of the inbound messages whose text this is. */
+      /** Ids of the inbound messages that it contains; empty: a note of the program. */
       sources: z.array(z.string()),
-      /** Names of the skills that it brings in; they are active until the turn ends. */
+      /** Names of the skills that it calls; they are active until the turn ends. */
       skills: z.array(z.string()).optional(),
-      /** Its words are the label of a button that the model made. */
+      /** Its text is the label of a button that the model made. */
       pressed: z.boolean().optional(),
       content: z.array(z.discriminatedUnion('type', [text, image])),
     }),
@@ -132,9 +132,9 @@ export const entrySchema = z.discriminatedUnion('kind', [
     ...base,
     kind: z.literal('turn-end'),
     outcome: z.string(),
-    /** What the person is shown. Of a turn without an answer it closes the turn in the history, see `closingText`. */
+    /** The text that the person gets. For a turn that failed or was stopped it is the reason, see `closingText`. */
     answer: z.string(),
-    /** What had come of an answer when the turn ended without one, as people saw it. */
+    /** The part of an answer that people saw before the turn failed or was stopped. */
     partial: z.string().optional(),
     target: z.object({ channel: z.string(), chatId: z.string(), threadId: z.string().optional() }),
     usage,
@@ -142,15 +142,15 @@ export const entrySchema = z.discriminatedUnion('kind', [
     model: z.string().nullable(),
     iterations: z.number(),
   }),
-  /** `summary` stands for everything up to and including the entry `upTo`; appended later than what it covers. */
+  /** `summary` replaces all entries up to and including `upTo` in the history. */
   z.object({ ...base, kind: z.literal('anchor'), summary: z.string(), upTo: z.string(), reason: z.string() }),
-  /** Everything before is out of the history; one that was written in a turn leaves that turn whole. */
+  /** Removes all earlier entries from the history, except those of its own turn. */
   z.object({ ...base, kind: z.literal('reset'), reason: z.string() }),
-  /** These turns are out of the history. */
+  /** Removes these turns from the history. */
   z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()) }),
   /**
-   * In force until the next trim: tool results up to the entry `stubUpTo` are stubs, images up to `imagesUpTo` are
-   * markers. Entries up to `dropUpTo` (always the end of a whole user turn) are out of the history for good. Null: none.
+   * Shortens the history. Until the next trim, tool results up to the entry `stubUpTo` and images up to `imagesUpTo` are
+   * replaced by a short text. Entries up to `dropUpTo` (always the end of a turn) are removed for good. Null: none.
    */
   z.object({
     ...base,
@@ -158,10 +158,10 @@ export const entrySchema = z.discriminatedUnion('kind', [
     stubUpTo: z.string().nullable(),
     imagesUpTo: z.string().nullable(),
     dropUpTo: z.string().nullable(),
-    /** With `dropUpTo`: the summary then in force, so that no reader looks further back for its anchor. The session fills it in. */
+    /** With `dropUpTo`: a copy of the summary at that time, so that readers need not go back to its anchor. `Session` fills it in. */
     summary: z.string().nullable().optional(),
   }),
-  /** For readers of the tape; never part of the history. One with a `call` is written after each model call of a turn. */
+  /** A note for readers of the tape, never part of the history. Each model call of a turn has one with `call`. */
   z.object({ ...base, kind: z.literal('note'), text: z.string(), call: call.optional() }),
 ]);
 
@@ -175,11 +175,16 @@ export type EntryDraft = DistributiveOmit<TapeEntry, 'v' | 'id' | 'at'> & { read
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** What a person or the model said in an entry: no context block, no skill's text, no reasoning, no calls; may be empty. */
+/** The text that a person or the model wrote in an entry, without context block, skills, reasoning and calls; may be ''. */
 export function saidIn(entry: TapeEntry): string {
   if (entry.kind !== 'message' || entry.role === 'tool') return '';
   const texts = entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (entry.role === 'assistant') return texts.join('\n');
   const from = CONTEXT.test(texts[0] ?? '') ? 1 : 0;
   return texts.slice(from, texts.length - (entry.skills?.length ?? 0)).join('\n');
+}
+
+/** Whether a turn of this origin began with a message of a person or an API client. */
+export function isByPeople(origin: string): boolean {
+  return origin === 'user' || origin === 'api';
 }

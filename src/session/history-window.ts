@@ -1,48 +1,48 @@
 import type { EntryOf, TapeEntry } from './entry.ts';
 
-/** A summary that stands for what is out of the history. */
+/** A summary that replaces older entries in the history. */
 export interface Summary {
-  /** The entry that carries it: an anchor, or a trim that took it over. */
+  /** Id of the entry that has it: an anchor, or a trim that copied it. */
   readonly entryId: string;
   readonly text: string;
-  /** The last entry it stands for. */
+  /** Id of the last entry that it replaces. */
   readonly upTo: string;
   readonly untrusted: boolean;
   readonly private: boolean;
 }
 
-/** The part of a tape that its history is made of. */
+/** The part of a tape from which the history is made. */
 export interface Window {
-  /** Oldest first, without gaps and repeated ids; the boundary it begins at is the first one. */
+  /** Oldest first, without gaps and repeated ids, from the boundary on. */
   readonly entries: readonly TapeEntry[];
   /** Index of the first entry that is in the history. */
   readonly from: number;
-  /** Why it begins there; `start`: everything that was given is in it. */
+  /** Kind of the entry that set the beginning; `start`: none did, all entries are in the window. */
   readonly boundary: 'start' | 'reset' | 'anchor' | 'trim';
   readonly summary: Summary | null;
   readonly trim: EntryOf<'trim'> | null;
 }
 
 /**
- * Finds how far back a history goes, entry by entry from the newest to older ones: to the last reset (to the beginning
- * of its turn, when it was written in one), to the `upTo` of the last anchor, or to a `dropUpTo`. An anchor whose
- * `upTo` is not on the tape is ignored, since then everything it stands for is still in the window.
+ * Finds how far back a history goes, from the newest entry to older ones: to the last reset (or the beginning of the turn
+ * in which it was written), to the `upTo` of the last anchor, or to a `dropUpTo`. An anchor whose `upTo` is not on the tape
+ * is ignored, because the entries that it replaces are still in the window.
  */
 export class WindowScan {
   readonly #newestFirst: (TapeEntry | undefined)[] = [];
   readonly #positions = new Map<string, number>();
   readonly #anchors: EntryOf<'anchor'>[] = [];
   readonly #trims: EntryOf<'trim'>[] = [];
-  /** The newest entry that says which summary stands for what is dropped. */
+  /** The newest entry that has the summary of the dropped entries. */
   #carrier: EntryOf<'anchor' | 'trim'> | undefined;
-  /** How many of the entries, newest first, are in the history; undefined while no boundary was found. */
+  /** How many entries are in the history; undefined until a boundary is found. */
   #inside: number | undefined;
   #boundary: Window['boundary'] = 'start';
-  /** The turn that the last reset was written in. */
+  /** Id of the turn in which the last reset was written. */
   #resetIn: string | undefined;
   #summary: Summary | null = null;
 
-  /** Takes the next older entry; false when nothing older matters any more. */
+  /** Takes the next older entry. False: no older entry is needed. */
   take(entry: TapeEntry): boolean {
     const repeated = this.#positions.get(entry.id);
     if (repeated !== undefined) this.#newestFirst[repeated] = undefined;
@@ -91,7 +91,7 @@ export class WindowScan {
     return false;
   }
 
-  /** Entries were dropped and nothing seen so far says which summary stands for them: it is further back. */
+  /** Looks further back for the summary of dropped entries. False: it was found, or there is none. */
   #seekSummary(entry: TapeEntry): boolean {
     return entry.kind !== 'reset' && !this.#carriesSummary(entry);
   }
@@ -103,12 +103,12 @@ export class WindowScan {
   }
 }
 
-/** Says which summary, if any, stands for what was said before it. */
+/** Whether an entry says which summary, or that none, replaces the entries before it. */
 function isCarrier(entry: TapeEntry): entry is EntryOf<'anchor' | 'trim'> {
   return entry.kind === 'anchor' || (entry.kind === 'trim' && entry.dropUpTo !== null && entry.summary !== undefined);
 }
 
-/** True for entries that may move the beginning of the window. */
+/** Whether an entry can move the beginning of the window. */
 export function isBoundary(entry: TapeEntry): boolean {
   return entry.kind === 'reset' || entry.kind === 'anchor' || entry.kind === 'trim';
 }

@@ -4,26 +4,26 @@ import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
 import { isBoundary, type Summary, type Window, WindowScan } from './history-window.ts';
 
-/** What the model is told of a session: always a legal transcript. */
+/** The messages of a session for the model. Always a legal transcript: each tool call has its result. */
 export interface History {
   /** Oldest first. */
   readonly messages: readonly HistoryMessage[];
-  /** Something in it was written by strangers. */
+  /** It contains untrusted content. */
   readonly untrusted: boolean;
-  /** Where the newest text of strangers came from, as far as that is known. */
+  /** Where the newest untrusted content came from, such as a host name; null when unknown or none. */
   readonly source: string | null;
-  /** Something in it is private to the owner. */
+  /** It contains text that is private to the owner. */
   readonly private: boolean;
-  /** The summary at its beginning, which is its first message. */
+  /** The summary, which is the first of `messages`; null: none. */
   readonly summary: Summary | null;
-  /** The trim in force. */
+  /** The newest trim that applies; null: none. */
   readonly trim: EntryOf<'trim'> | null;
-  /** Why it begins where it does; `start`: the tape does. */
+  /** Kind of the entry at which the history begins; `start`: the beginning of the tape. */
   readonly boundary: Window['boundary'];
 }
 
 export interface FoldOptions {
-  /** The image with this content hash; undefined when it is gone. @default every image is gone */
+  /** Looks up an image by its content hash; undefined when it is no longer stored. @default always undefined */
   readonly image?: (hash: string) => StoredImage | undefined;
 }
 
@@ -31,19 +31,19 @@ const IMAGE_GONE = '[An image that is no longer available.]';
 const IMAGE_TRIMMED = '[An image, left out to save space.]';
 
 /**
- * Folds a tape, read backwards, into the transcript for the model. Pure: the same entries give the same history.
- * Takes no more entries than it needs. Messages of ended turns change only by retract, trim, anchor and reset.
+ * Makes the transcript for the model from the entries of a tape, newest first. Pure. Takes no more entries than it needs.
+ * Messages of ended turns change only by the entries retract, trim, anchor and reset.
  */
 export function foldHistory(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}): History {
   return new HistoryFold(newestFirst, options).history();
 }
 
-/** Characters of the reason for which a turn ended. */
+/** Cap of the reason in `closingText`, in characters. */
 const LONGEST_REASON = 600;
 
 /**
- * What the assistant's side of a turn without an answer ends with: what people saw of one, then why there is no more of
- * it. Null for a turn that was answered. So no model takes the question for one that is still open.
+ * The assistant's last text for a turn that was stopped or failed: the part of the answer that people saw, then the reason
+ * in brackets. It keeps the model from taking the question for an open one. Null for any other outcome.
  */
 export function closingText({ outcome, answer, partial = '' }: EntryOf<'turn-end'>): string | null {
   if (outcome !== 'stopped' && outcome !== 'failed') return null;
@@ -52,7 +52,7 @@ export function closingText({ outcome, answer, partial = '' }: EntryOf<'turn-end
   return partial.trim() === '' ? `[${line}]` : `${partial.trimEnd()}\n\n[${line}]`;
 }
 
-/** The entries of one turn, in order; mostly it is the newest one, so that they are looked for from the end. */
+/** The entries of one turn, oldest first. Searches from the end, because the turn is mostly the newest one. */
 export function turnEntries(entries: readonly TapeEntry[], turnId: string): readonly TapeEntry[] {
   const found: TapeEntry[] = [];
   for (let at = entries.length - 1; at >= 0; at -= 1) {
@@ -64,13 +64,13 @@ export function turnEntries(entries: readonly TapeEntry[], turnId: string): read
   return found.reverse();
 }
 
-/** What readers other than the turn itself may see: all but the entries of turns without an end. */
+/** All entries but those of turns without an end; for readers other than the running turn. */
 export function endedTurnsOnly(entries: readonly TapeEntry[]): readonly TapeEntry[] {
   const ended = new Set(entries.filter((entry) => entry.kind === 'turn-end').map((entry) => entry.turn));
   return entries.filter((entry) => entry.turn === null || ended.has(entry.turn));
 }
 
-/** A fold that goes on with what is appended, so that a long conversation is not folded anew for each entry. */
+/** Builds a `History` and extends it by appended entries, so that a long tape is not read again for each entry. */
 export class HistoryFold {
   readonly #options: FoldOptions;
   readonly #window: Pick<Window, 'summary' | 'trim' | 'boundary'>;
@@ -99,8 +99,8 @@ export class HistoryFold {
     }
   }
 
-  /** Goes on with entries that stand behind all others. False: they change what is before them, or it cannot be told. */
-  goOn(entries: readonly TapeEntry[]): boolean {
+  /** Extends the history by entries from the end of the tape. False, and nothing is done: one of them changes earlier entries. */
+  extend(entries: readonly TapeEntry[]): boolean {
     if (entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
     for (const entry of entries) this.#add(entry, { stub: false, imageless: false });
     return true;
@@ -133,7 +133,7 @@ export class HistoryFold {
   }
 }
 
-/** How many entries there are up to and including `id`; none when it is not among them. */
+/** The number of entries up to and including `id`; 0 when it is not among them. */
 function lengthUpTo(entries: readonly TapeEntry[], id: string | null | undefined): number {
   return typeof id === 'string' ? entries.findIndex((entry) => entry.id === id) + 1 : 0;
 }
@@ -186,7 +186,7 @@ function resultBody(
   return { output: lines.join('\n'), ...(images.length > 0 ? { images } : {}) };
 }
 
-/** What stands for a result that was trimmed. A short one without images is no longer than its stub and stays. */
+/** The text in place of a trimmed tool result. A result without images that is no longer than this text is kept. */
 export function stubOf({ name, output, images = [] }: Extract<MessageEntry, { role: 'tool' }>): string {
   const and = images.length === 0 ? '' : ` and ${images.length} image(s)`;
   const stub = `[The result of ${name} was left out to save space: ${output.length} characters${and}.]`;

@@ -9,13 +9,13 @@ interface SessionOptions extends FoldOptions {
   readonly key: string;
   readonly tape: Tape;
   readonly tail: Tail;
-  /** Called before each append. */
+  /** Called before each append, so that the owner of the session knows when it was last used. */
   readonly onUse: () => void;
 }
 
 /**
- * One conversation: its tape, and in memory the end of it that history and the newest turn are made of. Opened by
- * `Sessions`, which never gives out two of one key.
+ * One conversation: its tape on disk, and in memory the newest part of it, which the history and the newest turn need.
+ * Opened by `Sessions`, which has one object for each key.
  */
 export class Session {
   readonly key: string;
@@ -35,15 +35,16 @@ export class Session {
     this.#known = new Map(this.#entries.map((entry) => [entry.id, entry]));
   }
 
-  /** Oldest first: the boundary that the history begins at, and all after it. */
+  /** The entries from the boundary (reset, anchor, trim) at which the history begins, oldest first. */
   get window(): readonly TapeEntry[] {
     this.#window ??= this.#entries.slice(this.#windowFrom);
     return this.#window;
   }
 
   /**
-   * Appends as one; resolves when it, and all before it, is as durable as asked for, by default through a power loss. A draft whose id is on the tape already (as far as it is in memory) is
-   * not written again. When it rejects, nothing of it is in the history, and the next append works if the disk does.
+   * Appends drafts in one write and returns their entries. Resolves when they, and all before them, are as durable as
+   * `durability` says: by default they survive a power loss. A draft whose id is in memory already is not written again.
+   * When it rejects, the history is unchanged, and the append can be repeated.
    */
   async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
     this.#options.onUse();
@@ -57,19 +58,19 @@ export class Session {
     return repeated.flatMap((entry) => entry ?? rest.splice(0, 1));
   }
 
-  /** The transcript for the model. */
+  /** The transcript for the model. Cached until the next append. */
   history(): History {
     this.#fold ??= new HistoryFold(this.window.toReversed(), this.#options);
     this.#history ??= this.#fold.history();
     return this.#history;
   }
 
-  /** The entries of the newest turn, or of the one it was opened with; of other turns what is in memory. */
+  /** The entries of a turn, oldest first: complete for the newest turn and for the one of `Sessions.open`, else what is in memory. */
   turn(turnId: string): readonly TapeEntry[] {
     return turnEntries(this.#entries, turnId);
   }
 
-  /** How the newest turn began; undefined when there is none in memory. */
+  /** The `turn-start` of the newest turn; undefined when there is none in memory. */
   newestStart(): EntryOf<'turn-start'> | undefined {
     return this.#entries.findLast((entry) => entry.kind === 'turn-start');
   }
@@ -79,20 +80,20 @@ export class Session {
     return this.#entries.at(-1)?.id;
   }
 
-  /** All that is on the tape, newest first, read from the disk as it is asked for; `onRead` is told of bytes. */
+  /** Reads the whole tape from the disk, newest entry first, as it is iterated; `onRead` gets the bytes of each read. */
   backwards(options: { readonly onRead?: (bytes: number) => void } = {}): AsyncGenerator<TapeEntry> {
     return this.#options.tape.entriesBackwards(options);
   }
 
-  /** Reads further back until the turn is in memory as a whole; a turn that has not begun costs nothing. */
+  /** Reads the tape back until the whole turn is in memory. Reads nothing for a turn that has not begun. */
   async reach(turnId: string): Promise<void> {
     if (this.turn(turnId).some((entry) => entry.kind === 'turn-start')) return;
     if (isYounger(turnId, this.#entries)) return;
     const tail = await readTail(this.#options.tape.entriesBackwards(), turnId);
-    // All that was read on the way to a turn that is not there would stay in memory, and be looked through.
+    // The turn is not on the tape: what was read is not kept in memory.
     if (!tail.entries.some((entry) => entry.turn === turnId)) return;
     const read = new Set(tail.entries.map((entry) => entry.id));
-    // What was appended meanwhile is in memory only.
+    // Entries that were appended during the read are in memory only.
     const since = this.#entries.slice(this.#entries.findLastIndex((entry) => read.has(entry.id)) + 1);
     for (const entry of tail.entries) if (!this.#known.has(entry.id)) this.#known.set(entry.id, entry);
     this.#entries = [...tail.entries, ...since];
@@ -103,7 +104,12 @@ export class Session {
     this.#history = undefined;
   }
 
-  /** Gives the file handle back until the next append. */
+  /** Deletes the oldest turns of a long tape, see `Tape.dropOldest`; the history must need much less than `keptBytes`. */
+  dropOldest(keptBytes: number): Promise<number> {
+    return this.#options.tape.dropOldest(keptBytes);
+  }
+
+  /** Closes the file handle; the next append opens it again. */
   rest(): Promise<void> {
     return this.#options.tape.rest();
   }
@@ -113,8 +119,8 @@ export class Session {
   }
 
   /**
-   * A trim that drops entries takes over the summary of what was before and its taint: its anchor may be far back
-   * later. `ahead`: what is appended with it, before it.
+   * Copies the present summary and its taint into a trim that drops entries, so that later reads need not go back to the
+   * anchor. `ahead`: the drafts before it in the same append.
    */
   #withSummary(draft: EntryDraft, ahead: readonly EntryDraft[]): EntryDraft {
     if (draft.kind !== 'trim' || draft.dropUpTo === null || draft.summary !== undefined) return draft;
@@ -122,7 +128,7 @@ export class Session {
     const together = [...ahead, draft].map((entry, at): TapeEntry => ({ v: 1, id: `ahead-${at}`, at: 0, ...entry }));
     for (const entry of [...this.#entries, ...together].toReversed()) if (!scan.take(entry)) break;
     const { boundary, summary } = scan.finish();
-    // It names no entry that is still in the history, so it drops nothing.
+    // `dropUpTo` is no longer in the history, so the trim drops nothing.
     if (boundary !== 'trim') return draft;
     if (summary === null) return { ...draft, summary: null };
     return {
@@ -143,7 +149,7 @@ export class Session {
     this.#entries = [...this.#entries, ...added];
     this.#window = undefined;
     this.#history = undefined;
-    if (this.#fold?.goOn(added) === false) this.#fold = undefined;
+    if (this.#fold?.extend(added) === false) this.#fold = undefined;
     if (!added.some(isBoundary)) return;
     const tail = shrinkTail(this.#entries);
     this.#entries = tail.entries;

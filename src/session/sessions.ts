@@ -1,11 +1,11 @@
-import { readdir, stat, unlink } from 'node:fs/promises';
+import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory, syncDirectory } from '../storage/files.ts';
+import { ensureDirectory, namesIn, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { Session } from './session.ts';
 import { readTail } from './tape-tail.ts';
@@ -13,16 +13,16 @@ import { readTapeKey, Tape } from './tape.ts';
 import { keyOfTapeName, tapeName } from './tape-name.ts';
 
 export interface SessionsOptions extends FoldOptions {
-  /** Where the tapes are. */
+  /** Absolute path of the folder with the tapes. */
   readonly directory: string;
-  /** Where damaged bytes are kept. */
+  /** Absolute path of the folder for damaged bytes. */
   readonly quarantine: string;
   readonly clock: Clock;
   readonly newId: IdFactory;
   readonly log: Logger;
-  /** How many sessions nobody uses stay open and in memory. @default 128 */
+  /** How many unused sessions stay open and in memory. @default 128 */
   readonly maxOpen?: number;
-  /** The machine may have lost power as an earlier process wrote. @default false */
+  /** The machine may have lost power while an earlier process wrote. @default false */
   readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
@@ -38,15 +38,15 @@ interface SessionInfo {
 }
 
 /**
- * All sessions of a home. There is never more than one `Session` of a key: one that left the least-recently-used
- * list gives its file handle back but is found again as long as anybody still holds it, and only then forgotten.
+ * All sessions of a home. There is never more than one `Session` object of a key: a session that leaves the
+ * least-recently-used list closes its file handle, but is returned again as long as other code still references it.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #maxOpen: number;
   /** Least recently used first. */
   readonly #recent = new Map<string, Session>();
-  /** How many are remembered when those that are gone are looked for next. */
+  /** When `#alive` has this many entries, those of collected sessions are deleted. */
   #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
@@ -59,8 +59,8 @@ export class Sessions {
   }
 
   /**
-   * The session of a key, new or not. The newest turn on the tape is in memory as a whole; `turn` makes sure of
-   * another one, which recovery may have to go on with.
+   * Opens or creates the session of a key. The newest turn of its tape is in memory as a whole, and so is `turn`, which
+   * recovery may have to continue. Throws `sessions-closed` after `close`.
    */
   async open(key: string, options: { readonly turn?: string } = {}): Promise<Session> {
     if (this.#closed) throw new AppError('sessions-closed', 'The sessions are closed.');
@@ -72,10 +72,7 @@ export class Sessions {
 
   /** Every session with a tape, in no particular order. */
   async list(): Promise<readonly SessionInfo[]> {
-    const names = await readdir(this.#options.directory).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    });
+    const names = await namesIn(this.#options.directory);
     const found: SessionInfo[] = [];
     for (const name of names) {
       const path = join(this.#options.directory, name);
@@ -88,12 +85,12 @@ export class Sessions {
     return found;
   }
 
-  /** Removes the tape of a session for good; false when somebody uses it or there is none. */
+  /** Deletes the tape of a session. False: the session is in use, or there is none. */
   async remove(key: string): Promise<boolean> {
     if (this.#closed || this.#find(key) !== undefined || this.#opening.has(key)) return false;
     const { directory } = this.#options;
     const removing = unlink(join(directory, tapeName(key)));
-    // Whoever opens it meanwhile gets a new tape, not the one that goes.
+    // `open` waits for this and then creates a new tape.
     this.#removing.set(
       key,
       removing.catch(() => {}),
@@ -110,7 +107,7 @@ export class Sessions {
     return true;
   }
 
-  /** Finishes what was appended; sessions cannot be used any more. */
+  /** Finishes all appends and closes the files; sessions cannot be used afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#opening.values());

@@ -1,7 +1,7 @@
 import type { TapeEntry } from './entry.ts';
 import { WindowScan } from './history-window.ts';
 
-/** The end of a tape: what its history and its newest turn are made of. Oldest first, without gaps. */
+/** The end of a tape that is kept in memory: the history window and the newest turn. Oldest first, without gaps. */
 export interface Tail {
   readonly entries: readonly TapeEntry[];
   /** Index of the first entry that the history needs. */
@@ -9,8 +9,7 @@ export interface Tail {
 }
 
 /**
- * Reads backwards as far as the history needs and until a turn is complete: `turn`, or without one the newest turn
- * on the tape.
+ * Reads a tape backwards until the history window and one turn are complete: `turn`. @default the newest turn on the tape
  */
 export async function readTail(newestFirst: AsyncIterable<TapeEntry>, turn?: string): Promise<Tail> {
   const reader = new TailReader(turn);
@@ -18,7 +17,7 @@ export async function readTail(newestFirst: AsyncIterable<TapeEntry>, turn?: str
   return reader.finish();
 }
 
-/** What of a tail in memory is still needed: its window and its newest turn. */
+/** Drops the entries of a tail that neither its window nor its newest turn needs. */
 export function shrinkTail(entries: readonly TapeEntry[]): Tail {
   const reader = new TailReader();
   for (const entry of entries.toReversed()) if (!reader.take(entry)) break;
@@ -66,15 +65,15 @@ class TailReader {
 }
 
 /**
- * True when a tape surely has nothing of `turn` before `entries`, its end: turns of a session run one after another
- * and their ids grow, so a turn younger than the newest one on the tape has not begun.
+ * Whether `turn` has certainly not begun on a tape that ends with `entries`: turns of a session run one after another and
+ * their ids grow, so the tape has nothing of a turn whose id is greater than the newest one.
  */
 export function isYounger(turn: string, entries: readonly TapeEntry[]): boolean {
   const newest = entries.findLast((entry) => entry.turn !== null)?.turn ?? undefined;
   return newest === undefined || isOlder(newest, turn);
 }
 
-/** Ids of turns grow, whatever the clock does (see `createIds`); those of other makers are not compared. */
+/** Whether a turn is older than another, by their ULIDs, which grow (see `createIds`). False when an id is no ULID. */
 function isOlder(turn: string, than: string): boolean {
   return isUlid(turn) && isUlid(than) && turn < than;
 }

@@ -1,33 +1,40 @@
 import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import { AppendFile, type OpenAppend } from '../storage/append-file.ts';
-import { quarantine, truncateDurable, type Durability } from '../storage/files.ts';
-import { type LineOfFile, readFirstLine, readLinesBackwards } from '../storage/read-lines.ts';
+import { quarantine, replaceDurable, truncateDurable, type Durability } from '../storage/files.ts';
+import { type LineOfFile, NEWLINE, readFirstLine, readFrom, readLinesBackwards } from '../storage/read-lines.ts';
 import { type EntryDraft, entrySchema, type TapeEntry } from './entry.ts';
 
 export interface TapeOptions {
   readonly path: string;
   /** The session's key, for the first line of a new tape. */
   readonly key: string;
-  /** Folder that damaged bytes are kept in. */
+  /** Absolute path of the folder for damaged bytes. */
   readonly quarantine: string;
   readonly clock: Clock;
   readonly newId: IdFactory;
   readonly log: Logger;
-  /** The machine may have lost power as somebody wrote: of what was not durable, parts may be missing. @default false */
+  /** The machine may have lost power while the tape was written, so parts that were not durable may be missing. @default false */
   readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
 }
 
-/** What is appended without being durable, see `runTurn`; the first line comes with the first append. */
+/** Kinds that may be appended without being durable. */
 const LAZY_KINDS: ReadonlySet<TapeEntry['kind']> = new Set(['session', 'turn-start', 'message']);
 
-/** The append-only file of one session. Made by its first append; what is on it is never rewritten. */
+/** `dropOldest` looks for the end of a turn within this many bytes after the place of the cut. */
+const LONGEST_TURN = 1024 * 1024;
+
+/**
+ * The append-only JSONL file of one session, created by the first append. Its lines are never rewritten; only the tape of a
+ * job or of the heartbeat, which would grow for ever, loses its oldest turns (`dropOldest`).
+ */
 export class Tape {
   readonly #options: TapeOptions;
   readonly #file: AppendFile;
@@ -41,8 +48,8 @@ export class Tape {
   }
 
   /**
-   * Opens a tape, there or not. A torn last line, which was never acknowledged, is moved to the quarantine; after a power
-   * loss so is everything behind the first damaged line that was not durable yet.
+   * Opens a tape; the file need not exist. Moves a torn last line, whose append never resolved, to the quarantine. With
+   * `mayHaveLost` also everything from the first damaged line on that was not durable.
    */
   static async open(options: TapeOptions): Promise<Tape> {
     const tape = new Tape(options);
@@ -52,8 +59,9 @@ export class Tape {
   }
 
   /**
-   * Stamps the drafts and appends them as one; resolves when they, and all before them, are as durable as asked for. A draft that could not be read
-   * back is refused before anything is written; after a failed append the tape goes on as before it.
+   * Gives the drafts version, id and time, and appends them in one write. Resolves when they, and all before them, are as
+   * durable as `durability` says. Rejects with `tape-entry-invalid`, before anything is written, when a draft does not fit
+   * the schema. After a failed append the tape is as before.
    */
   async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
     const lines = drafts.map((draft) => this.#line(draft));
@@ -73,7 +81,26 @@ export class Tape {
     }
   }
 
-  /** Gives the file handle back until the next append. */
+  /**
+   * Deletes whole turns from the beginning of a tape that is longer than twice `keptBytes`, until about `keptBytes` are
+   * left. Returns the deleted bytes; 0: the tape is not that long. Do not append meanwhile. A crash leaves the old tape or the new one.
+   */
+  async dropOldest(keptBytes: number): Promise<number> {
+    const { path } = this.#options;
+    const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
+    if (size <= 2 * keptBytes) return 0;
+    // Makes lazy appends durable first, because the file is replaced.
+    await this.#file.append(new Uint8Array(), 'durable');
+    const [header, end] = [await readFirstLine(path), await readFrom(path, size - keptBytes)];
+    const from = endOfTurn(end);
+    if (header === undefined || from === undefined) return 0;
+    await this.#file.rest();
+    const kept = Buffer.concat([header, Buffer.from('\n'), end.subarray(from)]);
+    await replaceDurable(path, kept);
+    return size - kept.length;
+  }
+
+  /** Closes the file handle; the next append opens it again. */
   rest(): Promise<void> {
     return this.#file.rest();
   }
@@ -111,10 +138,10 @@ export class Tape {
   }
 
   /**
-   * A disk that lost power may have later parts of what was not durable and miss earlier ones. Only what comes before the
-   * first gap is a state that the tape ever had; nothing was done on the strength of the rest, because effects wait for
-   * their intent to be durable, and all before it. An entry that is not written lazily shows that all before it was
-   * durable as soon as another append follows it.
+   * Cuts the tape at the first gap. After a power loss the disk may have later parts of what was not durable and miss
+   * earlier ones; only the part before the first gap is a state that the tape once had. No tool ran because of the rest,
+   * since effects wait until their intent, and all before it, is durable. An entry of a kind that is not lazy, followed by
+   * another append, shows that everything before it was durable.
    */
   async #cutDamagedEnd(): Promise<void> {
     const read: Buffer[] = [];
@@ -151,7 +178,7 @@ export class Tape {
     }
   }
 
-  /** False when the bytes could not be kept: they stay where they are. */
+  /** Copies a damaged line to the quarantine. False: that failed, so the line must stay on the tape. */
   async #setAside(line: LineOfFile, what: string): Promise<boolean> {
     const { path, quarantine: directory, log } = this.#options;
     const digest = createHash('sha256').update(line.bytes).digest('hex').slice(0, 12);
@@ -170,6 +197,18 @@ export class Tape {
   }
 }
 
+/** Offset after the first `turn-end` line; undefined when there is none. `bytes` may begin inside a line. */
+function endOfTurn(bytes: Buffer): number | undefined {
+  let start = bytes.indexOf(NEWLINE) + 1;
+  while (start > 0 && start < Math.min(bytes.length, LONGEST_TURN)) {
+    const next = bytes.indexOf(NEWLINE, start) + 1;
+    if (next === 0) return undefined;
+    if (parseEntry(bytes.subarray(start, next - 1))?.kind === 'turn-end') return next;
+    start = next;
+  }
+  return undefined;
+}
+
 /** The session that a tape belongs to, from its first line; undefined when that is damaged. */
 export async function readTapeKey(path: string): Promise<string | undefined> {
   const line = await readFirstLine(path);
@@ -177,7 +216,7 @@ export async function readTapeKey(path: string): Promise<string | undefined> {
   return entry?.kind === 'session' ? entry.key : undefined;
 }
 
-/** The entry that a line holds; undefined when the line is damaged. */
+/** Parses a line; undefined when it is damaged. */
 function parseEntry(line: Buffer): TapeEntry | undefined {
   try {
     return entrySchema.safeParse(JSON.parse(line.toString('utf8'))).data;

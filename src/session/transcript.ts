@@ -1,7 +1,7 @@
 import type { AssistantPart, ModelMessage, ToolCallPart } from '../providers/provider.ts';
 
 export interface HistoryMessage {
-  /** The entry it comes from; what the fold adds by itself carries the id of the entry that needed it. */
+  /** Id of its tape entry. A message that the program added, such as a missing result, has the id of the entry that needed it. */
   readonly entryId: string;
   readonly turn: string | null;
   readonly message: ModelMessage;
@@ -18,9 +18,9 @@ const MISSING_USER = '[The message that led to this is not in the record.]';
 const EMPTY_USER = '[empty message]';
 
 /**
- * Builds a transcript that every model API takes, whatever it is given: it begins with a user message, no assistant
- * message is empty or follows another directly, and each call is answered exactly once, directly after its message
- * and in call order. A result counts only until its turn goes on or ends, so later entries never change it.
+ * Builds a transcript that every model API accepts, from any entries: it begins with a user message; no assistant message
+ * is empty or follows another directly; each call has exactly one result, directly after its message and in call order. A
+ * result that comes after its turn continued or ended is ignored, so later entries never change earlier messages.
  */
 export class Transcript {
   readonly #settled: HistoryMessage[] = [];
@@ -30,7 +30,7 @@ export class Transcript {
   user(item: RoleOf<'user'>): void {
     const content = item.message.content.filter((part) => part.type !== 'text' || part.text.trim() !== '');
     const message = { role: 'user' as const, content: content.length > 0 ? content : textContent(EMPTY_USER) };
-    // Steered into the middle of a turn: its results come first.
+    // The message joined a running turn: the results of the open calls come first.
     if (this.#open?.turn === item.turn) this.#open.steered.push({ ...item, message });
     else {
       this.#settle();
@@ -59,12 +59,12 @@ export class Transcript {
     if (call !== undefined) this.#open.results.set(callId, { ...item, message: { ...item.message, name: call.name } });
   }
 
-  /** Open calls of another turn will not be answered any more. */
+  /** A turn begins: open calls of another turn get no more results. */
   turnBegins(turn: string | null): void {
     if (this.#open?.turn !== turn) this.#settle();
   }
 
-  /** Open calls of this turn will not be answered any more; `closing` is said by the assistant, if the turn is in here. */
+  /** A turn ends: its open calls get no more results. `closing` becomes its last assistant text, if the turn is in the transcript. */
   turnEnds(turn: string | null, closing: { readonly entryId: string; readonly text: string } | null = null): void {
     if (this.#open?.turn === turn) this.#settle();
     const last = this.#settled.at(-1);
@@ -74,18 +74,18 @@ export class Transcript {
       this.#settled.push({ entryId, turn, message: { role: 'assistant', content: textContent(text) } });
       return;
     }
-    // Nothing came after it, so no request had it yet.
+    // It is the newest message, so no request has been sent with it yet.
     const content = [...last.message.content, ...textContent(`\n\n${text}`)];
     this.#settled[this.#settled.length - 1] = { ...last, message: { role: 'assistant', content } };
   }
 
-  /** Answers the open calls with what there is. */
+  /** Closes the open calls: a missing result is replaced by a text that says so. */
   #settle(): void {
     if (this.#open !== undefined) this.#settled.push(...answersOf(this.#open));
     this.#open = undefined;
   }
 
-  /** As it stands; it may go on afterwards. */
+  /** The messages so far; more can be added afterwards. */
   messages(): readonly HistoryMessage[] {
     return [...this.#settled, ...(this.#open === undefined ? [] : answersOf(this.#open))];
   }

@@ -86,6 +86,8 @@ export class SkillCatalog {
   #survey: SkillSurvey = { skills: [], disabled: [], found: [], warnings: [] };
   /** One look after the other: each sees what was changed before it was asked for. */
   #last: Promise<unknown> = Promise.resolve();
+  /** A look that has not begun yet; callers that ask meanwhile share it. */
+  #next: Promise<SkillSurvey> | undefined;
 
   constructor(options: SkillCatalogOptions) {
     this.#options = options;
@@ -97,10 +99,15 @@ export class SkillCatalog {
   }
 
   async survey(): Promise<SkillSurvey> {
-    const refresh = (): Promise<SkillSurvey> => this.#refresh();
-    const look = this.#last.then(refresh, refresh);
-    this.#last = look;
-    return await look;
+    if (this.#next === undefined) {
+      const refresh = (): Promise<SkillSurvey> => {
+        this.#next = undefined;
+        return this.#refresh();
+      };
+      this.#next = this.#last.then(refresh, refresh);
+      this.#last = this.#next;
+    }
+    return await this.#next;
   }
 
   /** The text of a skill that is not left out. */
@@ -135,7 +142,7 @@ export class SkillCatalog {
     const before = new Set(this.#survey.warnings);
     this.#survey = this.#judge(this.#needs);
     const { log } = this.#options;
-    for (const reason of this.#survey.warnings) if (!before.has(reason)) log.warn('skills', { reason });
+    for (const reason of this.#survey.warnings) if (!before.has(reason)) log.warn('skills: warning', { reason });
     if (!isKnown) this.#report();
     return this.#survey;
   }

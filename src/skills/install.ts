@@ -16,45 +16,46 @@ export interface PlannedFile {
   readonly size: number;
   /** In hex. */
   readonly sha256: string;
-  /** Its owner may run it as a program; it will be so in the copy too. */
+  /** Whether the owner's execute bit is set; the copy gets it too. */
   readonly executable: boolean;
   readonly bytes: Uint8Array;
 }
 
-/** A skill that could be added: what a person has to see before they say yes. */
+/** A skill that can be added, with everything that a person should see before they agree. */
 export interface InstallPlan {
   /** Real path of the folder that is copied. */
   readonly folder: string;
   readonly skill: SkillText;
-  /** All that will be copied, in order. */
+  /** All files that will be copied, ordered by name within each folder. */
   readonly files: readonly PlannedFile[];
   /** Bytes of all files. */
   readonly size: number;
   readonly risks: readonly Risk[];
-  /** What a yes to the text of its `SKILL.md` is bound to. */
+  /** Hash of its `SKILL.md` (`pinOf`): the person's agreement holds only for this text. */
   readonly pin: string;
 }
 
 const MOST_FILES = 500;
 const MB = 1024 * 1024;
-/** Bytes of all that is read by a model or run. */
+/** Cap of all files that are not media, in bytes. */
 const MOST_TEXT_BYTES = 5 * MB;
-/** Bytes of all that is only shown or heard: fonts, pictures, sounds, documents. */
+/** Cap of all media files (fonts, pictures, sounds, documents), in bytes. */
 const MOST_MEDIA_BYTES = 50 * MB;
+/** Most levels of folders inside each other. */
 const DEEPEST = 20;
 const NOT_COPIED = new Set(['.git', '.DS_Store']);
 
 /**
- * Reads the skill in a folder, or the one whose `SKILL.md` is named, without changing anything. Throws an `AppError`
- * that says what is wrong: no skill there, a link that leads out of the folder or to another folder, a device, over
- * 5 MB (fonts, pictures, sounds and documents: 50 MB) or 500 files. `.git` is not copied.
+ * Reads a skill without changing anything. `path` is its folder or its `SKILL.md`. Throws an `AppError` with the reason when
+ * there is no skill, when it has a device or a link that leads out of the folder or to a folder, and when it has more than
+ * 500 files, 50 MB of media or 5 MB of other files. Leaves out `.git`.
  */
 export async function planInstall(path: string): Promise<InstallPlan> {
   const folder = await folderOf(path);
   const files: PlannedFile[] = [];
   const space = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
   for (const { name, real } of await filesIn(folder)) {
-    // What calls itself media and is none counts as text, as much of it as there is.
+    // A file that has the name of a media file but other content counts as text, with its full size.
     const most = MEDIA_NAME.test(name) ? Math.max(space.text, space.media) : space.text;
     const { bytes, executable } = await readPlainFile(real, most + 1);
     const kind = isMedia({ path: name, bytes }) ? 'media' : 'text';
@@ -70,9 +71,9 @@ export async function planInstall(path: string): Promise<InstallPlan> {
 }
 
 /**
- * Copies what was planned into the folder of the workspace's skills, under the skill's name, in one step; what changed
- * in its own folder meanwhile is not copied. Returns the new folder. Throws an `AppError` when the name is taken and
- * `replace` is false.
+ * Writes the files of a plan, from memory and in one step, into a folder of the skill's name below `workspaceSkills`. Returns
+ * that folder. Throws an `AppError`: `skill-exists` when the name is taken and `replace` is false, `skill-refused` when the
+ * bytes of the plan were changed.
  */
 export async function installSkill(
   plan: Pick<InstallPlan, 'skill' | 'files'>,
@@ -93,8 +94,8 @@ export async function installSkill(
 }
 
 /**
- * Why a skill of this name cannot be put into the workspace as things are, as a sentence; null: it can. `known`: all
- * skills that were found.
+ * A sentence that says why a skill of this name cannot be installed into the workspace; null when it can. `known`: all skills
+ * that are found now.
  */
 export async function findObstacle(
   name: string,
@@ -118,7 +119,7 @@ function taken(name: string): string {
   return `The workspace has a skill ${name} already. Add --replace to put this one in its place.`;
 }
 
-/** Removes a skill's folder. Only what lies in the workspace is a person's own to remove. */
+/** Removes the folder of a skill. Throws `skill-not-removable` for a skill outside the workspace. */
 export async function removeSkill(skill: Skill, workspaceSkills: string): Promise<void> {
   const root = await realpath(workspaceSkills).catch(() => workspaceSkills);
   if (skill.source !== 'workspace' || !skill.folder.startsWith(root + sep)) {
@@ -150,14 +151,14 @@ async function folderOf(path: string): Promise<string> {
 
 interface FoundFile {
   readonly name: string;
-  /** Where its bytes lie. */
+  /** Real path of the file: of a link, its target. */
   readonly real: string;
 }
 
 async function filesIn(root: string): Promise<readonly FoundFile[]> {
   const found: FoundFile[] = [];
   const visit = async (folder: string, depth: number): Promise<void> => {
-    if (depth > DEEPEST) throw refusal(`${folder} lies too deep.`);
+    if (depth > DEEPEST) throw refusal(`${folder} is more than ${DEEPEST} folders deep.`);
     const entries = await readdir(folder, { withFileTypes: true });
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) {
@@ -178,12 +179,12 @@ async function filesIn(root: string): Promise<readonly FoundFile[]> {
   return found;
 }
 
-/** A link to another file of the same folder is copied as that file. */
+/** Real path of a link's target. Throws unless the target is a regular file below `root`. */
 async function linkTarget(link: string, root: string): Promise<string> {
   const real = await realpath(link).catch(() => undefined);
-  if (real === undefined) throw refusal(`${link} is a link that leads nowhere.`);
+  if (real === undefined) throw refusal(`${link} is a link whose target does not exist.`);
   if (!real.startsWith(root + sep)) throw refusal(`${link} is a link that leads out of the folder, to ${real}.`);
-  if (!(await lstat(real)).isFile()) throw refusal(`${link} is a link to something that is no file.`);
+  if (!(await lstat(real)).isFile()) throw refusal(`${link} is a link to something that is not a file.`);
   return real;
 }
 

@@ -5,15 +5,15 @@ import { replaceDurable } from '../storage/files.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { errorCode } from '../util/errors.ts';
 
-/** Bytes of one `SKILL.md` that are read; what stands behind them is left out. */
+/** Most bytes that are read of a `SKILL.md`; the rest is ignored. */
 export const LARGEST_SKILL = 300_000;
 
-/** By the real path of a skill's folder: the hash of the `SKILL.md` that a person agreed to. */
+/** Agreements to skills: real path of a skill's folder → hash of the `SKILL.md` that a person agreed to (`pinOf`). */
 export type SkillPins = ReadonlyMap<string, string>;
 
 const pinsSchema = z.record(z.string(), z.string());
 
-/** None where there is no such file. What cannot be read counts as no agreement at all, with one sentence. */
+/** Reads the agreements. Empty when the file does not exist; empty with one warning when it cannot be read. Never throws. */
 export function readPins(path: string): { readonly pins: SkillPins; readonly warnings: readonly string[] } {
   try {
     const pins = pinsSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
@@ -25,14 +25,14 @@ export function readPins(path: string): { readonly pins: SkillPins; readonly war
   }
 }
 
-/** Adds to the pins; durable when it resolves. Those of folders in `gone` leave. */
+/** Adds agreements and removes those of the folders for which `gone` is true. Resolves when the file is durable. */
 export async function addPins(path: string, added: SkillPins, gone: (folder: string) => boolean): Promise<void> {
   const kept = [...readPins(path).pins].filter(([folder]) => !gone(folder));
   const pins = Object.fromEntries([...kept, ...added]);
   await replaceDurable(path, `${JSON.stringify(pins, null, 2)}\n`);
 }
 
-/** What a yes is bound to: all of a `SKILL.md` that is ever used. */
+/** SHA-256, in hex, of the part of a `SKILL.md` that is used. A person's agreement holds for this hash only. */
 export function pinOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes.subarray(0, LARGEST_SKILL)).digest('hex');
 }

@@ -4,17 +4,17 @@ import { pin } from '../security/paths/descriptors.ts';
 import { AppError } from '../util/errors.ts';
 
 export interface PlainFile {
-  /** The first of its bytes, as many as were asked for. */
+  /** The content, or the beginning of it: at most as many bytes as were asked for. */
   readonly bytes: Buffer;
-  /** Bytes of all of it. */
+  /** Size of the whole file, in bytes. */
   readonly size: number;
-  /** Its owner may run it as a program. */
+  /** Whether the owner's execute bit is set. */
   readonly executable: boolean;
 }
 
 /**
- * Reads a regular file that lies where its path says: `path` is a real path, and a link in any part of it, also one
- * that was put there a moment ago, is refused, as are devices and pipes. Throws an `AppError` or what `open` throws.
+ * Reads at most `most` bytes of a regular file. `path` must be a real path. Throws an `AppError` if any part of it is a link
+ * now (`skill-link`) or if it is a folder, device or pipe (`skill-no-file`); otherwise throws what `open` throws.
  */
 export async function readPlainFile(path: string, most: number): Promise<PlainFile> {
   await using pinned = await pin(path, { noFollow: true });
@@ -38,7 +38,7 @@ export async function readPlainFile(path: string, most: number): Promise<PlainFi
   }
 }
 
-/** Text as UTF-8, or as UTF-16 where a byte order mark says so; a character that was cut at the end is left out. */
+/** Decodes UTF-8, or UTF-16 if there is a byte order mark. Leaves out a character that is incomplete at the end. */
 export function decodePlain(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const encoding = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : '';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
 import { AppendFile } from './append-file.ts';
 import { plainDisk, type Disk } from './disk.ts';
-import { readIfExists } from './files.ts';
+import { namesIn, readIfExists } from './files.ts';
 
 /** Bytes; of larger files no copy is kept. */
 export const LARGEST_COPY = 50 * 1024 * 1024;
@@ -172,10 +172,7 @@ async function removeOldest(
   folder: string,
   { olderThan, mostBytes = Number.POSITIVE_INFINITY }: { olderThan: number; mostBytes?: number },
 ): Promise<void> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await namesIn(folder);
   const files: { path: string; size: number; at: number }[] = [];
   for (const name of names) {
     const path = join(folder, name);

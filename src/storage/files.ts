@@ -1,4 +1,4 @@
-import { constants, copyFile, mkdir, open, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, readdir, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError, errorCode } from '../util/errors.ts';
 
@@ -116,6 +116,16 @@ export async function truncateDurable(path: string, size: number): Promise<void>
 /** The text of a file (UTF-8), or undefined when there is none. */
 export async function readIfExists(path: string): Promise<string | undefined> {
   return (await readBytes(path))?.toString('utf8');
+}
+
+/** The names in a folder, in no particular order; none when there is no folder. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 async function readBytes(path: string): Promise<Buffer | undefined> {

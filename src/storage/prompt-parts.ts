@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { access, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
+import { namesIn } from './files.ts';
 import { plainDisk, type Disk } from './disk.ts';
 
 /** What was used this recently is kept, though no tape may name it yet: a model call is written down after its answer. */
@@ -133,15 +134,6 @@ export class PromptParts {
 
 export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** Takes out of `unnamed` what stands in the tape. */

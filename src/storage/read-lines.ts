@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 export interface LineOfFile {
@@ -18,7 +19,7 @@ export interface ReadLinesOptions {
   readonly onRead?: (bytes: number) => void;
 }
 
-const NEWLINE = 0x0a;
+export const NEWLINE = 0x0a;
 
 /**
  * The lines of a file from its end to its beginning. Reads no more than was asked for, give or take a chunk, so that
@@ -52,6 +53,13 @@ export async function* readLinesBackwards(path: string, options: ReadLinesOption
   } finally {
     await handle.close();
   }
+}
+
+/** The bytes of a file from an offset to its end. */
+export async function readFrom(path: string, offset: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of createReadStream(path, { start: offset })) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }
 
 /** The first line without its newline; undefined when it is not complete within 64 KiB. */

@@ -221,8 +221,11 @@ export class UntrustedFiles {
   }
 
   async #append(line: Line): Promise<void> {
-    await this.#file.append(Buffer.from(`${JSON.stringify(line)}\n`));
-    await this.#file.rest();
+    try {
+      await this.#file.append(Buffer.from(`${JSON.stringify(line)}\n`));
+    } finally {
+      await this.#file.rest();
+    }
   }
 }
 

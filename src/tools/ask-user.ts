@@ -13,7 +13,7 @@ export function askUserTool(): Tool {
     description:
       'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the reply to continue, or to offer buttons; ask other questions at the end of your answer. It fails in a turn that no person started.',
     parameters: z.object({
-      question: z.string().trim().min(1).max(2_000).describe('The question, in Markdown.'),
+      question: z.string().trim().min(1).max(2_000).describe('The question, written like your answers.'),
       choices: z
         .array(z.string().trim().min(1).max(LONGEST_CHOICE))
         .max(MOST_CHOICES)
@@ -24,12 +24,9 @@ export function askUserTool(): Tool {
     }),
     effect: 'idempotent',
     waits: true,
-    execute: async ({ question, choices = [] }, { ask }) => {
+    execute: async ({ question, choices = [] }, { people }) => {
       const title = `asked ${oneLine(question, 80)}`;
-      const answer = (await ask?.({ text: question, choices })) ?? {
-        answered: false,
-        reason: 'no one can be asked here',
-      };
+      const answer = await people.ask({ text: question, choices });
       if (!answer.answered) {
         return errorResult(title, `No answer: ${answer.reason}. Continue as well as you can, or say what you need.`);
       }

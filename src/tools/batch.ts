@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ToolRegistry } from './registry/registry.ts';
+import type { KeepWhole, ToolRegistry } from './registry/registry.ts';
 import { capOutput, errorResult, renderResult } from './registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './tool.ts';
 
@@ -8,7 +8,7 @@ export interface BatchOptions {
   /** Characters that all results share. */
   readonly maxOutput: number;
   /** Keeps what is longer than its share, where the session can read it; returns the path. */
-  readonly spill: (context: Pick<ToolContext, 'sessionKey' | 'callId'>, output: string) => Promise<string>;
+  readonly spill: KeepWhole;
 }
 
 export const BATCH = 'batch';
@@ -55,8 +55,8 @@ export function batchTool(options: BatchOptions): Tool {
   ): Promise<ToolResult> => {
     const why = ALONE[registry.named(tool)?.name ?? tool];
     if (why !== undefined) return errorResult(tool, `Not run: ${why}.`);
-    if (context.call === undefined) return errorResult(tool, 'Not run: calls are put together only in a turn.');
-    return await context.call(n, { name: tool, arguments: JSON.stringify(given) });
+    if (context.runPart === null) return errorResult(tool, 'Not run: calls are put together only in a turn.');
+    return await context.runPart(n, { name: tool, arguments: JSON.stringify(given) });
   };
 
   const runAll = async (calls: readonly InnerCall[], context: ToolContext): Promise<readonly ToolResult[]> => {
@@ -84,7 +84,7 @@ export function batchTool(options: BatchOptions): Tool {
     if (rendered.length <= space) return rendered;
     // A page of something longer is not kept: the whole can be read as before.
     const isPage = result.metadata['truncated'] === true;
-    const inner = { sessionKey: context.sessionKey, callId: `${context.callId}.${n}.part` };
+    const inner = { ...context.call, id: `${context.call.id}.${n}.part` };
     const kept = isPage ? undefined : await spill(inner, rendered).catch(() => undefined);
     return capOutput(rendered, space, kept);
   };

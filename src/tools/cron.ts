@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './registry/result.ts';
-import { defineTool, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
+import { defineTool, type CallIds, type CallPerson, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
 /** Who calls, as far as the schedule has to know. */
-export type CronToolCaller = Pick<ToolContext, 'messageId' | 'role' | 'turnId'>;
+export interface CronToolCaller extends Pick<CallIds, 'messageId' | 'turnId'>, Pick<CallPerson, 'role'> {}
 
 interface Answer {
   readonly text: string;
@@ -57,7 +57,7 @@ const parameters = z.object({
     .string()
     .optional()
     .describe(
-      'Required for add: a delay (in 20m), a local time (2027-03-01T09:00 or tomorrow at 9), an interval (every 2h) or five cron fields (0 9 * * 1-5).',
+      'Required for add, in one of these forms: delay (in 20m), local time (2027-03-01T09:00, 18:30 or tomorrow at 9), five cron fields (0 9 * * 1-5), interval (every 2h; first run one interval from now).',
     ),
   text: z
     .string()
@@ -73,7 +73,7 @@ const parameters = z.object({
     .string()
     .optional()
     .describe(
-      "For add: IANA time zone of a local time or cron fields, e.g. Europe/Vienna. Give it when the person is in another zone than <context> shows. Default: the configured zone, else the first that the owner gave here, else the machine's.",
+      'For add: IANA time zone of a local time or cron fields, e.g. Europe/Vienna. Give it when the person is in another than <context> shows. Default: that one; if it is UTC because none is configured, the first that the owner gave here, else a local time is refused.',
     ),
   chat: z
     .string()
@@ -99,7 +99,7 @@ export function cronTool(cron: CronPort): Tool {
       action === 'list' || action === 'show'
         ? escapeControlChars(`scheduled jobs${job === undefined ? '' : `: ${job}`}`)
         : null,
-    decide: ({ action, job, kind, chat }, { origin, role }) => {
+    decide: ({ action, job, kind, chat }, { person: { origin, role } }) => {
       if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
         return {
           decision: 'deny',
@@ -121,12 +121,12 @@ export function cronTool(cron: CronPort): Tool {
     },
     // A yes to start a job is for the job as it was shown.
     binds: async ({ action, job }, context) =>
-      STARTS.has(action) && job !== undefined ? { job: (await cron.job(context, job))?.code } : {},
-    action: async (params, context) => await declared(cron, params, context),
+      STARTS.has(action) && job !== undefined ? { job: (await cron.job(callerOf(context), job))?.code } : {},
+    action: async (params, context) => await declared(cron, params, callerOf(context)),
     execute: async (params, context) => {
       const { action, text } = params;
       if (action === 'silent') return await silent(cron, text ?? 'nothing to tell', context);
-      const answer = await answerTo(cron, params, context);
+      const answer = await answerTo(cron, params, callerOf(context));
       if (answer === null) {
         const missing =
           action === 'add'
@@ -181,8 +181,12 @@ async function answerTo(
   }
 }
 
-async function silent(cron: CronPort, reason: string, { turnId }: ToolContext): ReturnType<Tool['execute']> {
-  if (!(await cron.silence(turnId, oneLine(reason, 400)))) {
+function callerOf({ call, person }: ToolContext): CronToolCaller {
+  return { messageId: call.messageId, turnId: call.turnId, role: person.role };
+}
+
+async function silent(cron: CronPort, reason: string, { call }: ToolContext): ReturnType<Tool['execute']> {
+  if (!(await cron.silence(call.turnId, oneLine(reason, 400)))) {
     return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }
   return { title: 'silent', output: 'Nothing will be sent.', metadata: {} };

@@ -42,8 +42,8 @@ function parametersFor(results: number) {
   return z.object({
     query: z.string().min(1).describe('Words to find; those in quotes must stand together, e.g. dentist "root canal".'),
     limit: z.int().min(1).max(MOST).optional().describe(`Most excerpts to return, 1 to ${MOST}. Default: ${results}.`),
-    since: z.string().regex(DAY).optional().describe('First day, e.g. 2027-01-31; skips MEMORY.md. Default: any.'),
-    until: z.string().regex(DAY).optional().describe('Last day, e.g. 2027-02-28; skips MEMORY.md. Default: any.'),
+    since: z.string().regex(DAY).optional().describe('First day, e.g. 2027-01-31. Default: any.'),
+    until: z.string().regex(DAY).optional().describe('Last day, e.g. 2027-02-28. Default: any.'),
   });
 }
 
@@ -52,7 +52,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   return defineTool({
     name: 'memory_search',
     description:
-      'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates. Use it when the person refers to something that you do not see.',
+      'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates; MEMORY.md has none, so since and until leave it out. Use it when the person refers to something that you do not see.',
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',
@@ -78,19 +78,19 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   });
 }
 
-function scopeOf(context: ToolContext): 'all' | readonly string[] {
-  return seesPrivate(context) ? 'all' : [context.sessionKey];
+function scopeOf({ call, person }: ToolContext): 'all' | readonly string[] {
+  return seesPrivate(person) ? 'all' : [call.sessionKey];
 }
 
 function lineOf({ source, session, at, role, snippet }: FoundMemory, timezone: string | null): string {
+  const when = at === undefined ? '' : `${localMinute(at, timezone)} `;
   switch (source) {
     case 'memory':
       return `- MEMORY.md: ${snippet}`;
     case 'history':
-      return `- HISTORY.md: ${snippet}`;
-    case 'session': {
-      const when = at === undefined ? '' : `${localMinute(at, timezone)} `;
+      // The beginning of a paragraph has its time already.
+      return `- ${snippet.startsWith('[') ? '' : when}HISTORY.md: ${snippet}`;
+    case 'session':
       return `- ${when}${session ?? ''} (${role ?? 'unknown'}): ${snippet}`;
-    }
   }
 }

@@ -83,7 +83,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
 }
 
 /** The memory belongs to the owner: nobody and nothing else changes it. */
-function decide(_params: Params, { role, origin, chatType }: ToolContext): ToolDecision {
+function decide(_params: Params, { person: { role, origin, chatType } }: ToolContext): ToolDecision {
   const isOwn = role === 'owner' && (origin === 'user' || origin === 'api');
   if (!isOwn || chatType !== 'direct') {
     return {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { wordsButton } from '../bus/buttons.ts';
+import { labelButton } from '../bus/buttons.ts';
 import { parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
@@ -46,7 +46,7 @@ const MOST_FILES = 10;
 const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
-  text: z.string().trim().min(1).max(LONGEST).describe('The message, in Markdown.'),
+  text: z.string().trim().min(1).max(LONGEST).describe('The message, written like your answers.'),
   chat: z
     .string()
     .trim()
@@ -80,10 +80,10 @@ export function messageTool(options: MessageOptions): Tool {
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
     decide: async ({ chat, media = [] }, context) => {
-      if (isElsewhere(chat, context) && !atLeast(context.role, 'owner')) {
+      if (isElsewhere(chat, context) && !atLeast(context.person.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
       }
-      if (context.origin === 'heartbeat' && !isElsewhere(chat, context)) {
+      if (context.person.origin === 'heartbeat' && !isElsewhere(chat, context)) {
         return {
           decision: 'deny',
           reason: 'your last text is sent to the owner without this tool if it is worth telling.',
@@ -101,8 +101,8 @@ export function messageTool(options: MessageOptions): Tool {
         ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
         : null,
     execute: async ({ text, chat, buttons = [], media = [] }, context) => {
-      const target = chat === undefined ? context.chat : addressOf(chat);
-      if (target === undefined) return errorResult('message', nowhere(chat));
+      const target = chat === undefined ? context.person.chat : addressOf(chat);
+      if (target === null) return errorResult('message', nowhere(chat));
       const obstacle = options.obstacle(target.channel);
       if (obstacle !== null) return errorResult('message', obstacle);
       const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
@@ -111,20 +111,20 @@ export function messageTool(options: MessageOptions): Tool {
       }
       const files: Media[] = [];
       for (const path of media) files.push(await mediaFrom(path, options, context));
-      const common = { ...target, kind: 'part' as const, turnId: context.turnId, metadata: {} };
+      const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata: {} };
       const expiresAt = options.clock.now() + TTL_MS;
       await options.publish({
         ...common,
-        id: `${context.callId}:message`,
+        id: `${context.call.id}:message`,
         text,
         media: [],
         ...(buttons.length === 0
           ? {}
-          : { buttons: buttons.map((label) => [{ id: wordsButton(label, context.taint), label }]) }),
+          : { buttons: buttons.map((label) => [{ id: labelButton(label, context.conversation.taint), label }]) }),
         expiresAt,
       });
       for (const [n, file] of files.entries()) {
-        await options.publish({ ...common, id: `${context.callId}:file:${n}`, text: '', media: [file], expiresAt });
+        await options.publish({ ...common, id: `${context.call.id}:file:${n}`, text: '', media: [file], expiresAt });
       }
       return {
         title: `message to ${nameOf(target)}`,
@@ -143,14 +143,14 @@ function elsewhere(chat: string, text: string): DeclaredAction {
   };
 }
 
-function isElsewhere(chat: Params['chat'], context: ToolContext): boolean {
+function isElsewhere(chat: Params['chat'], { person }: ToolContext): boolean {
   if (chat === undefined) return false;
   const target = addressOf(chat);
-  return target === undefined || context.chat === undefined || nameOf(target) !== nameOf(context.chat);
+  return target === null || person.chat === null || nameOf(target) !== nameOf(person.chat);
 }
 
-function addressOf(chat: string): ChatAddress | undefined {
-  return /\s/u.test(chat) ? undefined : parseChat(chat);
+function addressOf(chat: string): ChatAddress | null {
+  return /\s/u.test(chat) ? null : (parseChat(chat) ?? null);
 }
 
 function nameOf({ channel, chatId, threadId }: ChatAddress): string {

@@ -32,7 +32,12 @@ const parameters = z.object({
     .string()
     .optional()
     .describe('Short name of the task for people, e.g. compare trains. Default: the beginning of task.'),
-  wait: z.boolean().optional().describe('True waits for the result and returns it. Default: false.'),
+  wait: z
+    .boolean()
+    .optional()
+    .describe(
+      'True waits for the result and returns it. Default: false, but always true in a turn that a job or the heartbeat started.',
+    ),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })

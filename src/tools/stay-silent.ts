@@ -21,8 +21,8 @@ export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string)
     }),
     effect: 'none',
     role: 'guest',
-    execute: async (_, { turnId }) =>
-      isMeant(turnId)
+    execute: async (_, { call }) =>
+      isMeant(call.turnId)
         ? errorResult('silent', 'This message was addressed to you, so you cannot stay silent: answer it.')
         : { title: 'silent', output: 'Nothing is sent.', metadata: {} },
   });

@@ -55,12 +55,14 @@ export function tapeTool(actions: TapeActions): Tool {
     }),
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',
-    decide: ({ action }, { role }) =>
-      role === 'guest' && CHANGES.has(action)
+    decide: ({ action }, { person }) =>
+      person.role === 'guest' && CHANGES.has(action)
         ? { decision: 'deny', reason: `tape ${action} is not for guests.` }
         : { decision: 'allow' },
     execute: async ({ action, text = '', archive = false }, context) => {
-      const { sessionKey, role, signal } = context;
+      const { signal } = context;
+      const { sessionKey } = context.call;
+      const { role } = context.person;
       const during = runningTurn(context);
       switch (action) {
         case 'info':
@@ -78,8 +80,8 @@ export function tapeTool(actions: TapeActions): Tool {
   });
 }
 
-function runningTurn({ turnId, callId, taint }: ToolContext): RunningTurn {
-  return { turnId, callId, ...taint };
+function runningTurn({ call, conversation }: ToolContext): RunningTurn {
+  return { turnId: call.turnId, callId: call.id, ...conversation.taint };
 }
 
 function toResult(action: string, answer: TapeAnswer): ToolResult {

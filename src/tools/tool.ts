@@ -66,6 +66,16 @@ export interface ActiveSkills {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** No skill is active. */
+export const NO_SKILLS: ActiveSkills = {
+  names: [],
+  foreign: false,
+  folders: [],
+  limitedBy: [],
+  allowed: null,
+  env: {},
+};
+
 /** An address that an earlier call of the conversation asked for. */
 export interface EarlierFetch {
   readonly url: string;
@@ -75,49 +85,92 @@ export interface EarlierFetch {
   readonly approved: boolean;
 }
 
-export interface ToolContext {
-  readonly sessionKey: string;
+/** Which call it is. */
+export interface CallIds {
+  /** The call's own: unique, and the same after a crash. */
+  readonly id: string;
   readonly turnId: string;
-  readonly callId: string;
+  readonly sessionKey: string;
   /** The inbound message that the turn answers. */
   readonly messageId: string;
+}
+
+/** For whom a call runs, and where they are answered. */
+export interface CallPerson {
+  /** The turn's role: the weakest of those who had a say in it. */
+  readonly role: Role;
+  /** What began the turn. */
+  readonly origin: Origin;
+  /** `channel:id` of the sender; null: nobody. */
+  readonly who: string | null;
+  /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one, null. */
+  readonly chatType: 'direct' | 'group' | null;
+  /** The chat in which the turn is answered; null: none. */
+  readonly chat: ChatAddress | null;
+}
+
+/** What a call may reach of the disk beside what everybody may. */
+export interface CallFiles {
   /** Absolute path of the workspace. */
   readonly workingDirectory: string;
-  /** Folders of this session alone that may be read beside the common ones. @default none */
-  readonly readRoots?: readonly string[];
-  readonly signal: AbortSignal;
-  readonly role: Role;
-  readonly origin: Origin;
-  /** For whom: `channel:id` of the sender. @default nobody */
-  readonly who?: string;
-  /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one. */
-  readonly chatType?: 'direct' | 'group';
+  /** Folders of this session alone that may be read beside the common ones. */
+  readonly readRoots: readonly string[];
+}
+
+/** What stands in the conversation that the call comes from. */
+export interface CallConversation {
   readonly taint: Taint;
-  /** What people and others, not the model, said in this request: for `urlOrigin`. @default nothing */
-  readonly given?: () => readonly GivenText[];
-  /** The addresses that were asked for in this conversation before this call. @default none */
-  readonly fetches?: () => readonly EarlierFetch[];
-  /** Why a tool is not for this turn, whatever its role may do; null: its role decides. @default its role decides */
-  readonly withheld?: (tool: string) => string | null;
-  /** @default none are active */
-  readonly skills?: ActiveSkills;
-  /** The `path`, or else the `detail`, of the request that a person allowed for this very call; undefined when none was needed. */
-  readonly approved?: string;
-  /**
-   * Whether what would run now differs from what a person allowed; the registry asks before it starts the tool, and a
-   * tool that waits before it acts asks again. @default nobody had to allow it
-   */
-  readonly changed?: () => Promise<boolean>;
+  /** What people and others, not the model, said in this request: for `urlOrigin`. */
+  readonly given: () => readonly GivenText[];
+  /** The addresses that were asked for before this call. */
+  readonly fetches: () => readonly EarlierFetch[];
+}
+
+/** What the turn limits beside the role. */
+export interface CallLimits {
+  readonly skills: ActiveSkills;
+  /** Why a tool is not for this turn, whatever its role may do; null: its role decides. */
+  readonly withheld: (tool: string) => string | null;
+}
+
+/** The people whom a call can reach. None of these rejects, unless it is stopped. */
+export interface CallPeople {
   /** Asks a person who may allow it; no answer and nobody to ask are a no. */
-  approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
-  /** The chat in which the turn is answered. @default none */
-  readonly chat?: ChatAddress;
-  /** Asks the person whom the turn answers and waits for their next words. @default no one can be asked */
-  readonly ask?: (question: AskedQuestion) => Promise<AskAnswer>;
-  /** Runs another call as the `n`th part of this one, as if it stood alone; its id is `callId.n`. @default there is no turn */
-  readonly call?: (n: number, call: { readonly name: string; readonly arguments: string }) => Promise<ToolResult>;
+  readonly approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
+  /** Asks the person whom the turn answers and waits for their next words. */
+  readonly ask: (question: AskedQuestion) => Promise<AskAnswer>;
   /** Tells whoever watches what is going on; one short line. */
-  progress(text: string): void;
+  readonly progress: (text: string) => void;
+}
+
+/** What a person allowed for this very call. */
+export interface CallApproval {
+  /** The `path`, or else the `detail`, of the request that they allowed. */
+  readonly covers: string;
+  /**
+   * Whether what would run now differs from that; the registry asks before it starts the tool, and a tool that waits
+   * before it acts asks again.
+   */
+  readonly changed: () => Promise<boolean>;
+}
+
+/** Runs another call as the `n`th part of this one, as if it stood alone; its id is `id.n`. */
+export type RunPart = (n: number, call: { readonly name: string; readonly arguments: string }) => Promise<ToolResult>;
+
+/** What a call is told when it runs. */
+export interface ToolContext {
+  /** Aborts when the call has to end: a /stop, its time limit, the end of the process. */
+  readonly signal: AbortSignal;
+  readonly call: CallIds;
+  readonly person: CallPerson;
+  readonly files: CallFiles;
+  readonly conversation: CallConversation;
+  readonly limits: CallLimits;
+  readonly people: CallPeople;
+  /** Null: nobody had to allow it. */
+  readonly approval: CallApproval | null;
+  /** Null: the call belongs to no turn. */
+  readonly runPart: RunPart | null;
 }
 
 /** Header facts for the model: short scalars such as path, lines, size, truncated, exitCode, durationMs. */

@@ -4,7 +4,7 @@ export class AppError extends Error {
   readonly code: string;
   /** Details for logs and tests; never a secret. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** What the process returns when this error ends a command. */
+  /** Exit code of the process when this error ends a command. @default 1 */
   readonly exitCode: number;
 
   constructor(
@@ -20,7 +20,7 @@ export class AppError extends Error {
   }
 }
 
-/** A failure in whose message others' words stand (`said`) before the program's own about it (`own`). */
+/** An error whose message is a text from outside, such as a server's (`said`), followed by a sentence of ours (`own`). */
 export class OwnWordsError extends AppError {
   readonly said: string;
   readonly own: string;
@@ -32,7 +32,7 @@ export class OwnWordsError extends AppError {
   }
 }
 
-/** One line for a log or a tool result: the message, or what was thrown instead of an error. */
+/** The message of what was thrown: of an error its message or name, a string as it is, else `unknown error`. */
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
   return typeof thrown === 'string' ? thrown : 'unknown error';
@@ -46,7 +46,7 @@ export function errorCode(thrown: unknown): string | undefined {
   return undefined;
 }
 
-/** True for errors that say "someone aborted this", whoever made them. */
+/** Whether an error means that the work was aborted, by our own signal or by an SDK. */
 export function isAbort(thrown: unknown): boolean {
   return thrown instanceof Error && (thrown.name === 'AbortError' || thrown.name === 'APIUserAbortError');
 }

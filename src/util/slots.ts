@@ -1,4 +1,4 @@
-/** Lets at most `limit` tasks hold a slot at once; waiting is first come, first served. */
+/** A semaphore: at most `limit` tasks hold a slot at the same time; others wait in the order of their calls. */
 export class Slots {
   readonly limit: number;
   #free: number;
@@ -9,12 +9,13 @@ export class Slots {
     this.#free = limit;
   }
 
+  /** Runs a task while it holds a slot; settles as the task does. Rejects when the signal aborts before there is a slot. */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     using _ = await this.hold(signal);
     return await task();
   }
 
-  /** A slot until it is disposed of, once or more often. Rejects when the signal aborts before there is one. */
+  /** Waits for a slot; disposing frees it, a second time has no effect. Rejects when the signal aborts before there is one. */
   async hold(signal?: AbortSignal): Promise<Disposable> {
     await this.#acquire(signal);
     let isHeld = true;

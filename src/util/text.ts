@@ -67,3 +67,11 @@ function editDistance(a: string, b: string): number {
 export function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
+
+/** The text in a code fence, where all of it is in one. */
+export function withoutFence(text: string): string {
+  const trimmed = text.trim();
+  return (
+    /^(?<fence>`{3,}|~{3,})[^\n]*\n(?<body>[\s\S]*?)\n?\k<fence>$/u.exec(trimmed)?.groups?.['body'] ?? trimmed
+  ).trim();
+}

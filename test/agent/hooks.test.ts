@@ -25,6 +25,40 @@ describe('hooks', () => {
     expect(await hooks.first('model', (hook) => hook.model?.(facts))).toBe('early/model');
   });
 
+  test('a session or a state that is none is passed over, and reported', async () => {
+    const odd = (): never => JSON.parse('7') as never;
+    const hooks = runner(['a', { session: odd, loadState: odd }], ['b', { loadState: () => ({ b: 1 }) }]);
+    expect(hooks.session(inboundDraft())).toBeUndefined();
+    expect(await hooks.loadState(facts)).toEqual({ b: 1 });
+    expect(hooks.troubles()).toEqual([
+      expect.stringContaining('The hook session of the plugin "a" failed'),
+      expect.stringContaining('The hook loadState of the plugin "a" failed'),
+    ]);
+  });
+
+  test('what admit made of the last 512 messages is kept, so that none is shown twice with the same words', async () => {
+    const shown: string[] = [];
+    const hooks = runner(['a', { admit: ({ id }) => void shown.push(id) }]);
+    const admit = (id: number, text = 'hi'): Promise<unknown> =>
+      hooks.admit({ ...inboundMessage(), id: `${id}`, text });
+    for (let id = 0; id < 512; id += 1) await admit(id);
+    await admit(0);
+    expect(shown).toHaveLength(512);
+    await admit(1, 'hi, edited');
+    await admit(2);
+    expect(shown.slice(512)).toEqual(['1']);
+    for (let id = 600; id < 1_112; id += 1) await admit(id);
+    await admit(2);
+    expect(shown.at(-1)).toBe('2');
+  });
+
+  test('an answer of prompt or model that the stage cannot take is passed over, and reported', async () => {
+    const odd = JSON.parse('7') as string;
+    const hooks = runner(['early', { model: () => 'early/model' }], ['late', { model: () => odd }]);
+    expect(await hooks.first('model', (hook) => hook.model?.(facts))).toBe('early/model');
+    expect(hooks.troubles()).toEqual([expect.stringContaining('The hook model of the plugin "late" failed')]);
+  });
+
   test('deciding hooks run in order, each seeing what the one before made of it', async () => {
     const hooks = runner(
       ['a', { render: (_turn, text) => ({ type: 'replace', value: `${text}a` }) }],
@@ -76,6 +110,27 @@ describe('hooks', () => {
     await clock.advance(60_000);
     expect(await refused).toMatchObject({ denied: expect.stringContaining('guard wall failed') });
     expect(told).toHaveLength(3);
+  });
+
+  test.each(['an object', 'a function'])('%s with a `then` has 30 seconds like any promise', async (kind) => {
+    const clock = new VirtualClock();
+    const hooks = new HookRunner(silentLog, clock);
+    const own = (then: unknown): Promise<never> => {
+      const answer = kind === 'an object' ? {} : () => {};
+      Reflect.set(answer, 'then', then);
+      return answer as unknown as Promise<never>;
+    };
+    const never = own(() => {});
+    const later = own((done: (decision: unknown) => void) => done({ type: 'deny', reason: 'later' }));
+    hooks.register('own promises', { beforeTool: () => never }, { guard: true });
+    const call = { name: 'exec', arguments: '{}' };
+    const decided = hooks.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value));
+    await clock.advance(30_000);
+    expect(await decided).toMatchObject({ denied: expect.stringContaining('guard own promises failed') });
+    const answers = runner(['a', { beforeTool: () => later }]);
+    expect(await answers.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value))).toEqual({
+      denied: 'later',
+    });
   });
 
   test('a guard that answers what is no decision denies', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { mayJoin, UNIFIED_SESSION } from '../../src/agent/joining.ts';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import { inboundMessage } from '../support/inbound.ts';
+import { mayJoin, unifiedSession, UNIFIED_SESSION } from '../../src/agent/joining.ts';
+import type { InboundDraft, InboundMessage } from '../../src/bus/messages.ts';
+import { inboundDraft, inboundMessage } from '../support/inbound.ts';
 
 const joins = (message: Partial<InboundMessage>, first: Partial<InboundMessage> = {}): boolean =>
   mayJoin(inboundMessage(first), inboundMessage(message));
@@ -42,4 +42,13 @@ test('in a session that is one for all chats the chat does not matter, the role 
   const first = { sessionKey: UNIFIED_SESSION };
   expect(joins({ chatId: '2' }, first)).toBe(true);
   expect(joins({ chatId: '2', role: 'guest' }, first)).toBe(false);
+});
+
+test.each<[string, Partial<InboundDraft>, string | undefined]>([
+  ['the owner’s words in a direct chat', {}, UNIFIED_SESSION],
+  ['a trusted person’s', { role: 'trusted' }, undefined],
+  ['the owner’s in a group', { chatType: 'group' }, undefined],
+  ['a program’s', { origin: 'api' }, undefined],
+])('the one session of the owner’s chats takes %s: %o', (_, draft, session) => {
+  expect(unifiedSession(inboundDraft({ role: 'owner', chatType: 'direct', origin: 'user', ...draft }))).toBe(session);
 });

@@ -1,90 +1,19 @@
-import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
-import { readAnswer } from '../../src/agent/questions/answers.ts';
-import { Questions } from '../../src/agent/questions/questions.ts';
-import { storageHealth } from '../support/healthy-storage.ts';
-import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
-import { CommandTable } from '../../src/agent/commands/table.ts';
 import { newCommand } from '../../src/agent/commands/new.ts';
-import { MessageBus } from '../../src/bus/bus.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { Slots } from '../../src/util/slots.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import type { Hooks } from '../../src/agent/hooks/hooks.ts';
 import { inboundDraft } from '../support/inbound.ts';
-import { tempFolder } from '../support/temp.ts';
+import { startLoop, type LoopWorld } from '../support/loop-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
 
-interface LoopWorld extends AsyncDisposable {
-  readonly loop: AgentLoop;
-  readonly bus: MessageBus;
-  readonly journal: Journal;
-}
-
-/** A loop over a real journal; turns end at its `admit` hook, so nothing behind that is needed. */
-async function startLoop(admit: NonNullable<Hooks['admit']>): Promise<LoopWorld> {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await tempFolder());
-  const newId = createIds(systemClock, systemRandom);
-  const path = join(folder.path, 'state.db');
-  const journal = stack.use(
-    await openJournal({ path, backupPath: null, clock: systemClock, newId, interpret: readAnswer }),
-  );
-  const bus = new MessageBus({ inbox: journal.inbox, outbox: journal.outbox, newId });
-  const hooks = new HookRunner(silentLog);
-  hooks.register('test', { admit });
-  const needed: Partial<LoopPorts> = {
-    bus,
-    journal,
-    hooks,
-    newId,
-    storage: storageHealth(systemClock),
-    clock: systemClock,
-    log: silentLog,
-    whenBusy: 'steer',
-    bursts: { debounceMs: 0, groupDebounceMs: () => 0 },
-    slots: new Slots(4),
-    audit: async () => {},
-    questions: new Questions({
-      ledger: journal.questions,
-      allowances: journal.allowances,
-      clock: systemClock,
-      random: systemRandom,
-      mask: (text) => text,
-      redact: (text) => text,
-      messages: () => 1,
-      attach: async () => null,
-      closed: () => {},
-      reaches: () => true,
-    }),
-    render: () => [],
-    redact: (text) => text,
-    commands: new CommandTable({ commands: [newCommand({ resetSession: async () => {} })] }),
-  };
-  const loop = new AgentLoop(needed as LoopPorts);
-  const running = loop.run();
-  const owned = stack.move();
-  return {
-    loop,
-    bus,
-    journal,
-    [Symbol.asyncDispose]: async () => {
-      await loop.stop(100);
-      bus.close();
-      await running;
-      await owned.disposeAsync();
-    },
-  };
-}
+/** Turns end at their `admit` hook, so nothing behind that is needed. */
+const loopWith = (admit: NonNullable<Hooks['admit']>): Promise<LoopWorld> =>
+  startLoop({ admit, commands: [newCommand({ resetSession: async () => {} })] });
 
 describe('the loop', () => {
   test('holds one session and one page in memory while 10,000 messages wait in that session', async () => {
     const gate = Promise.withResolvers<void>();
-    await using world = await startLoop(async () => {
+    await using world = await loopWith(async () => {
       await gate.promise;
       return { type: 'deny', reason: 'no' };
     });
@@ -109,7 +38,7 @@ describe('the loop', () => {
   });
 
   test('forgets sessions that have nothing to do', async () => {
-    await using world = await startLoop(() => ({ type: 'deny', reason: 'no' }));
+    await using world = await loopWith(() => ({ type: 'deny', reason: 'no' }));
     const drafts = Array.from({ length: 300 }, (_, n) => inboundDraft({ chatId: String(n) }));
     await world.bus.publishInbound(...drafts);
     await waitFor(() => world.journal.outbox.counts()['pending'] === 300, { what: '300 replies' });
@@ -118,7 +47,7 @@ describe('the loop', () => {
   });
 
   test('runs no more than four commands at once, and none of them twice', async () => {
-    await using world = await startLoop(() => undefined);
+    await using world = await loopWith(() => undefined);
     const { turns } = world.journal;
     const claim = turns.claim.bind(turns);
     const running = { now: 0, most: 0 };

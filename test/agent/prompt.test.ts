@@ -3,7 +3,7 @@ import { buildSystemPrompt, type SystemPromptParts } from '../../src/agent/promp
 
 function parts(changes: Partial<SystemPromptParts> = {}): SystemPromptParts {
   return {
-    host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace' },
+    host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace', readRoots: [] },
     shows: 'Write Markdown.',
     files: [{ name: 'SOUL.md', text: 'be kind' }],
     memory: '- The owner is called Ming.',

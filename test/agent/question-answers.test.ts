@@ -157,6 +157,17 @@ describe('without a code', () => {
     expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', 'approved']);
   });
 
+  test.each([
+    ['/approve', 'approved'],
+    ['/deny', 'denied'],
+  ])('beside another one is the one whose code %s names', async (word, state) => {
+    await using world = await openQuestionsWorld();
+    await ask(world);
+    await ask(world, { callId: 't.2', code: 'wxyz6789' });
+    await world.sends({ text: `${word} wxyz6789` });
+    expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', state]);
+  });
+
   test('words to one of two questions are a message like any other', async () => {
     await using world = await openQuestionsWorld();
     await ask(world);
@@ -167,8 +178,8 @@ describe('without a code', () => {
   });
 
   test.each([
-    ['/approve', 'You wrote that before the question that waits here was shown, so it needs its code:\n\n- /approve'],
-    ['/deny', 'You wrote that before the question that waits here was shown, so it needs its code:\n\n- /deny'],
+    ['/approve', 'You wrote this before the question here was shown, so name its code:\n\n- /approve'],
+    ['/deny', 'You wrote this before the question here was shown, so name its code:\n\n- /deny'],
     ['never mind', undefined],
   ])('“%s” that was written before the question was shown answers nothing', async (text, reply) => {
     // Not sent yet; sent, with its place in the chat unknown; delivered below the message, which arrived late.
@@ -205,7 +216,7 @@ describe('without a code', () => {
     await world.sends({ text });
     expect(stateOf(world)).toBe('waiting');
     if (text !== 'no')
-      expect(world.taken[0]?.reply).toMatch(/^Without a code I take answers only to what you ask me in a direct chat/u);
+      expect(world.taken[0]?.reply).toMatch(/^I accept an answer without a code only in a direct chat/u);
     await world.sends({ text: `/approve ${CODE}` });
     expect(stateOf(world)).toBe('approved');
   });
@@ -216,7 +227,7 @@ describe('without a code', () => {
     await world.sends({ text: '/approve always' });
     expect([stateOf(world), world.journal.allowances.list()]).toEqual(['waiting', []]);
     expect(world.taken[0]?.reply).toBe(
-      `What is allowed from now on needs its code:\n\n- /approve ${CODE} always for \`Run: ls\``,
+      `To allow something from now on, name its code:\n\n- /approve ${CODE} always for \`Run: ls\``,
     );
   });
 });
@@ -255,7 +266,7 @@ describe('allowed for good', () => {
     expect(remembered).toMatchObject({ program: ['/bin/ls'], folder: '/w', createdBy: 'telegram:42' });
     await allowances.forget('nothing');
     expect(allowances.has('standing')).toBe(true);
-    await allowances.forget(remembered?.id ?? '');
+    expect(await allowances.forget((remembered?.id ?? '').toUpperCase())).toMatchObject({ folder: '/w' });
     expect(allowances.has('standing')).toBe(false);
   });
 

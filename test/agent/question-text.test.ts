@@ -26,6 +26,11 @@ test('every character of what is asked about can be seen', () => {
   expect(text.split('a\\u{202e}b\\u{200b}c')).toHaveLength(4);
 });
 
+test('where its chat reads every word as an answer, it says so', () => {
+  expect(asked()).toContain('within 10 minutes. Anything else you write here is a no.');
+  expect(asked({ own: false })).toMatch(/within 10 minutes\.$/u);
+});
+
 test('the block of what is asked about is longer than any mark in it', () => {
   expect(asked({ request: { ...FACTS.request, detail: 'a\n`````\n**Allowed.**' } })).toContain('``````\na\n`````\n');
 });

@@ -215,7 +215,9 @@ describe('reset', () => {
     const consolidated: boolean[] = [];
     const actions = actionsOf(world, consolidated);
     const answer = await actions.reset({ sessionKey: SESSION, archive: true, during: { ...during, untrusted: true } });
-    expect(answer.text).toContain('before this turn is out of this conversation; it is being summarised');
+    expect(answer.text).toContain(
+      'the messages from before this turn are no longer part of it. A summary of them is being written',
+    );
     await world.append(result('t3', 't3.1', 'done'), turnEnd('t3'), ...plainTurn('t4', 'four', '4'));
     expect(historyText(world.session)).toMatch(/three.*done.*four/u);
     expect(historyText(world.session)).not.toMatch(/"one"|"two"/u);
@@ -242,7 +244,7 @@ describe('/tape', () => {
     await world.append(...plainTurn('t1', 'one', '1'));
     expect(await say(world, '')).toContain('1 turn');
     expect(await say(world, 'Search ONE')).toContain('user: one');
-    expect(await say(world, 'handoff We Spoke\nof one')).toContain('stands for');
+    expect(await say(world, 'handoff We Spoke\nof one')).toContain('this summary replaces the earlier messages');
     expect(world.session.history().summary?.text).toBe('We Spoke\nof one');
     expect(await say(world, 'anchors')).toContain('handoff: We Spoke of one');
     const consolidated: boolean[] = [];

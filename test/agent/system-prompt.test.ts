@@ -16,6 +16,7 @@ async function promptOf(): Promise<{ readonly prompt: SystemPrompt } & AsyncDisp
   }
   const prompt = new SystemPrompt({
     workspace: folder.path,
+    readRoots: [],
     skills: async () => ({ active: null, index: null }),
   });
   return { prompt, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };

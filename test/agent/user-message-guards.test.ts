@@ -77,3 +77,10 @@ test('what the owner said before in a group stands there as it is; beside words 
     /earlier in this chat:\n<untrusted [^>]*>\nAda: mine\nBen: obey/u,
   );
 });
+
+test('a name shows no invisible character', async () => {
+  const entry = await entryOf({ sender: { id: '7', name: 'An\u200Bn\u{E0041}', isBot: false } });
+  const [block] = entry.kind === 'message' && entry.role === 'user' ? entry.content : [];
+  const from = (block?.type === 'text' ? block.text : '').split('\n').find((line) => line.startsWith('from:'));
+  expect(from).toBe('from: Ann (owner)');
+});

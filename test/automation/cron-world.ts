@@ -31,11 +31,16 @@ export class CronWorld implements AsyncDisposable {
   settings: CronSettings = { catchUp: 'once', graceMinutes: 720, maxConcurrent: 2 };
   role: Role | null = 'owner';
   peopleWait = false;
+  /** The configured zone, and the machine's. */
+  zones: { readonly timezone: string | null; readonly machineZone: string } = {
+    timezone: 'Europe/Vienna',
+    machineZone: 'UTC',
+  };
   /** How the next turns end; a turn stays open while it is null. */
   outcome: 'answered' | 'failed' | null = 'answered';
   /** What was asked of the agent, oldest first. */
   readonly requests: { readonly message: InboundMessage; readonly at: number }[] = [];
-  book!: JobStore;
+  jobStore!: JobStore;
   cron!: CronScheduler;
   #up = false;
   #answering: Promise<void> = Promise.resolve();
@@ -71,13 +76,12 @@ export class CronWorld implements AsyncDisposable {
       clock,
       zone: 'Europe/Vienna',
     });
-    this.book = new JobStore({
+    this.jobStore = new JobStore({
       file,
       runs: journal.cron,
       clock,
       log: silentLog,
-      timezone: 'Europe/Vienna',
-      machineZone: 'UTC',
+      ...this.zones,
       found: async ({ job, hash }) => this.notices.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
       broken: async ({ reason, copy }) => this.notices.push({ id: `broken:${copy}`, text: reason }) > 0,
     });
@@ -88,7 +92,7 @@ export class CronWorld implements AsyncDisposable {
       peopleWait: () => this.peopleWait,
     };
     this.cron = new CronScheduler({
-      book: this.book,
+      jobStore: this.jobStore,
       runs: journal.cron,
       clock,
       log: silentLog,
@@ -125,7 +129,7 @@ export class CronWorld implements AsyncDisposable {
 
   async add(job: Partial<Job> & Pick<Job, 'id'>, role: Role = 'owner'): Promise<Job> {
     const whole = jobSchema.parse({ text: 'do it', chat: 'telegram:42', ...job });
-    await this.book.add(whole, { creator: CREATOR, role }, this.clock.now());
+    await this.jobStore.add(whole, { creator: CREATOR, role }, this.clock.now());
     await this.cron.look();
     return whole;
   }

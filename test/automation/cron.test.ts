@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isoIn } from '../../src/util/time-zone.ts';
+import { CronService } from '../../src/automation/cron-service.ts';
 import { CronWorld } from './cron-world.ts';
 
 const MINUTE = 60_000;
@@ -267,9 +268,9 @@ describe('the file', () => {
     await world.clock.advance(2 * HOUR);
     expect(world.sent()).toEqual([]);
     expect(world.notices).toMatchObject([{ id: expect.stringMatching(/^found:theirs:/u), text: 'Hello' }]);
-    const entry = world.book.entry('theirs');
+    const entry = world.jobStore.entry('theirs');
     expect(entry?.state).toBe('waiting');
-    if (entry !== undefined) await world.book.agree(entry, { ...entryCreator });
+    if (entry !== undefined) await world.jobStore.agree(entry, { ...entryCreator });
     await world.clock.advance(HOUR);
     expect(world.sent()).toEqual(['Hello']);
   });
@@ -279,14 +280,14 @@ describe('the file', () => {
     await world.add({ id: 'mine', every: '1h', text: 'Mine' });
     const [job] = await world.onDisk();
     await world.edit([{ ...job, text: 'Theirs' }]);
-    expect(world.book.entry('mine')?.state).toBe('waiting');
+    expect(world.jobStore.entry('mine')?.state).toBe('waiting');
     await world.edit([{ ...job, enabled: false }]);
-    expect(world.book.entry('mine')?.state).toBe('off');
+    expect(world.jobStore.entry('mine')?.state).toBe('off');
     await world.edit([{ ...job, enabled: true }]);
-    expect(world.book.entry('mine')?.state).toBe('active');
-    await world.book.setEnabled('mine', false);
+    expect(world.jobStore.entry('mine')?.state).toBe('active');
+    await world.jobStore.setEnabled('mine', false);
     await world.edit([{ ...job, enabled: true }]);
-    expect(world.book.entry('mine')?.state).toBe('waiting');
+    expect(world.jobStore.entry('mine')?.state).toBe('waiting');
     await world.clock.advance(3 * HOUR);
     expect(world.sent()).toEqual([]);
   });
@@ -297,7 +298,7 @@ describe('the file', () => {
     const jobs = await world.onDisk();
     await world.edit([]);
     await world.edit(jobs);
-    expect(world.book.entry('mine')?.state).toBe('waiting');
+    expect(world.jobStore.entry('mine')?.state).toBe('waiting');
   });
 
   test.each([
@@ -338,15 +339,34 @@ describe('the file', () => {
     const over = new AbortController();
     const looking = (async () => {
       while (!over.signal.aborted) {
-        await world.book.refresh();
+        await world.jobStore.refresh();
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
     for (let n = 0; n < 30; n += 1) await world.add({ id: `job-${n}`, every: '1h' });
     over.abort();
     await looking;
-    expect(world.book.entries.map(({ state }) => state)).toEqual(Array.from({ length: 30 }, () => 'active'));
+    expect(world.jobStore.entries.map(({ state }) => state)).toEqual(Array.from({ length: 30 }, () => 'active'));
     expect(world.notices).toEqual([]);
+  });
+});
+
+describe('the zone of a local time without one, where none is configured', () => {
+  test.each([
+    ['UTC', 'Asia/Tokyo'],
+    ['Europe/Berlin', 'Europe/Berlin'],
+  ])('on a machine in %s is %s after a job for Tokyo', async (machineZone, zone) => {
+    await using world = await CronWorld.open(START);
+    world.zones = { timezone: null, machineZone };
+    await world.start();
+    const { jobStore, cron, clock, journal } = world;
+    const service = new CronService({ jobStore, cron, clock, runs: journal.cron, machineZone });
+    const by = { creator: entryCreator, role: 'owner', chat: 'terminal:main' } as const;
+    const nine = { when: 'tomorrow at 9', kind: 'message' } as const;
+    await service.add(by, { ...nine, text: 'Sushi', zone: 'Asia/Tokyo' });
+    const { text } = await service.add(by, { ...nine, text: 'Dentist' });
+    expect(text).toMatch(/^Set `dentist` for Sun 2026-11-22 09:00/u);
+    expect(text).toContain(`(${zone})`);
   });
 });
 

@@ -58,7 +58,11 @@ describe('what a time means', () => {
     ['2027-02-30T09:00', 'Expected a time such as'],
     ['2027-02-28', 'Expected a time such as'],
     ['every 9s', 'The shortest step is 10 seconds'],
-    ['every now and then', 'Expected a length of time such as "every 2h"'],
+    [
+      'every 2h from now on',
+      'Expected a length of time alone, such as "every 2h", or cron fields for times of day, such as "0 9 * * *", but "every 2h from now on" was given.',
+    ],
+    ['every now and then', 'Expected a length of time alone, such as "every 2h"'],
     ['in a bit', 'Expected a length of time such as "in 20m"'],
     ['in 0 minutes', 'is now'],
     ['in 900 weeks', 'too far away'],

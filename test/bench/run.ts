@@ -178,7 +178,7 @@ async function measureMemoryCard(floorMs: number, scale: number): Promise<void> 
   const disk = await diskEnvironment({ delayMs: 20, log });
   if (disk === undefined) return;
   await using _child = await startAssistant('memory-card', disk);
-  await timeTurns(5, 'hello');
+  await timeTurns(30, 'hello');
   await pause(1000);
   const before = readSyncs(log).length;
   const turns = await timeTurns(30, 'hello');

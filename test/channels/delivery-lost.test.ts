@@ -264,7 +264,7 @@ describe('a message at which the program fails', () => {
     await world.say('next');
     await settled(world);
     expect(world.channel.texts).toEqual([
-      expect.stringContaining('An earlier message here did not reach you: the assistant failed at it: broken.'),
+      expect.stringContaining('An earlier message here did not reach you: an error inside the assistant: broken.'),
       'next',
     ]);
     expect(world.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);

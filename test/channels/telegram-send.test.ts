@@ -49,6 +49,23 @@ describe('sending', () => {
     expect(world.server.sentMessages).toHaveLength(parts.length);
   });
 
+  test('a file that cannot be read is refused for good: nothing was sent, and another attempt would not help', async () => {
+    await using world = await TelegramWorld.open();
+    const gone = {
+      kind: 'document',
+      mediaType: 'text/plain',
+      path: '/nowhere/report.txt',
+      name: 'report.txt',
+      size: 1,
+    } as const;
+    const sent = world.send('Here.', { media: [gone] });
+    await expect(sent).rejects.toMatchObject({
+      failure: 'permanent',
+      message: expect.stringMatching(/the file report\.txt cannot be read/u),
+    });
+    expect(world.server.sentMessages).toEqual([]);
+  });
+
   test('typing is a chat action of the chat and topic', async () => {
     await using world = await TelegramWorld.open();
     await world.manager.channel('telegram')?.typing?.({ chatId: '7', threadId: '5' }, new AbortController().signal);

@@ -46,13 +46,13 @@ test('lists what was allowed for good and what waits, with nothing hidden', asyn
   }
   const nothing = commandLine(true);
   await nothing.run('approvals');
-  expect(nothing.out).toBe('Nothing is allowed for good, and no question waits.\n');
+  expect(nothing.out).toBe('No command is allowed for good, and no question waits.\n');
 });
 
 test('forgets by id, and says so when there is no such thing', async () => {
   const line = commandLine();
   expect(await line.run('approvals', 'forget', 'ab12cd34')).toBe(0);
-  expect(line.out).toContain('It asks again before it runs /usr/bin/git commit');
+  expect(line.out).toContain('The assistant asks again before it runs /usr/bin/git commit');
   const wrong = commandLine();
   expect(await wrong.run('approvals', 'forget', 'x')).toBe(1);
   expect(wrong.err).toContain('Nothing is remembered under "x".');

@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
 import { vacuumHome } from '../../src/app/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
+import type { Host } from '../../src/service/host.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { FakeAssistant } from '../gateway/fake-assistant.ts';
@@ -24,6 +27,16 @@ export class CommandLine {
   running = false;
   env: Readonly<Record<string, string>> = {};
   startError: Error | undefined;
+  /** The machine of this command line; its folders of the system are in `root`. */
+  host: Host = {
+    platform: 'linux',
+    uid: 1000,
+    user: 'anna',
+    userHome: join(this.home, '..'),
+    node: process.execPath,
+    program: fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url)),
+    root: '/',
+  };
   /** Reaches the gateway that runs, instead of `running`. */
   connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
   out = '';
@@ -69,6 +82,7 @@ export class CommandLine {
         return { [Symbol.dispose]: () => this.#signals.delete(listener) };
       },
       onStray: () => ({ [Symbol.dispose]: () => {} }),
+      host: () => this.host,
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
       connect: (path) => this.connect(path),
@@ -82,6 +96,7 @@ export class CommandLine {
     const { assistant } = this;
     return Object.assign(assistant, {
       brokeDown: () => {},
+      alive: async () => {},
       log: this.#log(),
       run: (text: string) => assistant.send({ session: 'main', text }, {}),
       stream: () => {

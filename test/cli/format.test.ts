@@ -96,7 +96,8 @@ describe('commands', () => {
 
   test('write no JSON but by the function that escapes what is not seen', () => {
     const folder = new URL('../../src/cli/', import.meta.url);
-    const files = readdirSync(folder).filter((name) => name !== 'format.ts');
+    const all = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const files = all.filter((name) => name.endsWith('.ts') && name !== 'format.ts');
     const others = files.filter((name) =>
       /write\([^;]*JSON\.stringify|JSON\.stringify\([^;]*, null, 2\)/u.test(
         readFileSync(new URL(name, folder), 'utf8'),

@@ -59,7 +59,9 @@ test('does what is asked for, and says so', async () => {
     expect(await line.run(...argv, 'x')).toBe(0);
   }
   expect(asked).toHaveLength(4);
-  expect(line.out).toBe('It is sent again.\nIt is not sent.\nIt gets a turn.\nIt is not answered.\n');
+  expect(line.out).toBe(
+    'The message is sent again.\nThe message is not sent.\nThe message is queued for a new turn.\nThe message is not answered.\n',
+  );
   expect(await line.run('outbox', 'retry', 'none')).toBe(1);
   expect(line.err).toContain('Nothing can be done about "none".');
 });

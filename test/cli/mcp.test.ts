@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { McpServerInfo, McpServerReport } from '../../src/gateway/requests.ts';
+import type { ServerFacts, ServerReport } from '../../src/tools/mcp/server-facts.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 
-const NOTES: McpServerInfo = {
+const NOTES: ServerFacts = {
   name: 'notes',
   runs: 'npx notes-server --quiet',
   state: 'running',
@@ -12,7 +12,7 @@ const NOTES: McpServerInfo = {
   offered: ['mcp_notes_add', 'mcp_notes_find'],
   difference: { added: ['steal'], changed: ['add'], removed: ['find'] },
 };
-const OFF: McpServerInfo = {
+const OFF: ServerFacts = {
   ...NOTES,
   name: 'later',
   state: 'off',
@@ -20,9 +20,9 @@ const OFF: McpServerInfo = {
   offered: [],
   difference: null,
 };
-const BROKEN: McpServerInfo = { ...OFF, name: 'broken', state: 'failed', trouble: 'it ended with exit code 1' };
+const BROKEN: ServerFacts = { ...OFF, name: 'broken', state: 'failed', trouble: 'it ended with exit code 1' };
 const parameters = { type: 'object', properties: { text: { description: 'More words' } } };
-const REPORT: McpServerReport = {
+const REPORT: ServerReport = {
   ...NOTES,
   is: 'notes 1.0',
   tools: [

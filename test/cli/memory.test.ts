@@ -45,8 +45,8 @@ describe('memory', () => {
     await line.run('memory', 'log');
     expect(line.out).toBe(
       [
-        '20261121T051000001Z  2026-11-21 05:10 UTC        6 bytes  not taken over: consolidation\n',
-        '20261121T051000000Z  2026-11-21 05:10 UTC        6 bytes  until consolidation\n',
+        '20261121T051000001Z  2026-11-21 05:10 UTC        6 bytes  proposed, not used: consolidation\n',
+        '20261121T051000000Z  2026-11-21 05:10 UTC        6 bytes  replaced by: consolidation\n',
       ].join(''),
     );
     line.out = '';

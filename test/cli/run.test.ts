@@ -122,12 +122,12 @@ describe('the command line', () => {
 describe('init', () => {
   test('says what it made and what it left', async () => {
     const line = new CommandLine();
-    expect(await line.run('init')).toBe(0);
+    expect(await line.run('init', '--yes', '--provider', 'demo')).toBe(0);
     expect(line.out).toContain('  config.json\n');
     expect(line.out).toContain('  workspace/SOUL.md\n');
     writeFileSync(join(line.home, 'workspace', 'SOUL.md'), 'mine');
     line.out = '';
-    expect(await line.run('init')).toBe(0);
+    expect(await line.run('init', '--yes', '--provider', 'demo')).toBe(0);
     expect(line.out).toContain('is already set up; nothing was changed.');
     expect(readFileSync(join(line.home, 'workspace', 'SOUL.md'), 'utf8')).toBe('mine');
   });
@@ -274,7 +274,7 @@ describe('gateway', () => {
     expect(ready).toMatchObject([
       { fields: { model: 'demo/scripted', channels: ['terminal'], http: 'http://127.0.0.1:1' } },
     ]);
-    expect(line.logged[0]).toEqual({ message: 'check the configuration', fields: { warning: 'Careful.' } });
+    expect(line.logged[0]).toEqual({ message: 'config: warning', fields: { warning: 'Careful.' } });
     expect(line.out).toBe('');
   });
 
@@ -314,7 +314,7 @@ describe('gateway', () => {
     line.type('\u0004');
     await ended;
     expect(line.started[0]?.config).toEqual(expected);
-    const warned = line.logged.some(({ message }) => message === 'check the configuration');
+    const warned = line.logged.some(({ message }) => message === 'config: warning');
     expect([line.err, warned]).toEqual('log' in config ? ['', true] : ['⚠ Careful.\n', false]);
     const chat = new CommandLine({ terminal: true });
     writeFileSync(join(chat.home, 'config.json'), JSON.stringify(config));

@@ -2,13 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { link, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { run } from '../../src/cli/run.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { runCommand } from '../support/command-run.ts';
 import { noBubblewrap } from '../support/sandbox-world.ts';
 
 const reportSchema = z.object({
@@ -26,23 +23,7 @@ async function toolsRun(
   args: object,
   ...flags: readonly string[]
 ): Promise<z.infer<typeof reportSchema> & { readonly code: number }> {
-  const stdout = new PassThrough();
-  let out = '';
-  stdout.on('data', (chunk) => (out += String(chunk)));
-  const nothing = { [Symbol.dispose]: () => {} };
-  const code = await run(['tools', 'run', name, JSON.stringify(args), ...flags], {
-    stdin: new PassThrough(),
-    stdout,
-    stderr: new PassThrough().resume(),
-    env: { ASSISTANT_HOME: home, HOME: home, PATH: process.env['PATH'], NO_COLOR: '1' },
-    clock: systemClock,
-    onSignal: () => nothing,
-    onStray: () => nothing,
-    exitNow: () => {},
-    restart: () => {},
-    connect: (path) => connectAssistant(path, systemClock),
-    app: () => import('../../src/app.ts'),
-  });
+  const { code, out } = await runCommand(['tools', 'run', name, JSON.stringify(args), ...flags], home);
   return { code, ...reportSchema.parse(JSON.parse(out)) };
 }
 

@@ -17,7 +17,7 @@ describe('a setting whose name is reserved', () => {
     ],
     [
       '{"gateway": {"token": "${TOKEN}"}}',
-      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting does nothing but permit a gateway.host beyond loopback.',
+      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting only permits a gateway.host beyond loopback.',
     ],
     [
       '{"hooks": {"door": {"secret": "${TOKEN}"}}}',

@@ -1,10 +1,14 @@
 import * as z from 'zod';
 import { innerSchema } from '../../src/config/schema.ts';
+import { table } from '../docs/generated-part.ts';
 
 /** A row of the reference: what `docs/configuration.md` must say about one key. */
 export interface ReferenceRow {
   /** `<name>` stands for a name of the owner's choice. */
   readonly key: string;
+  /** What a value looks like; '' for a group of keys. */
+  readonly form: string;
+  /** As JSON; '' where there is none. */
   readonly initial: string;
   readonly doc: string;
 }
@@ -23,16 +27,42 @@ export function referenceRows(schema: unknown, path: readonly string[] = []): re
   return own;
 }
 
-export function referenceLine({ key, initial, doc }: ReferenceRow): string {
-  return `| \`${key}\` | ${initial === '' ? '' : `\`${initial}\``} | ${doc} |`;
+/** The reference as Markdown: a heading and a table for each section. */
+export function referencePart(rows: readonly ReferenceRow[]): string {
+  return [...Map.groupBy(rows, ({ key }) => key.split('.')[0] ?? '')]
+    .map(([section, own]) => `### ${section}\n\n${table(['key', 'form', 'default', 'meaning'], own.map(cells))}`)
+    .join('\n\n');
+}
+
+function cells({ key, form, initial: value, doc }: ReferenceRow): readonly string[] {
+  return [`\`${key}\``, form, value === '' ? '' : `\`${value}\``, doc];
 }
 
 function row(schema: unknown, path: readonly string[]): ReferenceRow {
   const doc = schema instanceof z.ZodType ? (schema.description ?? '') : '';
+  return { key: path.join('.'), form: formOf(schema), initial: initial(schema), doc };
+}
+
+/** What a value looks like, in words. Throws for a kind of schema that it has no words for. */
+function formOf(schema: unknown): string {
   const inner = innerSchema(schema);
-  const values =
-    inner instanceof z.ZodEnum ? ` One of ${inner.options.map((value) => `\`${value}\``).join(', ')}.` : '';
-  return { key: path.join('.'), initial: initial(schema), doc: doc + values };
+  if (inner instanceof z.ZodObject) return '';
+  if (inner instanceof z.ZodEnum) return inner.options.map((value) => `\`${value}\``).join(', ');
+  if (inner instanceof z.ZodString || inner instanceof z.ZodURL) return 'text';
+  if (inner instanceof z.ZodBoolean) return 'true or false';
+  if (inner instanceof z.ZodNumber) return inner.isInt ? 'whole number' : 'number';
+  if (inner instanceof z.ZodUnknown) return 'anything';
+  if (inner instanceof z.ZodArray) return `list of ${plural(formOf(inner.element))}`;
+  if (inner instanceof z.ZodUnion) return inner.options.map(formOf).join(', or ');
+  if (inner instanceof z.ZodRecord) {
+    const value = formOf(inner.valueType);
+    return value === '' ? 'entries by name' : `${plural(value)} by name`;
+  }
+  throw new Error(`no words for ${String(inner)}`);
+}
+
+function plural(form: string): string {
+  return form === 'text' ? 'texts' : form;
 }
 
 function initial(schema: unknown): string {

@@ -91,7 +91,8 @@ export const streamingBehaviours: readonly Behaviour[] = [
 
   behaviour('is announced by typing, which ends with it', ['typing'], async (stage) => {
     const chat = await stage.chat();
-    chat.scripted({ text: 'There.', delayMs: 2_500 });
+    // Beside many other chats the first may wait for the platform's limit on calls, so a second comes too.
+    chat.scripted({ text: 'There.', delayMs: 5_500 });
     await chat.asks('think');
     const typed = chat.bot.typed(chat.place);
     expect(typed).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { heartbeatQuestions } from '../../src/agent/side-calls/heartbeat-questions.ts';
 import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../../src/agent/side-calls/structured.ts';
-import { consolidationQuestion } from '../../src/memory/consolidation/consolidate.ts';
+import { consolidationPrompt } from '../../src/agent/consolidation/question.ts';
 import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -54,7 +54,7 @@ describe('every tool that the registry of a whole assistant lists', () => {
 describe('every tool that a model answers a question of the program with', () => {
   test('is described in the same way: those of the memory and of the heartbeat', async () => {
     const memory = ['- a fact', null].map((text) =>
-      consolidationQuestion({ memory: text, turns: [], note: null, mostPerTurn: 1_000 }),
+      consolidationPrompt({ memory: text, turns: [], note: null, mostPerTurn: 1_000 }),
     );
     const ofMemory = memory.map(({ name, description, schema }) => ({
       name,

@@ -7,6 +7,7 @@ test('a home of two years is swept while it is used: no statement is felt, the f
   expect(life.removed['runs of jobs']).toBeGreaterThan(700);
   expect(life.sweeping.statement.ms).toBeLessThanOrEqual(3);
   expect(life.living.statement.ms).toBeLessThanOrEqual(3);
+  expect(life.sweeping.transaction.ms).toBeGreaterThan(0);
   // Whatever else the machine was doing.
   expect(Math.max(life.sweeping.outlier.ms, life.living.outlier.ms)).toBeLessThanOrEqual(30);
   // What was used meanwhile comes on top.

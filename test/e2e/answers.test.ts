@@ -60,7 +60,7 @@ describe('an answer without a code', () => {
     const code = await codeOf(world, '+ x=1');
     expect(await said(world, '+ x=1')).not.toContain('Anything else you write');
     world.telegram.userSays(OWNER, '/approve');
-    await said(world, 'so this question needs it');
+    await said(world, 'about something that you asked for there. Name the code');
     // Nor is what the owner goes on saying a no.
     world.model.reply('Sunny.');
     world.telegram.userSays(OWNER, 'how is the weather?');
@@ -81,7 +81,7 @@ describe('an answer without a code', () => {
       from: { id: OWNER },
       entities: [{ type: 'bot_command', offset: 0, length: 17 }],
     });
-    await said(world, 'so this question needs it', GROUP);
+    await said(world, 'about something that you asked for there. Name the code', GROUP);
     expect(made(world, 'a.txt')).toBe(false);
     world.model.reply('Done.');
     world.telegram.userSays(GROUP, `/approve@test_bot ${code}`, {
@@ -112,7 +112,7 @@ describe('an answer without a code', () => {
     written.resolve();
     const code = await codeOf(world, 'touch a.txt');
     isCutOff = false;
-    await said(world, 'You wrote that before the question that waits here was shown, so it needs its code');
+    await said(world, 'You wrote this before the question here was shown, so name its code');
     expect(made(world, 'a.txt')).toBe(false);
     world.model.reply('Done.');
     world.telegram.userSays(OWNER, `/approve ${code}`);

@@ -55,7 +55,12 @@ test('what was allowed, approved, declined and refused can be read afterwards: w
   });
   expect(by('b.txt')).toMatchObject({ decision: 'approved', approval: 'telegram:42' });
   expect(by('c.txt')).toMatchObject({ decision: 'declined', approval: 'the owner said: not today' });
-  expect(by('/mem')).toMatchObject({ decision: 'refused', who: 'telegram:43', role: 'trusted' });
+  expect(by('/mem')).toMatchObject({
+    decision: 'refused',
+    who: 'telegram:43',
+    role: 'trusted',
+    reason: expect.stringContaining('/mem is for the owner only.'),
+  });
   expect(by('exec {"command":"ls"}')).toMatchObject({ decision: 'refused', who: 'telegram:43' });
   expect(new Set(all.slice(0, 4).map(({ turn }) => turn)).size).toBe(1);
   expect((await stat(join(world.home, 'audit.jsonl'))).mode & 0o777).toBe(0o600);

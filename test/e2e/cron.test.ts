@@ -59,6 +59,29 @@ describe('reminders', () => {
     expect(results(world).at(-1)).toMatch(/The next runs: .* 07:00 \(Asia\/Tokyo\)/u);
   });
 
+  test('with a zone of its own is answered with the times of that zone', async () => {
+    await using world = await startWorld(VIENNA);
+    const zone = 'Asia/Tokyo';
+    world.model.reply(
+      cron({ action: 'add', when: 'tomorrow at 9', text: 'Sushi', zone }),
+      cron({ action: 'add', when: '0 7 * * *', text: 'Rise', zone }),
+      'Set.',
+    );
+    world.telegram.userSays(OWNER, 'in Tokyo: sushi tomorrow at 9, and wake me at 7');
+    await said(world, 'Set.');
+    expect(results(world)[0]).toMatch(/Set `sushi` for \w{3} \d{4}-\d\d-\d\d 09:00 \(Asia\/Tokyo\)\./u);
+    expect(results(world).at(-1)).toMatch(/The next runs: .* 07:00 \(Asia\/Tokyo\), /u);
+    expect(results(world).at(-1)).not.toContain('Vienna');
+  });
+
+  test('in no known form is refused with the forms there are, in one sentence', async () => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(cron({ action: 'add', when: 'every 2h from now on', text: 'Drink' }), 'No.');
+    world.telegram.userSays(OWNER, 'every two hours from now on');
+    await said(world, 'No.');
+    expect(results(world)[0]).toContain('Expected a length of time alone, such as "every 2h"');
+  });
+
   test('what cannot be is refused with the reason', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(cron({ action: 'add', when: '0 0 31 2 *', text: 'x' }), 'No.');
@@ -86,6 +109,23 @@ describe('tasks', () => {
     const tape = await world.tape('cron:look-at-the-news');
     expect(tape.find(({ kind }) => kind === 'turn-start')).toMatchObject({ role: 'owner', origin: 'cron' });
     expect(await jobs(world)).toEqual([]);
+  });
+
+  test('wait for a subagent, whatever the call says: there is no later turn for its result', async () => {
+    await using world = await startWorld(VIENNA);
+    const main = [
+      cron({ action: 'add', when: 'in 1 second', text: 'count', kind: 'agent' }),
+      'I will.',
+      { calls: [{ name: 'spawn', arguments: { task: 'count the files', wait: false } }] },
+      'Counted.',
+    ];
+    world.model.setHandler(({ view }) => (view.tools.includes('spawn') ? (main.shift() ?? 'No.') : 'Seven files.'));
+    world.telegram.userSays(OWNER, 'count in a second');
+    await said(world, 'Counted.');
+    expect(results(world).at(-1)).toMatch(/^\[subagent "count the files" completed[^\n]*\nSeven files\.$/u);
+    expect(JSON.stringify(world.model.requests[0]?.body['tools'])).toContain(
+      'Default: false, but always true in a turn that a job or the heartbeat started.',
+    );
   });
 
   test('may be silent, which ends the turn without another model call and is written down', async () => {

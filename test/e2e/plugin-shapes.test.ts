@@ -151,6 +151,50 @@ describe('a tool of a plugin that answers something wrong', () => {
   });
 });
 
+describe('a tool of a plugin', () => {
+  test('is told of its call, the person, the folder and the conversation, in the groups that docs/plugins.md names', async () => {
+    const told = `({ signal, call, person, files, conversation, limits, people, approval, runPart }) => {
+      people.progress('looking');
+      return { aborted: signal.aborted, call, person, workspace: files.workingDirectory, roots: files.readRoots.length > 0,
+        taint: conversation.taint, given: conversation.given().length, fetches: conversation.fetches(),
+        skills: limits.skills.names, withheld: limits.withheld('say_context'), approval, part: typeof runPart };
+    }`;
+    const says = `{ name: 'say_context', ${FINE.replace(
+      /async \(\) => .*$/u,
+      `async (_, context) => ({ title: 't', output: JSON.stringify((${told})(context)), metadata: {} })`,
+    )} }`;
+    await using world = await worldWith({ told: plugin(`tools: [${says}]`) });
+    world.model.reply({ calls: [{ name: 'say_context', arguments: {} }] }, 'I saw it.');
+    await world.assistant.run('call it', { session: 'main' });
+    const [, json = ''] = /(\{.*\})/su.exec(world.model.requests.at(-1)?.view.toolResults.at(-1)?.text ?? '') ?? [];
+    expect(JSON.parse(json)).toEqual({
+      aborted: false,
+      call: {
+        id: expect.stringMatching(/\.1$/u),
+        turnId: expect.any(String),
+        sessionKey: 'terminal:main',
+        messageId: expect.any(String),
+      },
+      person: {
+        role: 'owner',
+        origin: 'user',
+        who: expect.stringMatching(/^terminal:/u),
+        chatType: 'direct',
+        chat: { channel: 'terminal', chatId: 'main' },
+      },
+      workspace: join(world.home, 'workspace'),
+      roots: true,
+      taint: { untrusted: false, private: true },
+      given: expect.any(Number),
+      fetches: [],
+      skills: ['memory'],
+      withheld: null,
+      approval: null,
+      part: 'function',
+    });
+  });
+});
+
 describe('a hook that answers something wrong', () => {
   const stages: Readonly<Record<string, readonly [answer: string, sentence: string]>> = {
     session: ['5', 'its answer must be a text, but 5 was given'],

@@ -94,6 +94,7 @@ describe('the system prompt', () => {
     });
     await waitFor(() => chatOf(world, group).length > 0);
     expect(systemOf(world)).not.toContain('Ming');
+    expect(systemOf(world)).toContain('groups neither show nor change the memory');
     await say(world, 'hi', 42);
     expect(systemOf(world)).toContain('Ming');
   });
@@ -107,6 +108,39 @@ describe('the system prompt', () => {
     await say(world, 'hi');
     const body = world.model.requests.at(-1)?.body ?? {};
     expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
+  });
+
+  test('says which form answers have; the tools that send texts name no other', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await world.assistant.run('hi');
+    expect(systemOf(world)).toContain('Write plain text without Markdown marks');
+    const tools = JSON.stringify(world.model.requests.at(-1)?.body['tools']);
+    for (const said of ['The message, written like your answers.', 'The question, written like your answers.'])
+      expect(tools).toContain(said);
+  });
+
+  test('and the tool exec say where files and commands can read and write, as it is configured', async () => {
+    const said = async (tools: Readonly<Record<string, unknown>>): Promise<readonly [string, string]> => {
+      await using world = await startWorld({ config: { tools } });
+      world.model.setHandler(() => 'ok');
+      await say(world, 'hi');
+      const sent = JSON.stringify(world.model.requests.at(-1)?.body['tools']);
+      return [systemOf(world), /"Run a bash command[^"]*"/u.exec(sent)?.[0] ?? ''];
+    };
+    const [inside, enclosed] = await said({ readRoots: ['/srv/books'] });
+    expect(inside).toContain(
+      'The file tools write there alone; they also read /srv/books, skills, and files that messages or results name.',
+    );
+    expect(enclosed).toContain(
+      'it writes in the workspace alone; it also reads /srv/books, system programs and skills.',
+    );
+    const [everywhere, open] = await said({ restrictToWorkspace: false, exec: { mode: 'full' } });
+    expect(everywhere).toContain('The file tools can also read and write elsewhere.');
+    expect(open).toContain('without a sandbox: it can read and write what the account of the assistant can');
+    expect(open).not.toContain('asked first');
+    const [, asked] = await said({ exec: { sandbox: 'off' } });
+    expect(asked).toContain('use the internet. The owner is asked first.');
   });
 
   test('is shown layer by layer, with sizes, by /context and by the command line', async () => {

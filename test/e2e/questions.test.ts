@@ -121,6 +121,18 @@ describe('what is longer than a message', () => {
     expect(chatOf(world, GROUP)).toEqual([]);
   });
 
+  test('is refused, and the model reads why, where a group asks and no direct chat with the owner is known', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(runs(LONG), 'I see.');
+    call(world, 'go on', 'owner');
+    await waitFor(() => chatOf(world, GROUP).includes('I see.'), { what: 'an answer' });
+    expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain(
+      'a file with it is only sent to a direct chat with the owner, and none is known',
+    );
+    expect(documentsIn(world)).toEqual([]);
+    expect(chatOf(world, GROUP)).toEqual(['I see.']);
+  });
+
   test('is refused, and the model reads why, where its file does not arrive', async () => {
     await using world = await startWorld({ config: ASKING });
     world.telegram.faultNext('sendDocument', { status: 400, description: 'Bad Request: no files here' });

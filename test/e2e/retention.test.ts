@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { Tape } from '../../src/session/tape.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
+
+import { countingIds, plainTurn } from '../session/tapes.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -19,6 +22,7 @@ const PNG = Buffer.from(
 /** A world whose days pass when a test says so, each time with a sweep. */
 async function agingWorld(options: WorldOptions = {}): Promise<{
   readonly world: World;
+  readonly clock: SkippingClock;
   /** So many days pass, and it is swept; the rows of a statement are read in between two processes. */
   readonly pass: (days: number) => Promise<void>;
   readonly rows: (sql: string) => Promise<readonly Record<string, unknown>[]>;
@@ -29,6 +33,7 @@ async function agingWorld(options: WorldOptions = {}): Promise<{
   const path = join(world.home, 'state.db');
   return {
     world,
+    clock,
     pass: async (days) => {
       // What was answered is marked as delivered before time moves on.
       await world.restart();
@@ -81,6 +86,9 @@ describe('what is kept how long', () => {
     world.telegram.userSays(OWNER, 'and this is new');
     await answered(world, 2);
     expect(world.model.requests).toHaveLength(2);
+    // Taken again it would be in the same turn.
+    const asked = JSON.stringify(world.model.requests[1]?.body);
+    expect(asked.match(/remember the key under the mat/gu)).toHaveLength(1);
 
     await pass(320);
     expect(await rows('SELECT 1 FROM dedupe WHERE at < (SELECT max(at) FROM dedupe)')).toEqual([]);
@@ -152,6 +160,60 @@ describe('files', () => {
     await pass(31);
     const left = await readdir(media, { recursive: true, withFileTypes: true });
     expect(left.filter((entry) => entry.isFile())).toEqual([]);
+  });
+
+  test('the tape of a job that ran for months loses its oldest turns, and the job still knows what it said last', async () => {
+    const clock = new SkippingClock();
+    await using world = await startWorld({ clock, config: { ...QUIET, agent: { timezone: 'Europe/Vienna' } } });
+    const job = { action: 'add', when: 'every 1h', text: 'look at the mail', kind: 'agent' };
+    world.model.reply({ calls: [{ name: 'cron', arguments: job }] }, 'I will.');
+    world.telegram.userSays(OWNER, 'look at my mail each hour');
+    await answered(world, 1);
+    await world.assistant[Symbol.asyncDispose]();
+    const path = join(world.home, 'sessions', tapeName('cron:look-at-the-mail'));
+    const tape = await Tape.open({
+      path,
+      key: 'cron:look-at-the-mail',
+      quarantine: join(world.home, 'quarantine'),
+      clock,
+      newId: countingIds(),
+      log: recordingLog(),
+    });
+    const MAIL = 'mail '.repeat(2_000);
+    for (let n = 0; n < 900; n += 1) {
+      await tape.append(plainTurn(`run-${n}`, `Scheduled task. ${MAIL}`, `Nothing new, look ${n}.`), 'lazy');
+    }
+    await tape.close();
+    expect((await stat(path)).size).toBeGreaterThan(8_500_000);
+    await world.restart();
+    world.model.setHandler(() => 'One letter.');
+    clock.skip(3_700_000);
+    await waitFor(() => chatOf(world).at(-1)?.includes('One letter.') === true, { what: 'the run' });
+    const size = await stat(path).then((facts) => facts.size);
+    expect(size).toBeGreaterThan(4_000_000);
+    expect(size).toBeLessThan(4_500_000);
+    const request = JSON.stringify(world.model.requests.at(-1)?.body);
+    expect(request).toContain('Nothing new, look 899.');
+    expect(request).not.toContain('Nothing new, look 890.');
+  });
+
+  test('parts of prompts that no conversation names go with the sweep of each day, while the process runs', async () => {
+    const { world, clock, pass } = await agingWorld();
+    await using _ = world;
+    world.model.setHandler(() => 'Hello.');
+    world.telegram.userSays(OWNER, 'hello');
+    await answered(world, 1);
+    const folder = join(world.home, 'prompts');
+    const named = await readdir(folder);
+    await pass(2);
+    const left = join(folder, 'f'.repeat(64));
+    await writeFile(left, 'an old layer');
+    const old = new Date(Date.now() - 2 * DAY_MS);
+    await utimes(left, old, old);
+    for (const name of named) await utimes(join(folder, name), old, old);
+    clock.skip(DAY_MS);
+    await waitFor(() => !existsSync(left), { what: 'the part is gone' });
+    expect((await readdir(folder)).toSorted()).toEqual(named.toSorted());
   });
 
   test('long results go after 7 days, damaged data after 90, tapes of subagents and of jobs that are gone after 90; those of people stay', async () => {

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { MemoryChange } from '../../src/agent/consolidation/progress.ts';
+import type { MemoryChange } from '../../src/agent/consolidation/record.ts';
 import type * as archiveMemory from '../../src/agent/consolidation/memory-change.ts';
 import type * as registry from '../../src/tools/registry/registry.ts';
 
@@ -30,7 +30,7 @@ vi.mock('../../src/security/paths/rules.ts', async (original) => ({
 }));
 vi.mock('../../src/bus/buttons.ts', async (original) => ({
   ...(await original<object>()),
-  wordsButton: (label: string) => `say:${label}`,
+  labelButton: (label: string) => `say:${label}`,
 }));
 vi.mock('../../src/security/fetch/addresses.ts', async (original) => ({
   ...(await original<object>()),

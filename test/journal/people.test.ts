@@ -173,7 +173,10 @@ describe('somebody whose code is approved', () => {
     expect(await failureOf(world.journal.pairing.approve(code, { by: 'x', role: 'trusted' }))).toMatchObject({
       code: 'pairing-code',
     });
-    expect(world.said('D7').filter((text) => text.startsWith('You may write to me now.'))).toHaveLength(1);
+    const welcomes = world.journal.outbox
+      .page(0, 1_000)
+      .filter(({ message }) => message.chatId === 'D7' && message.text.startsWith('You may write to me now.'));
+    expect(welcomes.map(({ message }) => message.expiresAt)).toEqual([world.clock.now() + 24 * HOUR]);
   });
 
   test('may have it typed in small letters, with spaces and dashes', async () => {

@@ -9,6 +9,7 @@ import { questionId } from '../../src/journal/questions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { AuditLog } from '../../src/storage/audit-log.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
+import { PromptParts } from '../../src/storage/prompt-parts.ts';
 import { StorageHealth } from '../../src/storage/storage-health.ts';
 import { vacuumDatabase } from '../../src/storage/vacuum.ts';
 import { createIds } from '../../src/util/ids.ts';
@@ -59,7 +60,8 @@ async function openSwept(): Promise<Swept> {
   });
   const changes = new ChangeLog({ folder: join(paths.versions, 'undo'), clock });
   const audit = new AuditLog(paths.audit, { clock, log, mask: (text) => text });
-  const sweeper = new Sweeper({ clock, log, paths, storage }, { journal, sessions, changes, audit });
+  const promptParts = new PromptParts(paths.prompts, clock);
+  const sweeper = new Sweeper({ clock, log, paths, storage }, { journal, sessions, changes, audit, promptParts });
   return {
     clock,
     journal,

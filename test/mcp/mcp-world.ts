@@ -4,13 +4,13 @@ import { McpClients, type McpClientsOptions } from '../../src/tools/mcp/client-p
 import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { createStreamingFetch } from '../../src/security/fetch/stream-fetch.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 export const SECRET = 'sk-very-secret-value';
 const FIXTURE = fileURLToPath(new URL('fixture-server.ts', import.meta.url));
@@ -55,7 +55,7 @@ export interface McpWorld extends AsyncDisposable {
   readonly registry: ToolRegistry;
   readonly clients: McpClients;
   /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
-  call(name: string, args?: unknown, context?: Partial<ToolContext>): Promise<ToolResult>;
+  call(name: string, args?: unknown, context?: Partial<TestCall>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
   names(): readonly string[];
   /** Ends the clients and opens others on the same files. */

@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  link,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,6 +79,13 @@ describe('reading', () => {
     const linked = makeGuard({ workspace: join(root, 'link') });
     expect(await readThrough(join(workspace, 'a.txt'), owner, linked)).toBe('inside');
     expect(await readThrough(join(root, 'link', 'a.txt'), owner, linked)).toBe('inside');
+  });
+
+  test('a workspace that was swapped for a link to elsewhere opens nothing there', async () => {
+    expect(await readThrough('a.txt')).toBe('inside');
+    await rename(workspace, `${workspace}-aside`);
+    await symlink(join(root, 'outside'), workspace);
+    await expect(readThrough('secret.txt')).rejects.toThrow('outside');
   });
 
   test('~ is the home of the user', async () => {
@@ -158,9 +177,23 @@ describe('the state of the assistant', () => {
 
   test('it stays closed when the workspace is the home itself', async () => {
     const flat = makeGuard({ workspace: home });
+    for (const name of ['service.env', 'secrets/openai', 'bin/assistant-service']) {
+      for (const access of ['read', 'write'] as const) {
+        expect(await flat.check(join(home, name), access, owner)).toMatchObject({ decision: 'deny' });
+      }
+    }
     await expect(readThrough('config.json', owner, flat)).rejects.toThrow(/configuration or state/);
     await expect(readThrough('sessions/one.jsonl', owner, flat)).rejects.toThrow(/configuration or state/);
     expect((await flat.list('.', owner)).entries.map((entry) => entry.name)).toEqual(['workspace']);
+  });
+
+  test('keys that the set-up wrote stay closed where the home is the workspace or a read root', async () => {
+    await mkdir(join(home, 'secrets'));
+    await writeFile(join(home, 'secrets', 'OPENAI_API_KEY'), 'a key');
+    const key = join(home, 'secrets', 'OPENAI_API_KEY');
+    for (const open of [makeGuard({ workspace: home }), makeGuard({ readRoots: [join(home, 'secrets')] })]) {
+      await expect(readThrough(key, owner, open)).rejects.toThrow(/configuration or state/);
+    }
   });
 
   test('it stays closed through links and hard links', async () => {
@@ -331,6 +364,21 @@ describe('writing', () => {
     await expect(guard.writeFile('a.txt', Buffer.from('x'), { ...owner, unchangedSince: before })).rejects.toThrow(
       /changed after it was read/,
     );
+    await expect(guard.writeFile('a.txt', Buffer.from('x'), { ...owner, unchangedSince: null })).rejects.toThrow(
+      /changed after it was read/,
+    );
+    await expect(guard.writeFile('gone.txt', Buffer.from('x'), { ...owner, unchangedSince: before })).rejects.toThrow(
+      /changed after it was read/,
+    );
+  });
+
+  test('writes when it is, or when there is still none', async () => {
+    const before = await stat(join(workspace, 'a.txt'));
+    const written = await guard.writeFile('a.txt', Buffer.from('mine'), { ...owner, unchangedSince: before });
+    expect(written.created).toBe(false);
+    expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('mine');
+    const made = await guard.writeFile('none-yet.txt', Buffer.from('mine'), { ...owner, unchangedSince: null });
+    expect(made.created).toBe(true);
   });
 });
 

@@ -182,7 +182,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'http://[::1]:8080/@me',
     'ws://127.0.0.1:18790/live?session=main',
     'https://example.org/a?b=c%20d&sig=short',
-    'https://registry.npmjs.org/@types/node/-/node-24.0.0.tgz',
+    'https://packages.example.com/@types/node/-/node-24.0.0.tgz',
     'See https://github.com/owner/repo/blob/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567/src/a.ts#L10-L20',
   ],
   'numbers, times and places': [

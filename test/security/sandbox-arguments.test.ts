@@ -10,6 +10,7 @@ const engine: SandboxEngine = {
   program: '/usr/bin/bwrap',
   proc: 'new',
   disableUserns: true,
+  hostname: true,
   filter: `${HOME}/sandbox/calls.bpf`,
   groups: [],
   limits: DEFAULT_LIMITS,

@@ -246,6 +246,19 @@ describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? '
     expect(await probeWith(old)).toMatchObject({ available: true, engine: { disableUserns: false } });
   });
 
+  test('is enough with the name of the machine where no other may be set, as in some containers, and says so', async () => {
+    const strict = changed(
+      '--hostname) echo "bwrap: Can\'t set hostname to $2: Operation not permitted" >&2; exit 1 ;;',
+    );
+    expect(await probeWith(strict)).toMatchObject({
+      available: true,
+      notes: expect.arrayContaining([
+        'Commands see the name of this machine, because it does not let them have another.',
+      ]),
+      engine: { hostname: false, disableUserns: true, proc: 'new' },
+    });
+  });
+
   test('is enough with the lock of bwrap alone where there is no filter', async () => {
     expect(await probeWith(changed('--seccomp) shift 2 ;;'))).toMatchObject({ available: true });
   });

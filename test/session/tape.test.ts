@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -53,6 +53,27 @@ describe('a tape', () => {
     expect(read[0]).toMatchObject({ kind: 'session', key: 'terminal:local' });
     expect(read.slice(1)).toEqual(written);
     await tape.close();
+  });
+
+  test('loses whole turns from its beginning when it is twice as long as asked for, and goes on', async () => {
+    const tape = await Tape.open(options);
+    for (let n = 0; n < 40; n += 1) await tape.append(plainTurn(`t${n}`, `question ${n} ${'x'.repeat(500)}`, 'yes'));
+    const { size } = await stat(options.path);
+    expect(await tape.dropOldest(Math.ceil(size / 2))).toBe(0);
+    expect((await stat(options.path)).size).toBe(size);
+    const went = await tape.dropOldest(Math.floor(size / 4));
+    await tape.append([note('after')]);
+    const left = await entries(tape);
+    expect(left[0]).toMatchObject({ kind: 'session', key: 'terminal:local' });
+    const turns = [...new Set(left.flatMap(({ turn }) => turn ?? []))];
+    expect(left[1]).toMatchObject({ kind: 'turn-start', turn: turns[0] });
+    expect(turns.at(-1)).toBe('t39');
+    expect(turns.length).toBeGreaterThan(6);
+    expect(turns.length).toBeLessThanOrEqual(10);
+    expect(went).toBeGreaterThan(size / 2);
+    await tape.close();
+    expect(await texts()).toEqual(['after']);
+    expect(await kept()).toEqual([]);
   });
 
   test('refuses an entry that could not be read back before writing anything', async () => {

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -32,6 +33,14 @@ describe('finding skills', () => {
     expect(catalog.folders()).toEqual([]);
   });
 
+  test('at most 10,000 folders of a root are looked at, and a warning says so', { timeout: 60_000 }, async () => {
+    await using world = await openSkillsWorld();
+    await world.skill('workspace/first', ordinary('first'));
+    for (let n = 0; n < 10_001; n += 1) mkdirSync(join(world.workspace, `group-${n}`));
+    const { warnings } = await world.open().survey();
+    expect(warnings).toEqual([expect.stringMatching(/has over 10000 folders; the rest is not read\./u)]);
+  });
+
   test('groups are entered to the fourth level, skills are not', async () => {
     await using world = await openSkillsWorld();
     await world.skill('workspace/a/b/c/four', ordinary('four'));
@@ -62,7 +71,7 @@ describe('finding skills', () => {
       `The skill weather in ${world.bundled}/weather is not used: the one in ${world.workspace}/mine has this name first.`,
     ]);
     expect(world.lines.filter(({ level }) => level === 'warn')).toEqual([
-      { level: 'warn', message: 'skills', fields: { reason: warnings[0] } },
+      { level: 'warn', message: 'skills: warning', fields: { reason: warnings[0] } },
     ]);
   });
 

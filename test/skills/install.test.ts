@@ -57,8 +57,8 @@ describe('planning', () => {
   test.each([
     ['a file outside', '../bin/x', /new\/link is a link that leads out of the folder, to \/.*\/bin\/x\.$/u],
     ['a folder outside', '..', /new\/link is a link that leads out of the folder/u],
-    ['nothing', 'gone', /new\/link is a link that leads nowhere\.$/u],
-    ['a folder inside', 'docs', /new\/link is a link to something that is no file\.$/u],
+    ['nothing', 'gone', /new\/link is a link whose target does not exist\.$/u],
+    ['a folder inside', 'docs', /new\/link is a link to something that is not a file\.$/u],
   ])('refuses a link to %s', async (_name, target, sentence) => {
     await using world = await openSkillsWorld();
     await world.skill('new', ordinary('new'));
@@ -101,7 +101,9 @@ describe('planning', () => {
     await world.put(`new/${'a/'.repeat(20)}note.md`, 'x');
     expect((await planInstall(folder)).files).toHaveLength(2);
     await world.put(`new/${'a/'.repeat(21)}note.md`, 'x');
-    expect((await failureOf(planInstall(folder))).message).toBe(`${folder}${'/a'.repeat(21)} lies too deep.`);
+    expect((await failureOf(planInstall(folder))).message).toBe(
+      `${folder}${'/a'.repeat(21)} is more than 20 folders deep.`,
+    );
   });
 
   test('fonts and pictures have room of their own, which is not without end and not for text', async () => {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { plainDisk, type Disk } from '../../src/storage/disk.ts';
 import { comesBy, namesPath } from '../../src/storage/named-paths.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -40,6 +41,30 @@ describe('what strangers had a part in', () => {
     expect(await files.holds(file('evil page'))).toBe(true);
     expect(await files.holds(file('evil page!'))).toBe(false);
     expect(await at.open().holds(file('evil page', { path: '/w/renamed.md' }))).toBe(true);
+  });
+
+  test('is not known when the disk does not take the mark, and the file does not stay open', async () => {
+    await using at = await place();
+    let open = 0;
+    const full: Disk = {
+      ...plainDisk,
+      open: async (path) => {
+        const handle = await plainDisk.open(path);
+        open += 1;
+        return {
+          ...handle,
+          write: () => Promise.reject(new Error('the disk is full')),
+          close: async () => {
+            open -= 1;
+            await handle.close();
+          },
+        };
+      },
+    };
+    const files = new UntrustedFiles({ path: at.path, folders: [], clock: { now: () => at.now }, disk: full });
+    await expect(files.mark('/w/page.md', bytes('evil page'))).rejects.toThrow('the disk is full');
+    expect(await files.holds(file('evil page'))).toBe(false);
+    expect(open).toBe(0);
   });
 
   test('is known by the folder it lies in, whether or not the folder was there at first', async () => {

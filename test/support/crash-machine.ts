@@ -5,7 +5,7 @@ import type { ChildOptions } from './crash-process.ts';
 import { diskEnvironment } from './disk-library.ts';
 import { cutPower, keepAll } from './power-cut.ts';
 
-/** Each sync of a machine whose power is cut takes up to this long, milliseconds, so that cuts fall into syncs too. */
+/** A sync takes up to this long, milliseconds, so that kills and cuts fall into syncs too. */
 const SYNC_MS = 12;
 
 /** What a crash run's home lies on. Where its power is cut, each cut leaves another folder and begins another run. */
@@ -14,6 +14,7 @@ export class Machine implements AsyncDisposable {
   readonly #random: () => number;
   readonly #isCut: boolean;
   #cuts = 0;
+  #starts = 0;
   #isKept = false;
   #inDoubt: readonly string[] = [];
 
@@ -38,9 +39,13 @@ export class Machine implements AsyncDisposable {
     return this.#inDoubt;
   }
 
-  /** How a process on it is started. */
+  /** How a process on it is started. Where the power stays, every second one meets a slow disk. */
   async options(): Promise<ChildOptions> {
-    if (!this.#isCut) return {};
+    this.#starts += 1;
+    if (!this.#isCut) {
+      const slow = this.#starts % 2 === 0 ? await diskEnvironment({ delayMs: SYNC_MS, random: true }) : undefined;
+      return slow === undefined ? {} : { disk: slow };
+    }
     if (!this.#isKept) await keepAll(this.home, this.#shadow);
     this.#isKept = true;
     const disk = await diskEnvironment({ home: this.home, delayMs: SYNC_MS, random: true, shadow: this.#shadow });

@@ -29,6 +29,8 @@ interface RouteState {
   readonly interactions: ReadonlyMap<string, OpenInteraction>;
   readonly application: string;
   readonly gatewayUrl: () => string;
+  /** Whether the intents of the application are on. */
+  readonly mayReadMessages: () => boolean;
   readonly commands: { list: readonly Payload[] };
   /** The present address of a file whose old one is over. */
   readonly fresh: (url: string) => string;
@@ -55,6 +57,25 @@ export function discordRoutes(
   return [
     { method: 'GET', path: /^\/gateway\/bot$/u, run: () => gatewayFacts(state.gatewayUrl()) },
     { method: 'GET', path: /^\/users\/@me$/u, run: () => chats.bot },
+    {
+      method: 'GET',
+      path: /^\/applications\/@me$/u,
+      run: () => ({
+        id: application,
+        name: 'Test Bot',
+        flags: state.mayReadMessages() ? 1 << 19 : 0,
+        owner: { id: '123456789012345678', username: 'ann' },
+        team: null,
+      }),
+    },
+    {
+      method: 'POST',
+      path: /^\/users\/@me\/channels$/u,
+      run: ({ json }) => ({
+        id: chats.addPlace({ type: 1, name: String(recordOf(json)['recipient_id']) }).id,
+        type: 1,
+      }),
+    },
     {
       method: 'PUT',
       path: /^\/applications\/(\d+)\/commands$/u,

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { SpillStore } from '../../src/storage/spill.ts';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
+import { createExecTool } from '../../src/tools/exec/exec.ts';
+import type { ExecOptions } from '../../src/tools/exec/options.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { sandboxWorld, type SandboxWorld } from './sandbox-world.ts';
+import { testToolContext, type TestCall } from './tool-context.ts';
 
 export interface ExecWorld extends AsyncDisposable {
   readonly workspace: string;
@@ -18,9 +20,9 @@ export interface ExecWorldOptions extends Partial<Pick<ExecOptions, 'limits' | '
   /** Of the sandbox. */
   readonly enclosed?: Parameters<typeof sandboxWorld>[0];
   /** Of every turn. @default nothing */
-  readonly taint?: ToolContext['taint'];
+  readonly taint?: TestCall['taint'];
   /** @default says yes */
-  readonly approve?: ToolContext['approve'];
+  readonly approve?: TestCall['approve'];
 }
 
 /** The tool `exec` in a home of its own: in the sandbox with the mode `auto`, without it with `full`. */
@@ -34,7 +36,7 @@ export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions
     clock: systemClock,
     redact: (text) => text,
     maxOutput: 16_000,
-    spill: ({ sessionKey, callId }, output) => spill.put(sessionKey, callId, output),
+    spill: ({ sessionKey, id }, output) => spill.put(sessionKey, id, output),
   });
   registry.register(
     createExecTool({
@@ -57,20 +59,16 @@ export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions
     sandbox,
     run: async (command, params = {}, signal = new AbortController().signal) => {
       const call = { name: 'exec', arguments: JSON.stringify({ command, ...params }) };
-      const context: ToolContext = {
+      const context = testToolContext({
         sessionKey: 'terminal:main',
         turnId: 'turn',
         callId: `turn.${(calls += 1)}`,
         messageId: 'message',
         workingDirectory: workspace,
         signal,
-        role: 'owner',
-        origin: 'user',
-        chatType: 'direct',
-        taint: options.taint ?? { untrusted: false, private: false },
+        ...(options.taint === undefined ? {} : { taint: options.taint }),
         approve: options.approve ?? (async () => ({ approved: true })),
-        progress: () => {},
-      };
+      });
       return await registry.run(call, context);
     },
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),

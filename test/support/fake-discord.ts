@@ -132,6 +132,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
     application,
     commands,
     gatewayUrl: () => server.url.replace('http', 'ws'),
+    mayReadMessages: () => gateway.mayReadMessages,
     fresh: (url) => url.replace(/key=\d+/u, `key=${key}`),
     tell: (event, data) => gateway.dispatch(event, data),
   });

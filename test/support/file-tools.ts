@@ -15,10 +15,10 @@ import { grepTool } from '../../src/tools/files/search/grep.ts';
 import { listDirTool } from '../../src/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/tools/files/read-file.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ApprovalRequest, ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ApprovalRequest, ToolResult } from '../../src/tools/tool.ts';
 import { writeFileTool } from '../../src/tools/files/write-file.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { testToolContext } from './tool-context.ts';
+import { testToolContext, type TestCall } from './tool-context.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface FileTools extends AsyncDisposable {
@@ -33,7 +33,7 @@ export interface FileTools extends AsyncDisposable {
   /** Every request that a person was asked to allow. */
   readonly asked: ApprovalRequest[];
   /** Calls a tool as the owner, who allows what is asked. */
-  call(name: string, args: Record<string, unknown>, overrides?: Partial<ToolContext>): Promise<ToolResult>;
+  call(name: string, args: Record<string, unknown>, overrides?: Partial<TestCall>): Promise<ToolResult>;
   /** Puts a file into the workspace and returns its absolute path. */
   put(path: string, content: string | Uint8Array): Promise<string>;
 }

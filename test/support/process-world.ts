@@ -5,15 +5,16 @@ import {
   type BackgroundProcessesOptions,
   type ProcessNews,
 } from '../../src/tools/exec/background/background-processes.ts';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
+import { createExecTool } from '../../src/tools/exec/exec.ts';
+import type { ExecOptions } from '../../src/tools/exec/options.ts';
 import { processTool } from '../../src/tools/exec/process-tool.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { tempFolder } from './temp.ts';
-import { testToolContext } from './tool-context.ts';
+import { testToolContext, type TestCall } from './tool-context.ts';
 
 export interface ProcessWorld extends AsyncDisposable {
   readonly workspace: string;
@@ -25,9 +26,9 @@ export interface ProcessWorld extends AsyncDisposable {
   /** Of whose news were taken back. */
   readonly withdrawn: readonly string[];
   /** Starts a command in the background; resolves with what the model reads. */
-  start(command: string, params?: object, context?: Partial<ToolContext>): Promise<ToolResult>;
+  start(command: string, params?: object, context?: Partial<TestCall>): Promise<ToolResult>;
   /** Calls the tool `process`. */
-  call(params: object, context?: Partial<ToolContext>): Promise<ToolResult>;
+  call(params: object, context?: Partial<TestCall>): Promise<ToolResult>;
 }
 
 export interface ProcessWorldOptions {
@@ -91,7 +92,7 @@ export async function processWorld({
     }),
   );
   registry.register(processTool({ processes, pageChars: 15_600, clock: systemClock }));
-  const run = (name: string, params: object, context: Partial<ToolContext>): Promise<ToolResult> =>
+  const run = (name: string, params: object, context: Partial<TestCall>): Promise<ToolResult> =>
     registry.run(
       { name, arguments: JSON.stringify(params) },
       testToolContext({ workingDirectory: workspace, ...context }),

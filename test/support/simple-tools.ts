@@ -46,8 +46,8 @@ export function askingTool(approvedWith: (string | undefined)[]): Tool {
       reason: 'it leaves the machine',
       request: { title: 'Send', detail: 'send 5 to Ann', reason: 'it leaves the machine' },
     }),
-    execute: async (_params, { approved }) => {
-      approvedWith.push(approved);
+    execute: async (_params, { approval }) => {
+      approvedWith.push(approval?.covers);
       return result('sent');
     },
   });

@@ -64,37 +64,31 @@ export function watchStatements(): StatementTimes {
   let transactions = new Lasting();
   let began = now();
   let inside: Longest = NOTHING;
-  const note = (sql: string, start: Now): void => {
-    const took = since(start);
-    statements.note(sql, took);
-    const least = { ms: Math.min(took.wallMs, took.processorMs), sql };
-    outlier = longer(outlier, least);
-    inside = longer(inside, { ms: took.wallMs, sql });
-  };
-  const exec: unknown = Reflect.get(DatabaseSync.prototype, 'exec');
-  if (typeof exec !== 'function') throw new Error('node:sqlite has no exec');
-  const originals = new Map(['run', 'get', 'all'].map((name) => [name, Reflect.get(StatementSync.prototype, name)]));
-  Reflect.set(DatabaseSync.prototype, 'exec', function timed(this: DatabaseSync, sql: string): void {
+  const timed = (sql: string, work: () => unknown): unknown => {
     const start = now();
     if (sql === 'BEGIN IMMEDIATE') {
       began = start;
       inside = NOTHING;
     }
     try {
-      Reflect.apply(exec, this, [sql]);
+      return work();
     } finally {
-      note(sql, start);
+      const took = since(start);
+      statements.note(sql, took);
+      outlier = longer(outlier, { ms: Math.min(took.wallMs, took.processorMs), sql });
+      inside = longer(inside, { ms: took.wallMs, sql });
       if (sql === 'COMMIT') transactions.note(inside.sql, since(began));
     }
+  };
+  const exec: unknown = Reflect.get(DatabaseSync.prototype, 'exec');
+  if (typeof exec !== 'function') throw new Error('node:sqlite has no exec');
+  const originals = new Map(['run', 'get', 'all'].map((name) => [name, Reflect.get(StatementSync.prototype, name)]));
+  Reflect.set(DatabaseSync.prototype, 'exec', function timedExec(this: DatabaseSync, sql: string): void {
+    timed(sql, () => Reflect.apply(exec, this, [sql]));
   });
   for (const [name, original] of originals) {
-    Reflect.set(StatementSync.prototype, name, function timed(this: StatementSync, ...values: unknown[]): unknown {
-      const start = now();
-      try {
-        return Reflect.apply(original, this, values);
-      } finally {
-        note(this.sourceSQL, start);
-      }
+    Reflect.set(StatementSync.prototype, name, function timedRun(this: StatementSync, ...values: unknown[]): unknown {
+      return timed(this.sourceSQL, () => Reflect.apply(original, this, values));
     });
   }
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Tool, ToolContext } from '../../src/tools/tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { call, makeRegistry, result, tool } from '../support/simple-tools.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 interface Played {
   readonly output: string;
@@ -12,7 +12,7 @@ interface Played {
 /** A call that has to be asked about, which gets a yes; `meanwhile` happens before the answer. */
 async function play(binds: Tool['binds'], meanwhile: () => void = () => {}, isAllowed = true): Promise<Played> {
   const execute = vi.fn<Tool['execute']>(async () => result('done'));
-  const approve = vi.fn<ToolContext['approve']>(async () => {
+  const approve = vi.fn<TestCall['approve']>(async () => {
     meanwhile();
     return isAllowed ? { approved: true } : { approved: false, reason: 'Ann said no' };
   });
@@ -78,7 +78,7 @@ test('nothing is offered for good while strangers have a say', async () => {
       action: () => ({ action: { kind: 'networked-exec' }, title: 'Do it', detail: 'ls' }),
     }),
   ]);
-  const approve: ToolContext['approve'] = async (request) => {
+  const approve: TestCall['approve'] = async (request) => {
     requests.push(request.always);
     return { approved: false, reason: 'no' };
   };

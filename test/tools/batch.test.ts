@@ -5,12 +5,12 @@ import { pendingCalls } from '../../src/agent/turn/steps.ts';
 import { runCalls } from '../../src/agent/turn/tool-calls.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { batchTool } from '../../src/tools/batch.ts';
-import type { ToolRegistry } from '../../src/tools/registry/registry.ts';
+import type { KeepWhole, ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { callTitle } from '../../src/tools/registry/result.ts';
-import { defineTool, type ApprovalRequest, type Tool, type ToolContext } from '../../src/tools/tool.ts';
+import { defineTool, type ApprovalRequest, type Tool } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { makeRegistry, result, tool, TOKEN } from '../support/simple-tools.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 type Inner = { tool: string; arguments?: object };
 
@@ -25,7 +25,7 @@ interface Played {
 
 interface PlayOptions {
   readonly tools?: readonly Tool[];
-  readonly context?: Partial<ToolContext>;
+  readonly context?: Partial<TestCall>;
   /** Entries that are on the tape already. */
   readonly before?: readonly EntryDraft[];
   readonly maxOutput?: number;
@@ -34,9 +34,9 @@ interface PlayOptions {
 
 function registryWith(tools: readonly Tool[], maxOutput: number, spilled: string[]): ToolRegistry {
   const registry = makeRegistry(tools, { maxOutput });
-  const spill = async ({ callId }: { callId: string }, output: string): Promise<string> => {
-    spilled.push(`${callId}: ${output.length}`);
-    return `/spill/${callId}`;
+  const spill: KeepWhole = async ({ id }, output) => {
+    spilled.push(`${id}: ${output.length}`);
+    return `/spill/${id}`;
   };
   registry.register(batchTool({ registry, maxOutput, spill }));
   return registry;
@@ -89,8 +89,8 @@ const act = (log: string[]): Tool =>
     description: 'Acts.',
     parameters: z.object({ what: z.string().describe('What') }),
     effect: 'effect',
-    execute: async ({ what }, { callId }) => {
-      log.push(`${callId} ${what}`);
+    execute: async ({ what }, { call: { id } }) => {
+      log.push(`${id} ${what}`);
       return result(`did ${what}`);
     },
   });

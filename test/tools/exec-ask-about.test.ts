@@ -5,7 +5,8 @@ import type { SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
 import type { Sandbox } from '../../src/security/sandbox/sandbox.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
-import { createExecTool, type ExecOptions } from '../../src/tools/exec/exec.ts';
+import { createExecTool } from '../../src/tools/exec/exec.ts';
+import type { ExecOptions } from '../../src/tools/exec/options.ts';
 import type { ToolDecision, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { EVERYDAY_COMMANDS } from '../fixtures/everyday-commands.ts';
@@ -19,6 +20,7 @@ const AVAILABLE: SandboxProbe = {
     program: '/nowhere',
     proc: 'empty',
     disableUserns: false,
+    hostname: true,
     filter: undefined,
     groups: [],
     limits: DEFAULT_LIMITS,

@@ -6,9 +6,8 @@ import type { SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
 import type { CommandRequest, Sandbox } from '../../src/security/sandbox/sandbox.ts';
 import { createExecTool } from '../../src/tools/exec/exec.ts';
-import type { ToolContext } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const AVAILABLE: SandboxProbe = {
   available: true,
@@ -17,6 +16,7 @@ const AVAILABLE: SandboxProbe = {
     program: '/nowhere',
     proc: 'empty',
     disableUserns: false,
+    hostname: true,
     filter: undefined,
     groups: [],
     limits: DEFAULT_LIMITS,
@@ -25,7 +25,7 @@ const AVAILABLE: SandboxProbe = {
 };
 
 /** For whom a command of this context is enclosed. */
-async function enclosedFor(context: Partial<ToolContext>): Promise<CommandRequest['role'] | undefined> {
+async function enclosedFor(context: Partial<TestCall>): Promise<CommandRequest['role'] | undefined> {
   const workspace = await mkdtemp(join(tmpdir(), 'exec-group-'));
   const requests: CommandRequest[] = [];
   const sandbox: Sandbox = {

@@ -19,7 +19,9 @@ describe('a yes to a file', () => {
     const context = testToolContext({ workingDirectory: files.workspace, approved: env });
     expect((await readWhole(files.guard, '.env', context)).bytes.toString()).toBe('KEY=1');
     await expect(readWhole(files.guard, 'sub/.env', context)).rejects.toThrow('needs a yes');
-    await expect(readWhole(files.guard, 'sub/.env', { ...context, approved: `${other} ` })).rejects.toThrow();
+    await expect(
+      readWhole(files.guard, 'sub/.env', testToolContext({ workingDirectory: files.workspace, approved: `${other} ` })),
+    ).rejects.toThrow();
   });
 
   test('is not asked for where the place is closed', async () => {

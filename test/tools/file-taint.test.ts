@@ -5,10 +5,10 @@ import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/tools/registry/builtin.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { pdfOf } from './web-world.ts';
 
 const CLEAN = { untrusted: false, private: false };
@@ -18,7 +18,7 @@ interface Taints extends AsyncDisposable {
   readonly files: FileTools;
   readonly origins: UntrustedFiles;
   /** What asks is allowed. */
-  call(name: string, args: Record<string, unknown>, taint?: ToolContext['taint']): Promise<ToolResult>;
+  call(name: string, args: Record<string, unknown>, taint?: TestCall['taint']): Promise<ToolResult>;
 }
 
 /** The built-in tools with exec in the mode `full`, and what is known of strangers. */

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { memorySearchTool, type MemorySearcher } from '../../src/tools/memory-search.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 type Asked = Parameters<MemorySearcher['search']>[0];
 
 async function call(
   args: unknown,
-  context: Partial<ToolContext> = {},
+  context: Partial<TestCall> = {},
   found: Awaited<ReturnType<MemorySearcher['search']>> = [],
 ): Promise<{ result: ToolResult; asked: readonly Asked[] }> {
   const asked: Asked[] = [];
@@ -55,6 +55,26 @@ describe('memory_search', () => {
     expect(result.untrusted).toBeUndefined();
   });
 
+  test('shows the time of a paragraph of HISTORY.md whose beginning the excerpt leaves out', async () => {
+    const at = Date.UTC(2026, 0, 2, 10);
+    const { result } = await call({ query: 'zeppelin' }, {}, [
+      { source: 'history', at, untrusted: false, snippet: '…bought a zeppelin.' },
+      { source: 'history', at, untrusted: false, snippet: '[2026-01-02 11:00] Bought one.' },
+    ]);
+    expect(result.output.split('\n')).toEqual([
+      '- 2026-01-02 11:00 HISTORY.md: …bought a zeppelin.',
+      '- HISTORY.md: [2026-01-02 11:00] Bought one.',
+    ]);
+  });
+
+  test('asks with every character of the query visible', () => {
+    const search: MemorySearcher['search'] = async () => [];
+    const tool = memorySearchTool({ memory: { search }, results: 6, timezone: null });
+    expect(tool.shows?.({ query: 'tax\u202Egnp' }, testToolContext({}))).toBe(
+      'what was said or noted about tax\\u{202e}gnp',
+    );
+  });
+
   test('marks what strangers wrote, and says when nothing was found', async () => {
     const hit = { source: 'session', untrusted: true, snippet: 'x' } as const;
     expect((await call({ query: 'x' }, {}, [hit])).result.untrusted).toBe(true);
@@ -62,7 +82,7 @@ describe('memory_search', () => {
   });
 
   test('lets the owner search everywhere in a direct chat, and everybody else and every group only there', async () => {
-    const scopeOf = async (context: Partial<ToolContext>): Promise<unknown> =>
+    const scopeOf = async (context: Partial<TestCall>): Promise<unknown> =>
       (await call({ query: 'x' }, { sessionKey: 'telegram:7', ...context })).asked[0]?.scope;
     expect(await scopeOf({})).toBe('all');
     expect(await scopeOf({ chatType: 'group' })).toEqual(['telegram:7']);

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { memoryWriteTool } from '../../src/tools/memory-write.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
-import type { ApprovalRequest, ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ApprovalRequest, ToolResult } from '../../src/tools/tool.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const asked: ApprovalRequest[] = [];
 
@@ -12,7 +12,7 @@ const asked: ApprovalRequest[] = [];
 function call(
   world: MemoryWorld,
   args: Record<string, unknown>,
-  overrides: Partial<ToolContext> = {},
+  overrides: Partial<TestCall> = {},
 ): Promise<ToolResult> {
   const registry = new ToolRegistry({
     policy: { allow: ['*'], deny: [], guest: ['*'] },
@@ -22,7 +22,7 @@ function call(
   });
   registry.register(memoryWriteTool(world.store));
   asked.length = 0;
-  const approve: ToolContext['approve'] = async (request) => {
+  const approve: TestCall['approve'] = async (request) => {
     asked.push(request);
     return { approved: true };
   };
@@ -88,7 +88,7 @@ describe('memory_write', () => {
     expect(answer.output).toContain(sentence);
   });
 
-  test.each<[string, Partial<ToolContext>, string]>([
+  test.each<[string, Partial<TestCall>, string]>([
     ['a trusted person', { role: 'trusted' }, 'for the owner only'],
     ['a guest', { role: 'guest' }, 'not for guests'],
     ['a group', { chatType: 'group' }, 'in a direct chat'],
@@ -113,8 +113,7 @@ describe('memory_write', () => {
 
   test('is refused where nobody knows what kind of chat it is', async () => {
     await using world = await memoryWorld();
-    const { chatType: _unknown, ...context } = testToolContext({ chatType: 'direct' });
-    const decision = await memoryWriteTool(world.store).decide?.({ fact: 'x' }, context);
+    const decision = await memoryWriteTool(world.store).decide?.({ fact: 'x' }, testToolContext({ chatType: null }));
     expect(decision).toMatchObject({ decision: 'deny' });
   });
 

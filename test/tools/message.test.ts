@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { messageTool } from '../../src/tools/message.ts';
-import type { ToolContext, ToolDecision } from '../../src/tools/tool.ts';
+import type { ToolDecision } from '../../src/tools/tool.ts';
 import { pathWorld } from '../support/path-world.ts';
 import { call, makeRegistry } from '../support/simple-tools.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const HERE = { channel: 'telegram', chatId: '42' };
 
@@ -19,7 +19,7 @@ interface Sent {
   readonly decision: ToolDecision['decision'];
 }
 
-async function send(params: object, context: Partial<ToolContext> = {}): Promise<Sent> {
+async function send(params: object, context: Partial<TestCall> = {}): Promise<Sent> {
   await using world = await pathWorld();
   await writeFile(join(world.workspace, '.env'), 'KEY=1');
   const messages: OutboundMessage[] = [];
@@ -31,7 +31,7 @@ async function send(params: object, context: Partial<ToolContext> = {}): Promise
     guard: world.guard(),
     keep: async (bytes) => `kept: ${String(bytes)}`,
   });
-  const approve: ToolContext['approve'] = async ({ detail }) => {
+  const approve: TestCall['approve'] = async ({ detail }) => {
     asked.push(detail);
     return { approved: false, reason: 'the owner said no' };
   };
@@ -46,6 +46,12 @@ async function send(params: object, context: Partial<ToolContext> = {}): Promise
 }
 
 const BOTH = { untrusted: true, private: true };
+
+test('has at most ten buttons', async () => {
+  const buttons = Array.from({ length: 11 }, (_, n) => `B${n}`);
+  expect((await send({ text: 'hi', buttons })).messages).toEqual([]);
+  expect((await send({ text: 'hi', buttons: buttons.slice(1) })).messages).toHaveLength(1);
+});
 
 describe('a message to another chat', () => {
   test('is sent for the owner', async () => {

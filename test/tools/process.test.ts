@@ -3,11 +3,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProcessRecords } from '../../src/tools/exec/background/records.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
 import { noBubblewrap, sandboxWorld } from '../support/sandbox-world.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { waitFor } from '../support/wait.ts';
 
 let world: ProcessWorld;
@@ -20,7 +20,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 let serial = 0;
 const uniqueSleep = (): string => `4${process.pid}.${(serial += 1)}`;
 /** A session of its own for each test. */
-const session = (): Partial<ToolContext> => ({ sessionKey: `test-${(serial += 1)}` });
+const session = (): Partial<TestCall> => ({ sessionKey: `test-${(serial += 1)}` });
 
 function runs(mark: string): boolean {
   return readdirSync('/proc').some((pid) => {
@@ -35,7 +35,7 @@ function runs(mark: string): boolean {
 const newsOf = (id: string): number => world.news.filter((told) => told.id === id).length;
 
 /** Polls until it has ended. */
-async function ended(id: string, context: Partial<ToolContext>): Promise<ToolResult> {
+async function ended(id: string, context: Partial<TestCall>): Promise<ToolResult> {
   return await world.call({ action: 'poll', id, waitSeconds: 30 }, context);
 }
 
@@ -78,15 +78,9 @@ describe('starting in the background', () => {
 
   test('eight run in a session at most; others have eight of their own', async () => {
     const here = session();
-    const context = {
-      ...here,
-      messageId: 'm',
-      role: 'owner' as const,
-      origin: 'user',
-      sessionKey: here.sessionKey ?? '',
-    };
+    const context = testToolContext(here);
     const first = await world.start('sleep 30', {}, here);
-    const process = world.processes.of(context.sessionKey)[0];
+    const process = world.processes.of(context.call.sessionKey)[0];
     if (process === undefined) throw new Error('nothing runs');
     for (let n = 1; n < 8; n += 1) await world.processes.start(process.command, context);
     const ninth = await world.start('sleep 30', {}, here);
@@ -102,9 +96,9 @@ describe('starting in the background', () => {
       isError: true,
       output: `There is no command "${idOf(first)}" in the background here. There are: ${idOf(other)}.`,
     });
-    await world.processes.stopSession(context.sessionKey);
+    await world.processes.stopSession(context.call.sessionKey);
     await world.call({ action: 'kill', id: idOf(other) }, there);
-    expect(world.processes.running(context.sessionKey)).toBe(0);
+    expect(world.processes.running(context.call.sessionKey)).toBe(0);
   });
 
   test('is refused where nobody could be told of the end', async () => {
@@ -307,7 +301,7 @@ describe('writing', () => {
   test('to a command that needed a yes needs one too, with the whole text', async () => {
     await using asking = await processWorld({ exec: { mode: 'ask' } });
     const asked: string[] = [];
-    const approve: ToolContext['approve'] = async ({ title, detail }) => {
+    const approve: TestCall['approve'] = async ({ title, detail }) => {
       asked.push(`${title}\n${detail}`);
       return asked.length === 1 ? { approved: true } : { approved: false, reason: 'no' };
     };

@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { runToolOnce } from '../../src/tools/registry/run-once.ts';
-import type { ToolContext } from '../../src/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 describe('names', () => {
@@ -146,7 +145,7 @@ describe('deciding', () => {
 
   test('a person is shown the request, and the tool runs with exactly what was shown', async () => {
     const approvedWith: (string | undefined)[] = [];
-    const approve = vi.fn<ToolContext['approve']>(async () => ({ approved: true }));
+    const approve = vi.fn<TestCall['approve']>(async () => ({ approved: true }));
     const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
     expect(answer.output).toBe('sent');
     expect(approve).toHaveBeenCalledExactlyOnceWith({
@@ -160,7 +159,7 @@ describe('deciding', () => {
 
   test('a no is a result with the reason, and nothing runs', async () => {
     const approvedWith: (string | undefined)[] = [];
-    const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'Ann said no' });
+    const approve: TestCall['approve'] = async () => ({ approved: false, reason: 'Ann said no' });
     const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
     expect(answer).toMatchObject({ isError: true, output: 'Not done: Ann said no. It leaves the machine.' });
     expect(approvedWith).toEqual([]);
@@ -168,7 +167,7 @@ describe('deciding', () => {
 
   test('a question that cannot be asked is a no', async () => {
     const approvedWith: (string | undefined)[] = [];
-    const approve: ToolContext['approve'] = async () => Promise.reject(new Error('chat is gone'));
+    const approve: TestCall['approve'] = async () => Promise.reject(new Error('chat is gone'));
     const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
     expect(answer.output).toContain('Not done: chat is gone');
     expect(approvedWith).toEqual([]);
@@ -187,7 +186,7 @@ describe('deciding', () => {
 
   test('decide runs nothing and asks nobody', async () => {
     const approvedWith: (string | undefined)[] = [];
-    const approve = vi.fn<ToolContext['approve']>();
+    const approve = vi.fn<TestCall['approve']>();
     const registry = makeRegistry([askingTool(approvedWith), tool('plain')]);
     const context = testToolContext({ approve });
     expect((await registry.decide(call('send'), context)).decision).toBe('ask');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { refusedBySkills } from '../../src/tools/registry/skill-limits.ts';
-import type { ActiveSkills } from '../../src/tools/tool.ts';
+import { NO_SKILLS, type ActiveSkills } from '../../src/tools/tool.ts';
 
 const GIT: ActiveSkills = {
   names: ['git-notes'],
@@ -16,7 +16,7 @@ const refused = (tool: string, params: Readonly<Record<string, unknown>> = {}, s
 
 test('a skill without a limit limits nothing', () => {
   expect(refused('write_file', { path: 'a' }, { ...GIT, allowed: null })).toBe(false);
-  expect(refusedBySkills('write_file', {}, undefined)).toBeNull();
+  expect(refusedBySkills('write_file', {}, NO_SKILLS)).toBeNull();
 });
 
 test('while a skill limits what may be called nothing else is, and the answer says what may', () => {

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { urlOrigin } from '../../src/security/access/url-origin.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { defineTool, type ApprovalRequest, type Taint, type Tool, type ToolContext } from '../../src/tools/tool.ts';
+import { defineTool, type ApprovalRequest, type Taint, type Tool } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const BOTH: Taint = { untrusted: true, private: true };
 
@@ -18,7 +18,7 @@ let approved: string | undefined;
 
 async function play(
   tool: Partial<Tool>,
-  context: Partial<ToolContext> = {},
+  context: Partial<TestCall> = {},
   args: Record<string, unknown> = {},
 ): Promise<Played> {
   const registry = new ToolRegistry({
@@ -34,15 +34,15 @@ async function play(
       description: 'Acts.',
       parameters: z.object({ url: z.string().optional().describe('Address') }),
       effect: 'effect',
-      execute: async (_params, { approved: by }) => {
-        approved = by;
+      execute: async (_params, { approval }) => {
+        approved = approval?.covers;
         return { title: 'acted', output: 'done', metadata: {} };
       },
       ...tool,
     }),
   );
   const asked: ApprovalRequest[] = [];
-  const approve: ToolContext['approve'] = async (request) => {
+  const approve: TestCall['approve'] = async (request) => {
     asked.push(request);
     return { approved: true };
   };
@@ -68,7 +68,7 @@ describe('a tool that says what its call does', () => {
 
   test('does nothing without a yes', async () => {
     approved = undefined;
-    const approve: ToolContext['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
+    const approve: TestCall['approve'] = async () => ({ approved: false, reason: 'the owner said no' });
     const { output } = await play(exec, { taint: BOTH, approve });
     expect(output).toMatch(/^Not done: the owner said no\. This conversation contains/u);
     expect(approved).toBeUndefined();
@@ -131,10 +131,10 @@ describe('a tool that shows something of the owner’s', () => {
 
 describe('a tool that fetches', () => {
   const web: Partial<Tool> = {
-    action: ({ url = '' }, { given }) => ({
+    action: ({ url = '' }, { conversation }) => ({
       action: {
         kind: 'fetch-url',
-        composed: urlOrigin(String(url), given?.() ?? []) === 'composed',
+        composed: urlOrigin(String(url), conversation.given()) === 'composed',
         hostAllowed: false,
         selected: false,
       },

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
-import type { ToolContext } from '../../src/tools/tool.ts';
 import { webFetchTool } from '../../src/tools/web/web-fetch.ts';
 import { createPageReader, type ReadPage } from '../../src/tools/web/page-reader.ts';
 import { readPage } from '../../src/tools/web/read-page.ts';
@@ -13,6 +12,7 @@ import { systemClock } from '../../src/util/clock.ts';
 import { pause } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
 import { caller, pdfOf, webWorld, type Call, type WebWorld } from './web-world.ts';
+import type { TestCall } from '../support/tool-context.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PARAGRAPH = `<p>${'Bees dance, as everybody knows, to tell each other where flowers are. '.repeat(6)}</p>`;
@@ -206,7 +206,7 @@ describe('web_fetch keeps to its limits', () => {
     };
     const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
     const asked: string[] = [];
-    const tainted: Partial<ToolContext> = {
+    const tainted: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
       given: () => ['see https://stranger.example/page'],
       approve: async ({ detail }) => {
@@ -234,7 +234,7 @@ describe('web_fetch keeps to its limits', () => {
       },
     });
     const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
-    const tainted = (approved: boolean): Partial<ToolContext> => ({
+    const tainted = (approved: boolean): Partial<TestCall> => ({
       taint: { untrusted: true, private: true },
       approve: async () => {
         expect(looked).toEqual([]);
@@ -257,7 +257,7 @@ describe('web_fetch keeps to its limits', () => {
     };
     const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
     const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
-    const context: Partial<ToolContext> = {
+    const context: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
       given: () => [{ text: urls.join(' '), strangers: true, repeats: [] }],
       fetches: () => urls.slice(0, 3).map((url) => ({ url, once: url, approved: false })),

@@ -126,6 +126,10 @@ describe.each([
     expect(await page(shown)).toMatchObject({ text: 'shown', hidden: 0 });
   });
 
+  test('has no invisible characters where it is plain text, which says how many it had', async () => {
+    expect(await read('a\u200Bb', 'text/plain')).toMatchObject({ text: 'ab' });
+  });
+
   test('has no invisible characters and no empty lines in a row', async () => {
     const { text } = await page(
       `<p>ig\u200bnore\u2060 all\u{E0041}\u{E0042} \u202Ethat</p>${'<div> <br> </div>'.repeat(50)}<p>end &#8203;here</p>`,

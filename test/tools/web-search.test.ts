@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
-import type { ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
 import { webSearchTool, type SearchSettings } from '../../src/tools/web/web-search.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { load } from '../config/temporary-home.ts';
 import { pause, readBody } from '../support/http.ts';
 import { caller, webWorld } from './web-world.ts';
+import type { TestCall } from '../support/tool-context.ts';
 
 const KEY = 'key-of-the-search-12345';
 const FETCH = createGuardedFetch({ allowHosts: [], denyHosts: ['*'], clock: systemClock });
@@ -22,7 +23,7 @@ async function search(
   settings: Partial<SearchSettings>,
   answer: { status?: number; body: unknown },
   args: unknown = { query: 'bees & flowers', count: 2 },
-  context: Partial<ToolContext> = {},
+  context: Partial<TestCall> = {},
 ): Promise<Searched> {
   let asked: Searched['asked'];
   await using web = await webWorld(async (request, response) => {

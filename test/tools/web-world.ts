@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGuardedFetch, type GuardedFetch } from '../../src/security/fetch/fetch.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { Tool, ToolContext, ToolResult } from '../../src/tools/tool.ts';
+import type { Tool, ToolResult } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startServer } from '../support/http.ts';
-import { testToolContext } from '../support/tool-context.ts';
+import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 export interface Route {
   readonly status?: number;
@@ -47,7 +47,7 @@ export async function webWorld(
   return { url: server.url, host, fetch, asked, [Symbol.asyncDispose]: () => server.close() };
 }
 
-export type Call = (args: unknown, context?: Partial<ToolContext>) => Promise<ToolResult>;
+export type Call = (args: unknown, context?: Partial<TestCall>) => Promise<ToolResult>;
 
 /** Calls one tool as a model does, through a registry. */
 export function caller(tool: Tool, options: { readonly maxOutput?: number } = {}): Call {

@@ -22,7 +22,7 @@ interface ContextPorts {
 
 export const contextCommand = ({ prompt }: ContextPorts): Command => ({
   name: 'context',
-  description: 'what the model is sent here, and how much room is left',
+  description: 'what the model is sent here, and how much space is left',
   role: 'trusted',
   priority: false,
   interrupts: false,
@@ -46,7 +46,7 @@ function contextLines(report: PromptReport): readonly string[] {
     `Model: \`${report.model}\``,
     ...rows,
     `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
-    ...(warning === null ? [`Room for the conversation: ${count(tokens.space)} tokens.`] : ['', warning]),
+    ...(warning === null ? [`History window: ${count(tokens.space)} tokens.`] : ['', warning]),
   ];
 }
 

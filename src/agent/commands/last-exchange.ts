@@ -1,5 +1,5 @@
 import type { ToolCallPart } from '../../providers/provider.ts';
-import { type TapeEntry, saidIn } from '../../session/entry.ts';
+import { isByPeople, type TapeEntry, saidIn } from '../../session/entry.ts';
 import { WindowScan, type Window } from '../../session/history-window.ts';
 
 /** What a person said last and all that the assistant did about it. */
@@ -16,9 +16,6 @@ export interface NoExchange {
   readonly boundary: Window['boundary'];
 }
 
-/** Turns that begin because somebody wrote something. */
-const BY_PEOPLE: ReadonlySet<string> = new Set(['user', 'api']);
-
 /** The newest ended turn of a session's window that a person asked for and that was not taken back. */
 export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchange {
   const window = windowOf(entries);
@@ -30,7 +27,7 @@ export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchan
   );
   const end = window.entries.slice(window.from).findLast(({ kind, turn }) => {
     if (kind !== 'turn-end' || turn === null || retracted.has(turn)) return false;
-    return BY_PEOPLE.has(starts.get(turn)?.origin ?? 'user') && wordsIn(window.entries, turn).length > 0;
+    return isByPeople(starts.get(turn)?.origin ?? 'user') && wordsIn(window.entries, turn).length > 0;
   });
   const turn = end?.turn ?? null;
   if (turn === null) return { boundary: window.boundary };

@@ -1,35 +1,12 @@
 import type { PairedRole } from '../../bus/messages.ts';
+import type { PairedPerson, Pairing } from '../../bus/pairing.ts';
 import { AppError } from '../../util/errors.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import type { Command } from './command.ts';
 
-/** Somebody who was let in by a code. */
-interface PairedPerson {
-  readonly channel: string;
-  readonly id: string;
-  readonly name: string | null;
-  readonly role: PairedRole;
-  /** Milliseconds since 1970. */
-  readonly addedAt: number;
-  readonly addedBy: string;
-}
-
 /** Who is let in by a code, who waits for it, and how that changes. What it throws is an `AppError` for people. */
 export interface PairingPort {
-  list(): {
-    readonly people: readonly PairedPerson[];
-    readonly pending: readonly {
-      readonly channel: string;
-      readonly id: string;
-      readonly name: string | null;
-      readonly code: string;
-      readonly expiresAt: number;
-    }[];
-    /** Until when no code is taken, milliseconds since 1970. */
-    readonly lockedUntil: number | null;
-    /** Whether somebody is owner on at least one channel. */
-    readonly hasOwner: boolean;
-  };
+  list(): Pairing;
   /**
    * Lets in the person who received a code or, named as `CHANNEL:ID`, gives somebody who was let in another role. `by`:
    * who said so. `may` says what the role allows.

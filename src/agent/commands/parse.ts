@@ -1,4 +1,4 @@
-import { heldAtButton } from '../../bus/buttons.ts';
+import { taintOfButton } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 
 export interface ParsedCommand {
@@ -21,7 +21,7 @@ const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
  * commands; nor are other people's words, nor the label of a button that a model made, whoever presses it.
  */
 export function parseCommand(message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>): ParsedCommand | null {
-  if (message.untrusted || heldAtButton(message) !== null) return null;
+  if (message.untrusted || taintOfButton(message) !== null) return null;
   const trimmed = message.text.trim();
   const slash = SLASH.exec(trimmed);
   const match = slash ?? COMMA.exec(trimmed);

@@ -8,7 +8,7 @@ import { Slots } from '../../util/slots.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import type { soulCommand } from './soul.ts';
 import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface PersonaFileOptions {

@@ -11,8 +11,8 @@ import { windowOf } from './last-exchange.ts';
 export interface SessionCommandPorts {
   openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append' | 'history' | 'backwards'>>;
   /**
-   * All that was said before leaves the history, as for /new, by the entry of `resetDraft`; `consolidate` hands it to the
-   * memory in the background.
+   * Appends the entry of `resetDraft`, so that all earlier messages leave the history, as /new does. With `consolidate`
+   * they are written into the memory in the background.
    */
   resetSession(
     sessionKey: string,
@@ -27,16 +27,16 @@ export interface SessionCommandPorts {
   readonly timezone: string | null;
 }
 
-/** How many entries are read at most, the newest. */
+/** At most this many of the newest entries are read. */
 const MOST_READ = 200_000;
 const MOST_FOUND = 10;
 const MOST_ANCHORS = 20;
-/** Characters of what stands around a find, and of an anchor's summary. */
+/** Caps in characters: of the text around a match and of a listed anchor, of a summary for handoff. */
 const SNIPPET = 160;
 const LONGEST_SUMMARY = 8_000;
 const DAY_MS = 86_400_000;
 
-/** The tape tool and /tape. */
+/** The actions of the `tape` tool and of /tape. */
 export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
   return {
     info: (sessionKey) => info(sessionKey, ports),
@@ -45,16 +45,16 @@ export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
     handoff: (request) => handoff(request, ports),
     async reset({ sessionKey, archive, during }) {
       await ports.resetSession(sessionKey, 'tape', { consolidate: archive, during });
-      const before = during === null ? 'before' : 'before this turn';
-      const kept = archive ? 'it is being summarised into the memory' : 'it stays on record';
-      return answer(`A fresh start: what was said ${before} is out of this conversation; ${kept}.`);
+      const before = during === null ? '' : ' from before this turn';
+      const kept = archive ? 'A summary of them is being written into the memory.' : 'They are kept in its record.';
+      return answer(`The conversation starts again: the messages${before} are no longer part of it. ${kept}`);
     },
   };
 }
 
 /**
- * The entry of a reset. One that a turn asks for leaves that turn whole and keeps its taint: no text from strangers
- * may get rid of its mark by asking for a fresh start.
+ * The tape entry of a reset. With `during`, that turn stays in the history as a whole, and the entry has its taint, so that
+ * untrusted content cannot remove its mark by asking for a reset.
  */
 export function resetDraft(reason: string, during: RunningTurn | null): EntryDraft {
   return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
@@ -142,7 +142,7 @@ async function handoff(
 ): Promise<TapeAnswer> {
   const text = summary.trim();
   if (text === '')
-    return refused('Nothing was done: handoff needs text, the summary that is to stand for what was said.');
+    return refused('Nothing was done: handoff needs text, the summary that replaces the earlier messages.');
   if (text.length > LONGEST_SUMMARY) {
     return refused(
       `The summary has ${count(text.length)} characters; at most ${count(LONGEST_SUMMARY)} are taken. Shorten it.`,
@@ -150,14 +150,16 @@ async function handoff(
   }
   const session = await ports.openSession(sessionKey);
   const id = during === null ? undefined : `${during.callId}:handoff`;
-  const done = answer('From now on this summary stands for what was said before; that stays on record.');
+  const done = answer(
+    'From now on this summary replaces the earlier messages in the conversation. They are kept in its record.',
+  );
   if (session.window.some((entry) => entry.id === id)) return done;
   const window = windowOf(session.window);
-  // The window begins behind everything that an anchor covers, so this one reaches further than any before it.
+  // The window begins after everything that the last anchor covers, so this anchor covers more than that one.
   const end = window.entries
     .slice(window.from)
     .findLast((entry) => entry.kind === 'turn-end' && entry.turn !== during?.turnId);
-  if (end === undefined) return refused('Nothing new was said that a summary could stand for.');
+  if (end === undefined) return refused('There are no new messages that a summary could replace.');
   const history = session.history();
   const taint = {
     untrusted: history.untrusted || during?.untrusted === true,
@@ -176,7 +178,7 @@ async function handoff(
   return done;
 }
 
-/** What others than the running turn may see: turns that ended and were not taken back. Newest first, as it comes. */
+/** The entries of turns that ended and were not retracted, newest first. */
 async function* settled(newestFirst: AsyncIterable<TapeEntry>): AsyncGenerator<TapeEntry> {
   const ended = new Set<string>();
   const retracted = new Set<string>();
@@ -212,7 +214,7 @@ function taintOf(entries: readonly TapeEntry[]): Taint {
   };
 }
 
-/** As entries carry them: only when set. */
+/** The taint as fields of an entry; a mark that is not set is left out. */
 function flags({ untrusted, private: isPrivate }: Taint): Pick<TapeEntry, 'untrusted' | 'private'> {
   return { ...(untrusted ? { untrusted: true } : {}), ...(isPrivate ? { private: true } : {}) };
 }

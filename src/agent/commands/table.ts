@@ -4,7 +4,7 @@ import { nearest } from '../../util/text.ts';
 import type { Command } from './command.ts';
 import { parseCommand } from './parse.ts';
 
-/** Other words for a command. `start` is what Telegram sends when a chat is opened. */
+/** Other names of commands. Telegram sends `/start` when a person opens the chat. */
 const ALIASES: Readonly<Record<string, string>> = { start: 'help', reset: 'new', clear: 'new' };
 
 export type FoundCommand =
@@ -14,15 +14,15 @@ export type FoundCommand =
 export interface CommandTableOptions {
   /** In the order in which /help shows them. */
   readonly commands: readonly Command[];
-  /** The command that runs a tool directly, for `,name`. */
+  /** Makes the command for a message `,NAME …`, which runs the tool NAME directly. @default such messages are ordinary ones */
   readonly comma?: (name: string) => Command;
-  /** A sentence about a channel on which nobody is owner; null: somebody is. @default nothing is known of that */
+  /** One sentence that a channel has no owner, with the next step; null when it has one. @default always null */
   readonly ownerless?: (channel: string) => string | null;
-  /** Skills that people may call as `/name`; a message that does is an ordinary one. */
+  /** Names of the skills that people may call as `/name`. A message that calls one begins an ordinary turn. */
   readonly skills?: () => Promise<ReadonlySet<string>>;
 }
 
-/** Every chat command; some act where messages are accepted and are only listed here (answers.ts). */
+/** All commands of a chat. /stop, /approve and /deny act when the message is accepted; here they are only listed. */
 export class CommandTable {
   readonly #options: CommandTableOptions;
 
@@ -30,12 +30,12 @@ export class CommandTable {
     this.#options = options;
   }
 
-  /** What a role may use. */
+  /** The commands that a role may use, in the order of /help. */
   of(role: Role): readonly Command[] {
     return this.#options.commands.filter((command) => atLeast(role, command.role));
   }
 
-  /** The command that a message asks for at once; `unknown` may still be a skill; null: an ordinary message. */
+  /** Finds the command that a message calls. `unknown`: no command has that name, but a skill may. Null: an ordinary message. */
   find(message: InboundMessage): FoundCommand | 'unknown' | null {
     const parsed = parseCommand(message);
     if (parsed === null) return null;
@@ -45,12 +45,12 @@ export class CommandTable {
     const command = this.#options.commands.find((candidate) => candidate.name === name);
     if (command === undefined) return parsed.colon ? null : 'unknown';
     if (!atLeast(message.role, command.role)) {
-      return this.#refused(message, `/${name} is for the ${command.role} only.`, command);
+      return this.#refused(message, `/${name} is for the ${command.role} only.`);
     }
     return { type: 'command', command, args };
   }
 
-  /** The same, with skills looked up: a skill's name makes an ordinary message. */
+  /** As `find`, but `unknown` is decided: null when a skill has that name, else a refusal with the nearest name as a hint. */
   async resolve(message: InboundMessage): Promise<FoundCommand | null> {
     const found = this.find(message);
     if (found !== 'unknown') return found;
@@ -62,15 +62,15 @@ export class CommandTable {
     return { type: 'refused', reason: `There is no command /${name}.${hint} /help lists what there is.` };
   }
 
-  /** What only owners may use, by name. */
+  /** Names of the commands that only an owner may use. */
   ownersOnly(): readonly string[] {
     return this.#options.commands.flatMap(({ name, role }) => (role === 'owner' ? [name] : []));
   }
 
-  /** Somebody who may be the owner and is not, because nobody is, is told what to set. */
-  #refused({ role, channel, chatType }: InboundMessage, reason: string, command: Command): FoundCommand {
-    const isOwnersOnly = chatType === 'direct' && role === 'trusted' && command.role === 'owner';
-    const why = isOwnersOnly ? (this.#options.ownerless?.(channel) ?? null) : null;
+  /** Refuses with `reason`. A trusted person in a direct chat also reads how to get an owner, if the channel has none. */
+  #refused({ role, channel, chatType }: InboundMessage, reason: string): FoundCommand {
+    // A command that a trusted person may not use is for owners.
+    const why = chatType === 'direct' && role === 'trusted' ? (this.#options.ownerless?.(channel) ?? null) : null;
     return { type: 'refused', reason: why === null ? reason : `${reason} ${why}` };
   }
 
@@ -78,6 +78,6 @@ export class CommandTable {
     const command = this.#options.comma?.(name);
     if (command === undefined) return null;
     if (atLeast(message.role, command.role)) return { type: 'command', command, args };
-    return this.#refused(message, `,${name} runs a tool directly; that is for the ${command.role} only.`, command);
+    return this.#refused(message, `,${name} runs a tool directly; that is for the ${command.role} only.`);
   }
 }

@@ -1,23 +1,22 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { ConsolidationRow, ConsolidationDraft, Consolidations } from '../../journal/consolidations.ts';
-import { noteEntry, tagOf } from '../../memory/consolidation/consolidate.ts';
+import { noteEntry, tagOf } from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory } from '../../memory/files/history-file.ts';
 import { asRole, weakest } from '../../security/access/access.ts';
 import type { RunningTurn } from '../../tools/tape.ts';
 import { raceAbort, deadline } from '../../util/clock.ts';
 import type { IdFactory } from '../../util/ids.ts';
 import { Slots } from '../../util/slots.ts';
-import { OwnerQuestions, type OwnerQuestionPorts } from './owner-question.ts';
-import { readProgress } from './progress.ts';
+import { OwnerQuestions, type OwnerQuestionPorts } from './memory-change.ts';
+import { readProgress } from './record.ts';
 import { runConsolidation, type ConsolidationOutcome, type ConsolidationRunPorts } from './run.ts';
 import { SizePlanner, type GrownReport } from './size.ts';
 import { BackgroundWork } from '../side-calls/background-work.ts';
 import type { MemResult } from '../commands/mem.ts';
 import type { ContextWindow, Outline } from '../context/fit.ts';
 import { resetDraft } from '../commands/session-commands.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
-import { unconsolidated } from '../../memory/consolidation/chunking.ts';
-import { endedTurns, readSpan, type TurnSpan } from '../../memory/consolidation/session-span.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
+import { endedTurns, readSpan, unconsolidated, type TurnSpan } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import { consolidatedOf } from './position.ts';
 
@@ -36,14 +35,14 @@ export interface ResetOptions {
   readonly consolidate?: boolean;
   /** @default null */
   readonly during?: RunningTurn | null;
-  /** Names the reset: a second one of this id is none. @default one of its own */
+  /** Id of the reset; a second reset with the same id does nothing. @default a new id */
   readonly id?: string;
 }
 
-/** What the next request of a session is made of. */
+/** The session, model, system prompt and tools of a session's next request. */
 export type NextRequest = Omit<Outline, 'turnId'>;
 
-/** Who waits for an archive. */
+/** The person who waits for a consolidation. */
 interface Asked {
   readonly message?: InboundMessage | undefined;
   readonly stop?: AbortSignal | undefined;
@@ -52,13 +51,13 @@ interface Asked {
 const AT_ONCE = 2;
 const MOST_ROUNDS = 5;
 const LONGEST_WAIT_MS = 30_000;
-/** After the first failure and after the second. */
+/** Wait after the first failure and after the second. */
 const RETRY_MS = [60_000, 600_000] as const;
 const BUDGET_RETRY_MS = 3_600_000;
 
 /**
- * Puts what leaves a conversation into memory: in the background when it grows too long or begins afresh, at once for
- * /mem. One archive at a time per session. Start it before channels open; dispose it before sessions and journal.
+ * Writes parts of conversations into the memory: in the background when a conversation is too long or was reset, at once
+ * for /mem. One consolidation at a time per session. Start it before the channels; dispose of it before sessions and journal.
  */
 export class Consolidation implements AsyncDisposable {
   readonly #ports: ConsolidationPorts;
@@ -74,7 +73,7 @@ export class Consolidation implements AsyncDisposable {
     this.#work = new BackgroundWork({
       ...ports,
       atOnce: AT_ONCE,
-      name: 'archiving a conversation',
+      name: 'consolidation: background run',
       onFailure: (key) => this.#retryIn(RETRY_MS[0], key),
     });
     this.#questions = new OwnerQuestions({ ...ports, signal: this.#work.signal });
@@ -91,13 +90,13 @@ export class Consolidation implements AsyncDisposable {
     };
   }
 
-  /** Takes up in the background what an earlier process left. */
+  /** Continues, in the background, the consolidations that an earlier process left. */
   start(): void {
     const sessions = new Set(this.#ports.consolidations.open().map((row) => row.session));
     for (const key of sessions) void this.#work.background(key, () => this.#finishOpen(key));
   }
 
-  /** After a turn was closed: archives in the background when the next request would be long. */
+  /** Call it after a turn was closed: begins a consolidation in the background if the conversation is too long. */
   afterTurn(request: NextRequest): void {
     const { session } = request;
     if (this.#consolidating.has(session.key) || this.#work.signal.aborted) return;
@@ -106,7 +105,7 @@ export class Consolidation implements AsyncDisposable {
     });
   }
 
-  /** Before a turn's first model call: where that would not fit, waits at most 30 s for older parts to leave. */
+  /** Call it before a turn's first model call: if the request would not fit, waits at most 30 s for a consolidation. */
   async beforeTurn(request: NextRequest): Promise<void> {
     if (!(await this.#ports.context.overflows(request))) return;
     using limit = deadline(this.#ports.clock, LONGEST_WAIT_MS, 'waiting for consolidation');
@@ -114,8 +113,8 @@ export class Consolidation implements AsyncDisposable {
   }
 
   /**
-   * Begins a session afresh; what it was goes into memory in the background, unless `consolidate` is false. `during`: the
-   * turn that asks for it. `id` makes it safe to repeat.
+   * Resets a session: earlier messages leave its history and, unless `consolidate` is false, are written into the memory in
+   * the background. `during`: the turn that asks for it, which stays in the history. `id` makes it safe to repeat.
    */
   async resetSession(
     sessionKey: string,
@@ -137,13 +136,13 @@ export class Consolidation implements AsyncDisposable {
     void this.#work.background(sessionKey, () => this.#finishOpen(sessionKey));
   }
 
-  /** Archives a conversation now, with a note of the owner's. `stop` aborts when nobody waits any more. */
+  /** Consolidates a conversation now, for /mem, with a note of the person. `stop` aborts when the person no longer waits. */
   async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<MemResult> {
     const { sessions, consolidations } = this.#ports;
     const { sessionKey, role, chatType } = message;
     const note = text.trim() === '' ? null : text;
-    return await this.#work.inLine(sessionKey, async () => {
-      // What is half done would be archived twice.
+    return await this.#work.inLane(sessionKey, async () => {
+      // Finish a half done consolidation first: else its part would be consolidated twice.
       for (const row of this.#openRows(sessionKey)) if (row.state === 'answered') await this.#finish(row);
       const { turns, fresh } = await freshTurns(await sessions.open(sessionKey), consolidations);
       if (fresh.length === 0 && note === null) return { result: 'nothing-new' };
@@ -165,7 +164,7 @@ export class Consolidation implements AsyncDisposable {
     });
   }
 
-  /** No model could say what is left of a conversation: the owner's note is kept all the same. */
+  /** Keeps the note of a /mem whose model call failed. */
   async #keepNote(note: string, { direct, session, role }: ConsolidationRow): Promise<void> {
     const { memory, clock, timezone } = this.#ports;
     const tag = direct && role === 'owner' ? '' : tagOf(session, role);
@@ -173,17 +172,17 @@ export class Consolidation implements AsyncDisposable {
     if (paragraph !== undefined) await memory.appendRendered([paragraph]);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no consolidation is running. */
   idle(): Promise<void> {
     return this.#work.idle();
   }
 
-  /** Stops; what is not finished is taken up at the next start. */
+  /** Stops; unfinished consolidations are continued at the next start. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#work[Symbol.asyncDispose]();
   }
 
-  /** The one consolidation of a session that is under way, begun if there is none. */
+  /** Returns the running consolidation of a session, or begins one. */
   #begin(request: NextRequest): Promise<void> {
     const { key } = request.session;
     const running = this.#consolidating.get(key);
@@ -214,7 +213,7 @@ export class Consolidation implements AsyncDisposable {
     const shrank = this.#planner.review(session, before.conversation, now.conversation);
     const facts = { session: session.key, before: before.conversation, after: now.conversation };
     if (shrank) log.info('memory: older parts of a conversation archived', facts);
-    else log.debug('a conversation could not be made shorter', facts);
+    else log.debug('consolidation: conversation not shortened', facts);
   }
 
   async #grown(request: NextRequest): Promise<GrownReport> {
@@ -242,7 +241,7 @@ export class Consolidation implements AsyncDisposable {
     return result;
   }
 
-  /** A /mem that failed is not tried again; what it had archived by then stays archived. */
+  /** Ends a /mem that failed, without another attempt; the parts that it has consolidated stay so. */
   async #giveUp({ id }: ConsolidationRow): Promise<void> {
     const { consolidations } = this.#ports;
     const row = consolidations.get(id);
@@ -273,7 +272,7 @@ function resultOf(outcome: ConsolidationOutcome, exchanges: number, note: string
   }
 }
 
-/** The ended turns of a session's stretch, and those of them that are not archived yet. */
+/** The ended turns since the last summary (`turns`), and those of them that are not in memory yet (`fresh`). */
 async function freshTurns(
   session: Session,
   consolidations: Consolidations,
@@ -282,7 +281,7 @@ async function freshTurns(
   return { turns, fresh: unconsolidated(turns, consolidatedOf(session.key, turns, consolidations).consolidated) };
 }
 
-/** An archive of these turns; whose chat it is follows from the newest message. */
+/** Makes the row of a consolidation of these turns; chat and person are those of the newest message. */
 function draftOf(
   { consolidations, newId }: { readonly consolidations: Consolidations; readonly newId: () => string },
   session: string,

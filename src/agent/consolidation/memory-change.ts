@@ -1,26 +1,27 @@
+import type { ConsolidationRow, Consolidations } from '../../journal/consolidations.ts';
 import { mergeFacts } from '../../memory/consolidation/merge-facts.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
-import type { MemoryChange, MemoryQuestion } from './progress.ts';
+import type { MemoryChange, MemoryQuestion } from './record.ts';
 
-/** What archiving needs of the memory on disk. */
+/** What consolidation needs of the memory on disk. */
 export type MemoryFiles = Pick<MemoryStore, 'read' | 'replace' | 'propose' | 'appendRendered'>;
 
 /** A change of MEMORY.md that only the owner may decide. */
 export interface MemoryRequest {
-  /** The same question again, after a restart too, has the same id. */
+  /** Fixed id of the question, also when it is asked again after a restart. */
   readonly id: string;
   readonly session: string;
-  /** `shrinks`: more than half of it would be lost. `untrusted`: it was made from words of strangers. */
+  /** `shrinks`: MEMORY.md would lose more than half. `untrusted`: the new text comes from untrusted content. */
   readonly why: 'shrinks' | 'untrusted';
   readonly before: string;
   readonly after: string;
 }
 
-/** True only when the owner agrees; silence is no. */
+/** Asks the owner; resolves with true only when they agree, false when they refuse or do not answer. */
 export type ConfirmMemory = (request: MemoryRequest, signal: AbortSignal) => Promise<boolean>;
 
 export interface MemoryPorts {
@@ -29,13 +30,13 @@ export interface MemoryPorts {
 }
 
 interface ChangePorts extends MemoryPorts {
-  /** Keeps what is about to be tried, so that a crash after it is seen. */
+  /** Stores the change before it is tried, so that it is known after a crash. */
   readonly keep: (change: MemoryChange) => Promise<void>;
-  /** What the model makes of the text as it is now; undefined when it cannot say. */
+  /** Asks the model for a new text of the file as it is now; null: no change; undefined: the model gave no answer. */
   readonly askAgain: (now: { readonly text: string; readonly hash: string }) => Promise<string | null | undefined>;
 }
 
-/** MEMORY.md for a model that will write it anew; null when it cannot be read or `fits` says no. */
+/** Reads MEMORY.md for a model that rewrites it; null, and a log line, when it cannot be read or `fits` is false. */
 export async function readToRewrite(
   { memory, log }: MemoryPorts,
   fits: (text: string) => boolean,
@@ -43,7 +44,7 @@ export async function readToRewrite(
   try {
     const now = await memory.read();
     if (fits(now.text)) return now;
-    log.warn('MEMORY.md is too long for the model to write it anew, so nothing is added to it: shorten it');
+    log.warn('consolidation: MEMORY.md is too long for the model to rewrite, so nothing is added; shorten it');
   } catch (error) {
     log.warn('memory: MEMORY.md stays as it is', { reason: errorMessage(error) });
   }
@@ -54,8 +55,8 @@ const MOST_TRIES = 6;
 const REASON = 'consolidation';
 
 /**
- * Puts a new text of MEMORY.md in its place. When the file was changed meanwhile the model is asked once more, and
- * after that the change is merged. May be repeated after a crash.
+ * Writes a new text of MEMORY.md. If the file was changed meanwhile, the model is asked once more; if it gives no answer or the
+ * file changed again, the two changes are merged. Returns a `MemoryQuestion` if the owner has to decide. Repeatable after a crash.
  */
 export async function changeMemory(
   first: MemoryChange,
@@ -77,12 +78,12 @@ export async function changeMemory(
     await ports.keep(change);
   }
   await memory.propose(change.update, REASON);
-  log.warn('MEMORY.md was changed all the time, so the new text is kept as a proposal');
+  log.warn('consolidation: MEMORY.md kept changing, so the new text is kept as a proposal');
   return 'unchanged';
 }
 
-/** What became of a question that the owner was asked; the sentence is for them. */
-export async function settleQuestion(
+/** Asks the owner about a change and writes it if they agree; else keeps it as a proposal and returns a sentence for them. */
+async function settleQuestion(
   question: MemoryQuestion,
   request: Pick<MemoryRequest, 'id' | 'session'>,
   ports: MemoryPorts & { readonly confirm: ConfirmMemory | null; readonly signal: AbortSignal },
@@ -94,8 +95,8 @@ export async function settleQuestion(
   try {
     if (agreed && (await putAgreed(question, memory))) return { agreed: true };
   } catch (error) {
-    // A text that is too long, say: it can only be kept beside.
-    log.error('an agreed change of MEMORY.md could not be made', { reason: errorMessage(error) });
+    // For example a text that is too long: it is only kept as a proposal.
+    log.error('consolidation: agreed change of MEMORY.md failed', { reason: errorMessage(error) });
   }
   const id = await memory.propose(
     after,
@@ -103,8 +104,8 @@ export async function settleQuestion(
   );
   const because =
     why === 'shrinks'
-      ? 'the new one would have lost more than half of it'
-      : 'the new one comes from words that are not yours';
+      ? 'the new text would have lost more than half of it'
+      : 'the new text comes from a conversation that holds text of other people or of the web';
   return {
     agreed: false,
     sentence: `I left MEMORY.md as it is, because ${because}. The new one is kept; to take it, run \`${assistantCommand(`memory restore ${id}`)}\`.`,
@@ -123,4 +124,47 @@ async function putAgreed({ base, hash, update }: MemoryQuestion, memory: MemoryF
 
 function isSame(a: string, b: string): boolean {
   return a.trim() === b.trim();
+}
+
+export interface OwnerQuestionPorts extends MemoryPorts {
+  readonly consolidations: Consolidations;
+  /** Asks the owner about a change of MEMORY.md; null: no one can be asked, which counts as no. */
+  readonly confirm: ConfirmMemory | null;
+  /** Sends a notice to the chat of a session, once for each id. */
+  readonly notify: (sessionKey: string, notice: { readonly id: string; readonly text: string }) => Promise<void>;
+  /** Aborts when the process stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Asks the owner about changes of MEMORY.md that a consolidation may not make alone. Nothing waits for the answers. */
+export class OwnerQuestions {
+  readonly #ports: OwnerQuestionPorts;
+  readonly #asking = new Set<string>();
+
+  constructor(ports: OwnerQuestionPorts) {
+    this.#ports = ports;
+  }
+
+  isAsking(consolidationId: string): boolean {
+    return this.#asking.has(consolidationId);
+  }
+
+  /** Asks the questions one after another, then marks the consolidation as done. Rejects when the process stops. */
+  async ask(
+    { id, session }: Pick<ConsolidationRow, 'id' | 'session'>,
+    questions: readonly MemoryQuestion[],
+  ): Promise<void> {
+    const { consolidations, notify } = this.#ports;
+    this.#asking.add(id);
+    try {
+      for (const [n, question] of questions.entries()) {
+        const asked = { id: `archive:${id}:${n}`, session };
+        const settled = await settleQuestion(question, asked, this.#ports);
+        if (!settled.agreed) await notify(session, { id: `${asked.id}:kept`, text: settled.sentence });
+      }
+      await consolidations.save(id, { state: 'done' });
+    } finally {
+      this.#asking.delete(id);
+    }
+  }
 }

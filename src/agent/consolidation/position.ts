@@ -1,26 +1,27 @@
 import type { Role } from '../../bus/messages.ts';
 import type { ConsolidationRow, Consolidations } from '../../journal/consolidations.ts';
-import { firstPart, unconsolidated } from '../../memory/consolidation/chunking.ts';
 import {
   endedTurns,
+  firstPart,
   readSpan,
   readSpanBefore,
   type SessionSpan,
   type TurnSpan,
+  unconsolidated,
 } from '../../memory/consolidation/session-span.ts';
 import { asRole, weakest } from '../../security/access/access.ts';
 import type { Session } from '../../session/session.ts';
-import { readProgress, type ConsolidationProgress } from './progress.ts';
+import { readProgress, type ConsolidationProgress } from './record.ts';
 import { copySize, partLimit, type ConsolidationPart } from './question.ts';
 
-/** Where the chunk of an archive lies now. */
+/** Where the turns of a consolidation are on the tape now. */
 export interface ConsolidationPosition {
   readonly span: SessionSpan;
-  /** The ended turns of the stretch up to the end of the chunk. */
+  /** The ended turns of the span, up to the last one of the consolidation. */
   readonly turns: readonly TurnSpan[];
-  /** `turn-end`s up to which turns are archived. */
+  /** Ids of the `turn-end`s of consolidated turns. */
   readonly consolidated: ReadonlySet<string>;
-  /** Archived entries that are in no summary yet, oldest first. */
+  /** Entries for HISTORY.md that are in no summary yet, oldest first. */
   readonly unsummarised: readonly string[];
 }
 
@@ -28,8 +29,8 @@ export interface ConsolidationPosition {
 const CLOCK_SLACK_MS = 86_400_000;
 
 /**
- * `gone`: a reset or an anchor that reaches further took the chunk out of the history, or its reset never came onto the
- * tape. `retracted`: a turn that was archived already was taken back.
+ * Finds the turns of a consolidation on the tape. `gone`: a reset or a later anchor removed them from the history, or the
+ * reset that asked for the consolidation is not on the tape. `retracted`: a turn that was consolidated already was retracted.
  */
 export async function positionOf(
   row: ConsolidationRow,
@@ -50,7 +51,7 @@ export async function positionOf(
   return { span, turns, ...consolidatedOf(session.key, turns, consolidations) };
 }
 
-/** What of these turns is in memory already. */
+/** Which of these turns are in memory already. */
 export function consolidatedOf(
   sessionKey: string,
   turns: readonly TurnSpan[],
@@ -71,7 +72,7 @@ export function consolidatedOf(
   };
 }
 
-/** The next part of a chunk; null when all of it is in memory. */
+/** The next turns that fit into one question; null when all turns are in memory. */
 export function nextPart(
   row: ConsolidationRow,
   progress: ConsolidationProgress,
@@ -87,7 +88,7 @@ export function nextPart(
   return partOf(row, turns, turns.length === left.length ? note : null);
 }
 
-/** The part that is answered already. */
+/** The part whose answer is recorded but not written yet. */
 export function answeredPart(
   row: ConsolidationRow,
   progress: ConsolidationProgress,

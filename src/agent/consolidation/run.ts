@@ -8,9 +8,9 @@ import {
   withNote,
   LONGEST_SUMMARY,
   summaryOf,
-} from '../../memory/consolidation/consolidate.ts';
+} from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../../memory/files/history-file.ts';
-import { endBeforeNewest } from '../../memory/consolidation/chunking.ts';
+import { endBeforeNewest } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
@@ -18,7 +18,6 @@ import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
 import { changeMemory, readToRewrite, type MemoryFiles } from './memory-change.ts';
 import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
-import type { ConsolidationAnswer, ConsolidationProgress, MemoryChange, MemoryQuestion } from './progress.ts';
 import {
   askToConsolidate,
   fitsAnswer,
@@ -26,9 +25,15 @@ import {
   type ConsolidationReply,
   type ConsolidationQuestionPorts,
 } from './question.ts';
-import { RecordWriter } from './write-record.ts';
+import {
+  RecordWriter,
+  type ConsolidationAnswer,
+  type ConsolidationProgress,
+  type MemoryChange,
+  type MemoryQuestion,
+} from './record.ts';
 import type { SideCall } from '../side-calls/side-calls.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 
 /** Of the model's window. */
@@ -44,7 +49,7 @@ export interface ConsolidationRunPorts extends ConsolidationQuestionPorts {
   readonly memory: MemoryFiles;
   /** The model that answers in a session, and the tokens that it reads. */
   readonly modelOf: (session: Session) => Promise<{ readonly model: ChosenModel; readonly window: number }>;
-  /** Whatever moves the beginning of a history takes this one slot. */
+  /** One slot for all changes of the beginning of a history, so that they run one after another. */
   readonly borders: Slots;
   /** Zone of HISTORY.md. */
   readonly timezone: string | null;
@@ -52,22 +57,22 @@ export interface ConsolidationRunPorts extends ConsolidationQuestionPorts {
 }
 
 export type ConsolidationOutcome =
-  /** Everything is where it belongs; `questions` are left for the owner. */
+  /** Everything is written; `progress.questions` are left for the owner. */
   | { readonly outcome: 'done'; readonly progress: ConsolidationProgress; readonly own: boolean }
-  /** The history has moved on: there is nothing to archive any more. */
+  /** The history has changed, so there is nothing left to consolidate. */
   | { readonly outcome: 'dropped' }
   /** `held`: no budget is left. The row stays as it is, to be tried again. */
   | { readonly outcome: 'failed'; readonly held: boolean; readonly reason: string };
 
-/** After so many failures in a row the turns are written down as they are. */
+/** After this many failures in a row, the turns are written into HISTORY.md without a summary. */
 const MOST_FAILURES = 3;
-/** Bad texts in the owner's hands; trying again changes nothing. */
+/** Errors of the file MEMORY.md that only the owner can correct; a retry is useless. */
 const NO_MEMORY: ReadonlySet<string> = new Set(['memory-unreadable', 'memory-too-large']);
 
 /**
- * Takes one archive from where it stands to its end. After each step it is written down what was done, so that it can
- * be killed anywhere and taken up again: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when
- * the process stops or a disk fails; then it is to be taken up again later.
+ * Runs one consolidation from its present step to its end. Each step is recorded in its row, so that it can be continued after
+ * a kill: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when the process stops or the disk fails;
+ * then call it again later.
  */
 export async function runConsolidation(
   row: ConsolidationRow,
@@ -79,7 +84,7 @@ export async function runConsolidation(
   return await run.finish();
 }
 
-/** Whether strangers had a say up to the end of a part: what was said after their words may repeat them. */
+/** Whether there was untrusted content before or in a part: later text may repeat it. */
 function hasStrangers({ span, turns }: ConsolidationPosition, part: ConsolidationPart): boolean {
   if (span.summary?.untrusted === true) return true;
   const end = turns.findIndex((turn) => turn.end === part.turns.at(-1)?.end);
@@ -132,14 +137,14 @@ class ConsolidationRun {
     return this.#done();
   }
 
-  /** Step 1: the model says what is left of a part; null when that is written down. */
+  /** Step 1: the model summarises a part. Null: its answer is recorded; else why the consolidation ends here. */
   async #ask(part: ConsolidationPart, untrusted: boolean): Promise<ConsolidationOutcome | null> {
     const { log, clock } = this.#ports;
     const record = this.#record;
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
     const now = part.own ? await readToRewrite(this.#ports, fits) : null;
     const reply = await this.#question(part, now?.text ?? null);
-    // What the owner wanted kept is kept, whatever a model makes of it.
+    // The owner's note is kept even if the model left it out.
     const { note } = part;
     const noted = note === null ? [] : this.#paragraphs(part, false, [noteEntry(note, clock.now())]);
     const memoryWith = (update: string | null): MemoryChange | null => {
@@ -167,15 +172,15 @@ class ConsolidationRun {
     }
     if (held) return { outcome: 'failed', held, reason };
     const failures = await record.failed();
-    log.warn('a model could not say what to remember', { ...record.facts, failures, reason });
+    log.warn('consolidation: model gave no usable answer', { ...record.facts, failures, reason });
     if (failures < MOST_FAILURES || record.row.reason === 'mem') return { outcome: 'failed', held, reason };
-    log.warn('a part of a conversation goes into HISTORY.md as it was said', record.facts);
+    log.warn('consolidation: conversation written into HISTORY.md unsummarised', record.facts);
     const paragraphs = this.#paragraphs(part, untrusted, rawEntries(part.turns));
     await record.answered(part, { entry: rawSummary(part.turns), memory: null, paragraphs });
     return null;
   }
 
-  /** Steps 2 and 3: what the model said goes into HISTORY.md and MEMORY.md. */
+  /** Steps 2 and 3: the answer is written into HISTORY.md and MEMORY.md. */
   async #write(answer: ConsolidationAnswer, part: ConsolidationPart): Promise<void> {
     await this.#ports.memory.appendRendered(answer.paragraphs);
     const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, answer.memory, part);
@@ -210,7 +215,7 @@ class ConsolidationRun {
     }
   }
 
-  /** Step 4: the anchor; null when there is nothing more to do on the tape. */
+  /** Step 4: appends the anchor. Null: done; else why it cannot be appended. */
   #close(): Promise<Gone | null> {
     return this.#ports.borders.run(async () => {
       const place = await this.#place();
@@ -226,7 +231,7 @@ class ConsolidationRun {
     });
   }
 
-  /** The history moved on. What is in HISTORY.md by now counts as archived, unless it was taken back. */
+  /** Ends a consolidation whose history has changed. Parts in HISTORY.md count as consolidated, unless their turns were retracted. */
   async #leave(why: Gone): Promise<ConsolidationOutcome> {
     const { entries, doneTo, questions } = this.#record.progress;
     const isKept = why === 'gone' && entries.length > 0;
@@ -265,7 +270,7 @@ class ConsolidationRun {
   }
 }
 
-/** The anchor that puts a chunk behind a session: the summary in force and what was archived since, with their taint. */
+/** Makes the anchor for the consolidated turns: the present summary and the new entries, with their taint. */
 export function anchorOf(
   { span, turns, unsummarised }: ConsolidationPosition,
   facts: {

@@ -1,6 +1,12 @@
 import type { Consolidations } from '../../journal/consolidations.ts';
-import { planChunk, possibleRelief, type ChunkQuestion } from '../../memory/consolidation/chunking.ts';
-import { endedTurns, readSpan, type TurnSpan } from '../../memory/consolidation/session-span.ts';
+import {
+  endedTurns,
+  planChunk,
+  possibleRelief,
+  readSpan,
+  type ChunkQuestion,
+  type TurnSpan,
+} from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { consolidatedOf } from './position.ts';
@@ -8,29 +14,29 @@ import { copySize, partLimit } from './question.ts';
 import { LEAST_SPACE, type ContextReport } from '../context/fit.ts';
 import { tokensOfMessage } from '../context/token-estimate.ts';
 
-/** Down to this share of the threshold, so that consolidation is rare. */
+/** A consolidation shortens the conversation to this share of the threshold, so that it is rare. */
 const DOWN_TO = 0.5;
-/** What is left after a round may be more than that by this share: summaries take room too. */
+/** The conversation may stay longer than that by this share, because summaries take space too. */
 const SLACK = 0.2;
-/** Of the conversation: what it has to lose, else it is not worth a model call. */
+/** Share of the conversation that a consolidation has to remove; else it is not worth a model call. */
 const LEAST_GAIN = 0.2;
 /** A session that could not shrink is left alone until its conversation grew by this share. */
 const GROWTH = 0.1;
-/** Of the room for the conversation: with more of it, requests would be trimmed before they are archived. */
+/** Cap of the threshold, as a share of the space for the conversation: above it, requests would be trimmed before a consolidation. */
 const MOST_OF_SPACE = 0.85;
 
-/** How full a session's context is, and what is in no summary yet. */
+/** How full a session's context is, with the size of the conversation that is in no summary yet. */
 export interface GrownReport extends ContextReport {
   /** Tokens of the conversation since its last summary: in the next request, or dropped from it by a trim. */
   readonly conversation: number;
 }
 
-/** Decides whether and up to where a session that grew is archived. */
+/** Decides whether a session is consolidated, and up to which turn. */
 export class SizePlanner {
   readonly #consolidations: Consolidations;
   /** `memory.consolidateAt`: a share of the window. */
   readonly #at: number;
-  /** Tokens of conversation at which a session was tried in vain. */
+  /** Session key → tokens of its conversation when a consolidation could not shorten it. */
   readonly #inVain = new RecentMap<string, number>(1024);
 
   constructor(options: { readonly consolidations: Consolidations; readonly consolidateAt: number }) {
@@ -48,7 +54,7 @@ export class SizePlanner {
     return { ...report, conversation: sizes.reduce((sum, size) => sum + size, report.history) };
   }
 
-  /** Whether a session's conversation is so long that older parts are to be archived. */
+  /** Whether a session's conversation is so long that its older parts should be consolidated. */
   isDue(session: Session, report: GrownReport): boolean {
     const { conversation } = report;
     if (conversation <= this.#threshold(report)) return false;
@@ -61,7 +67,7 @@ export class SizePlanner {
     return report.conversation > (1 + SLACK) * DOWN_TO * this.#threshold(report);
   }
 
-  /** The `turn-end` up to which the next round archives; null when that would gain too little. */
+  /** Id of the `turn-end` up to which the next round consolidates; null when that would gain too little. */
   async plan(session: Session, report: GrownReport, gained = 0): Promise<string | null> {
     const { conversation, window } = report;
     const turns = endedTurns(await readSpan(session));
@@ -86,9 +92,9 @@ export class SizePlanner {
   }
 
   /**
-   * Tokens of conversation above which older parts are archived: the share of the window, or as much as the prompt,
-   * the tools and the answer leave of it. Where they leave too little, as if it were the least that is supported: what
-   * trims drop there is in memory soon, and still not after each turn.
+   * Tokens of conversation above which older parts are consolidated: the configured share of the window, but at most what
+   * prompt, tools and answer leave of it. If they leave less than the supported minimum, the minimum counts, so that there
+   * is not a consolidation after each turn.
    */
   #threshold({ space, window }: ContextReport): number {
     const usable = Math.max(MOST_OF_SPACE, this.#at) * Math.max(space, LEAST_SPACE);

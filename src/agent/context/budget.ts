@@ -100,7 +100,7 @@ export class Budget {
     const source = spender.source ?? sourceOf(originOf(spender));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
-      .catch((error: unknown) => log.error('could not count the tokens of a call', { reason: errorMessage(error) }));
+      .catch((error: unknown) => log.error('budget: tokens of a call not counted', { reason: errorMessage(error) }));
   }
 
   /** What the turn's model calls add up to, also those of before a crash. */
@@ -160,7 +160,7 @@ export class Budget {
       await bus.publishOutbound(outboundTo(target, { id, kind: 'notice', text }, clock.now()));
     } catch (error) {
       this.#warned.delete(id);
-      log.error('could not say that a budget is nearly used up', { reason: errorMessage(error) });
+      log.error('budget: warning not queued', { reason: errorMessage(error) });
     }
   }
 }

@@ -123,7 +123,7 @@ export class ContextWindow {
     if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
     if (this.#suspected.size < 256) this.#suspected.add(ref);
     this.#options.log.warn(
-      `${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; let it read more, or set models."${ref}".contextWindow to what it reads`,
+      `context: ${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; let it read more, or set models."${ref}".contextWindow to what it reads`,
       { model: ref, counted: input, estimated: total },
     );
   }

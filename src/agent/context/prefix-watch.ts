@@ -69,9 +69,9 @@ export class PrefixWatch {
     const facts = { session: session.key, layer: found.layer, byte: found.byte };
     if (found.allowedBy === null) {
       this.#breaks += 1;
-      this.#log.warn('a request does not begin with the one before: the provider cannot use its cache', facts);
+      this.#log.warn('prompt cache: request does not extend the one before, so the cache is not used', facts);
     } else {
-      this.#log.debug('prompt cache restarts', { ...facts, because: found.allowedBy });
+      this.#log.debug('prompt cache: restarts', { ...facts, because: found.allowedBy });
     }
     return found;
   }

@@ -65,12 +65,12 @@ export class HistorySizes {
 
   /** Tokens before calibration. */
   measure(history: History): { readonly total: number; readonly sizes: readonly number[] } {
-    if (history !== this.#measured) this.#goOn(history, this.#measured);
+    if (history !== this.#measured) this.#extend(history, this.#measured);
     this.#measured = history;
     return { total: this.#total, sizes: this.#sizes };
   }
 
-  #goOn({ messages }: History, before: History | undefined): void {
+  #extend({ messages }: History, before: History | undefined): void {
     const differs = before?.messages.findIndex((item, at) => item !== messages[at]) ?? 0;
     const kept = differs === -1 ? this.#sizes.length : differs;
     for (const size of this.#sizes.splice(kept)) this.#total -= size;

@@ -4,13 +4,17 @@ import type { ToolResult } from '../../tools/tool.ts';
 import { deadline, DeadlineError, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 import { checkHookValue } from './values.ts';
 
-/** What a hook says about the thing it was shown. */
+/** What a hook decides about the value it got: keep it, replace it, or deny it with a reason. */
 export type Decision<Value> =
   | { readonly type: 'proceed' }
   | { readonly type: 'replace'; readonly value: Value }
   | { readonly type: 'deny'; readonly reason: string };
+
+/** The message after the `admit` hooks, or the reason why one refuses it. */
+type Admission = { readonly value: InboundMessage } | { readonly denied: string };
 
 type Answer<Value> = Value | undefined | Promise<Value | undefined>;
 
@@ -31,11 +35,11 @@ export interface TurnFacts {
 export type TurnState = Readonly<Record<string, unknown>>;
 
 /**
- * The stages of a message. `session`, `prompt` and `model`: the first answer wins, later-registered hooks first.
- * The others all run, in order of registration, each seeing what the one before made of it.
+ * The hooks of a plugin, by stage. For `session`, `prompt` and `model` the first answer wins, later-registered hooks first.
+ * In the other stages all hooks run, in order of registration, and each gets the value that the one before returned.
  */
 export interface Hooks {
-  /** Which session a message belongs to. Synchronous: it runs before the message is written down. */
+  /** Names the session of a message. Synchronous, because it runs before the message is accepted. */
   session?(draft: InboundDraft): string | undefined;
   /** Whether a message gets a turn. */
   admit?(message: InboundMessage): Answer<Decision<InboundMessage>>;
@@ -51,7 +55,7 @@ export interface Hooks {
   render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
   /** A message of the turn, before it is queued. */
   dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
-  /** Also after failures. */
+  /** Runs also after a failed turn. */
   saveState?(turn: TurnFacts, state: TurnState): Answer<void>;
   turnEnd?(turn: TurnFacts, summary: TurnSummary): Answer<void>;
 }
@@ -59,8 +63,11 @@ export interface Hooks {
 type HookName = keyof Hooks;
 type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
 
-/** A hook that does not answer within this, milliseconds, counts as one that failed. */
+/** A hook that does not answer within this time counts as failed. */
 const HOOK_MS = 30_000;
+
+/** Cap of remembered answers of `admit`. */
+const MOST_ADMISSIONS = 512;
 
 interface Registered {
   readonly owner: string;
@@ -69,8 +76,8 @@ interface Registered {
 }
 
 /**
- * Calls the hooks of plugins. An ordinary hook that throws, takes more than 30 s, or answers what its stage cannot take,
- * is skipped and reported; a guard that does so denies.
+ * Calls the hooks of plugins. A hook that throws, takes more than 30 s, or returns a value of the wrong form is skipped and
+ * reported; if it is a guard, it denies.
  */
 export class HookRunner {
   readonly #registered: Registered[] = [];
@@ -78,6 +85,8 @@ export class HookRunner {
   readonly #clock: Clock;
   readonly #troubles = new Map<string, string>();
   readonly #hung = new Set<string>();
+  /** By message id and text. */
+  readonly #admissions = new RecentMap<string, Promise<Admission>>(MOST_ADMISSIONS);
   #onHung: ((sentence: string) => void) | undefined;
 
   /** `clock`: @default the machine's */
@@ -86,7 +95,7 @@ export class HookRunner {
     this.#clock = clock;
   }
 
-  /** Calls back with a sentence for each hook that did not answer in time, the first time that it does not. */
+  /** Sets a listener that gets one sentence for each hook that did not answer in time, only the first time. */
   onHung(listener: (sentence: string) => void): void {
     this.#onHung = listener;
   }
@@ -134,7 +143,7 @@ export class HookRunner {
     return undefined;
   }
 
-  /** Passes a value through all hooks of a stage; the first denial ends it. */
+  /** Passes a value through all hooks of a stage; the first denial ends the stage. */
   async decide<Value>(
     name: DecidingHook,
     value: Value,
@@ -153,6 +162,17 @@ export class HookRunner {
       }
     }
     return { value: current };
+  }
+
+  /**
+   * Passes a message through the `admit` hooks. Remembered by id and text, so that a message that may not join a running turn
+   * does not go through the hooks again for its own turn. After a restart a message that no model has read does.
+   */
+  async admit(message: InboundMessage): Promise<Admission> {
+    const key = JSON.stringify([message.id, message.text]);
+    const asked = this.#admissions.get(key) ?? this.decide('admit', message, (hooks, value) => hooks.admit?.(value));
+    this.#admissions.set(key, asked);
+    return await asked;
   }
 
   async loadState(turn: TurnFacts): Promise<TurnState> {
@@ -183,10 +203,10 @@ export class HookRunner {
     }
   }
 
+  /** A plugin may bring promises of its own kind, which are awaited like any other. */
   async #inTime<T>(hook: HookName, answer: T | Promise<T>): Promise<T> {
-    if (!(answer instanceof Promise)) return answer;
     using limit = deadline(this.#clock, HOOK_MS, `the hook ${hook}`);
-    return await raceAbort(answer, limit.signal);
+    return await raceAbort(Promise.resolve(answer), limit.signal);
   }
 
   #report(owner: string, hook: HookName, error: unknown): void {

@@ -42,7 +42,7 @@ const outbound = z.looseObject({
 });
 
 const part = z.looseObject({ type: z.enum(['text', 'image', 'reasoning', 'tool-call']) });
-const said = z.discriminatedUnion(
+const chatMessage = z.discriminatedUnion(
   'role',
   [
     z.looseObject({ role: z.literal('user'), content: z.array(part) }),
@@ -54,7 +54,7 @@ const said = z.discriminatedUnion(
 const request = z.looseObject({
   model: key,
   system: z.array(text),
-  messages: z.array(said).min(1),
+  messages: z.array(chatMessage).min(1),
   tools: z.array(z.looseObject({ name: key, description: text, parameters: object })),
   toolChoice: z.union([z.enum(['auto', 'none']), z.looseObject({ tool: key })], '"auto", "none" or {tool: NAME}'),
   maxOutputTokens: z.number().positive(),
@@ -81,7 +81,7 @@ function decisionAbout(value: z.ZodType): z.ZodType {
   );
 }
 
-/** What a hook may answer beside nothing. What the stages after a turn answer is not looked at. */
+/** The form of a hook's answer, by stage. `undefined` is always allowed. Stages that run after a turn have no answer. */
 const VALUES = {
   session: key,
   loadState: object,
@@ -95,7 +95,7 @@ const VALUES = {
   dispatch: decisionAbout(outbound),
 } as const;
 
-/** Throws one sentence that names the field when a hook answered what its stage cannot take. */
+/** Throws an error of one sentence, which names the wrong field, when an answer does not have the form of its stage. */
 export function checkHookValue(hook: keyof typeof VALUES, answer: unknown): void {
   if (answer === undefined) return;
   const wrong = misfit(answer, VALUES[hook], 'its answer');

@@ -1,4 +1,4 @@
-import { heldAtButton } from '../../bus/buttons.ts';
+import { taintOfButton } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -39,7 +39,7 @@ export function createTurnSkills(
     called: async (message) => {
       if (
         message.untrusted ||
-        heldAtButton(message) !== null ||
+        taintOfButton(message) !== null ||
         resultOf(message) !== null ||
         !atLeast(message.role, 'trusted')
       )

@@ -32,6 +32,8 @@ export interface RenderedPrompt {
 
 export interface SystemPromptOptions {
   readonly workspace: string;
+  /** As in `HostFacts`. */
+  readonly readRoots: readonly string[] | null;
   readonly skills: () => Promise<SkillLayers>;
 }
 
@@ -70,11 +72,11 @@ export class SystemPrompt {
   }
 
   async #render({ ownersDirectChat, shows, light = false }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
-    const { workspace } = this.#options;
+    const { workspace, readRoots } = this.#options;
     const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
     const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
     const layers = buildSystemPrompt({
-      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace },
+      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace, readRoots },
       shows,
       files,
       light,

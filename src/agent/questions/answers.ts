@@ -8,15 +8,15 @@ import { cut, oneLine, plural } from '../../util/text.ts';
 
 type Verdict = 'approve' | 'always' | 'deny';
 
-/** An answer to a question whether something may run. */
+/** An answer to an approval question. */
 interface Answer {
   readonly verdict: Verdict;
-  /** As the person wrote it; null: the one that waits in this chat. */
+  /** The code of the question as the person wrote it; null: the question that waits in this chat. */
   readonly code: string | null;
   readonly reason: string;
 }
 
-/** What people say to questions: `/approve` and `/deny`, buttons, choices, and plain words. */
+/** Reads a message as an answer to a question: `/approve`, `/deny`, buttons, choices, plain text. Null: it is no answer. */
 export const readAnswer: Interpreter = (message, open) => {
   if (message.action?.id.startsWith(CHOICE_BUTTON) === true) return chosen(message, open, message.action.id);
   const answer = answerIn(message);
@@ -61,23 +61,22 @@ function settle(message: InboundMessage, open: OpenQuestions, answer: Answer): R
   return decide(only, { ...answer, reason: `${answer.code ?? ''} ${answer.reason}`.trim() });
 }
 
-/** `/deny not on a Sunday`: words where a code could be. */
+/** Whether the word in the place of the code is the beginning of a reason, as in `/deny not on a Sunday`. */
 function isReason({ verdict, code, reason }: Answer): boolean {
   return verdict === 'deny' && reason !== '' && code !== null;
 }
 
-/** Why an answer without a code counts for none; null: it can only be meant for the one that its writer had read. */
+/** Why an answer without a code is not accepted, a sentence without its end; null: it is clear which question is meant. */
 function whyCode(only: QuestionHere, others: readonly QuestionHere[], { verdict }: Answer): string | null {
   if (others.length > 0) return `${plural(others.length + 1, 'question')} wait here, so say which one you mean`;
-  if (verdict === 'always') return 'What is allowed from now on needs its code';
+  if (verdict === 'always') return 'To allow something from now on, name its code';
   if (!only.own)
-    return 'Without a code I take answers only to what you ask me in a direct chat, so this question needs it';
-  if (only.sight !== 'shown')
-    return 'You wrote that before the question that waits here was shown, so it needs its code';
+    return 'I accept an answer without a code only in a direct chat, about something that you asked for there. Name the code';
+  if (only.sight !== 'shown') return 'You wrote this before the question here was shown, so name its code';
   return null;
 }
 
-/** How to answer a question, and the first words of what it is about. */
+/** One line with the command that answers a question, and the beginning of what it would run. */
 function howTo({ code, request: { title, detail } }: QuestionRow, { verdict }: Answer): string {
   const how = verdict === 'deny' ? `/deny ${code}` : `/approve ${code}${verdict === 'always' ? ' always' : ''}`;
   return `- ${how} for \`${oneLine(`${title}: ${detail}`, 80).replaceAll('`', "'")}\``;
@@ -106,7 +105,7 @@ function deny(question: QuestionRow, why: string, reply: string): Ruling {
   return { decided: { question, state: 'denied', answer }, reply };
 }
 
-/** The press of a choice. */
+/** Reads the press of a choice button. */
 function chosen(message: InboundMessage, open: OpenQuestions, id: string): Ruling {
   const [code = '', n = ''] = id.slice(CHOICE_BUTTON.length).split(':');
   const question = open.byCode(code);
@@ -120,8 +119,8 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
 }
 
 /**
- * Plain words: the answer to the model's newest question to this person. Else what an owner says instead of an answer
- * is a no, and why, where it can only be meant for the one question that waits.
+ * Reads plain text: it answers the model's newest question to this person. If there is none, an owner's text counts as a
+ * no, with the text as the reason, to the one approval question that waits. Null: the text is no answer.
  */
 function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const { origin, untrusted, action, media, role, sender } = message;
@@ -134,7 +133,7 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
       ({ kind, person, sight }) => kind === 'ask' && person === sender.id && sight !== 'unseen',
     );
     const choice = asked === undefined ? undefined : choiceIn(asked.choices, words);
-    // The word "stop" ends what is going on, except where it is one of the choices.
+    // "stop" ends the running work, unless it is one of the choices.
     if (asked !== undefined && (choice !== undefined || !isStop)) return answered(asked, choice ?? words);
   }
   const [only, ...others] = here;
@@ -143,7 +142,7 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   return deny(only, words, 'Not allowed: I took your message as the answer.');
 }
 
-/** A choice by its words or its number. */
+/** The choice that a text names by its label or number; undefined: none. */
 function choiceIn(choices: readonly string[], words: string): string | undefined {
   const said = choices.find((choice) => choice.toLowerCase() === words.toLowerCase());
   return said ?? (/^\d{1,2}$/u.test(words) ? choices[Number(words) - 1] : undefined);

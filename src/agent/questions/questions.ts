@@ -11,32 +11,32 @@ import type { Random } from '../../util/random.ts';
 import { cut } from '../../util/text.ts';
 import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
 
-/** Signs that look unlike each other; 32, so that each byte gives each the same chance. */
+/** 32 characters that are hard to confuse. 256 is a multiple of 32, so a random byte picks each with the same chance. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const LENGTH = 8;
 
-/** Silence for so long is a no, or no answer. */
+/** How long a question waits. After it, an approval counts as refused, and a question of the model as not answered. */
 const WAIT_MS: Readonly<Record<QuestionKind, number>> = { approval: 600_000, ask: 3_600_000 };
 
-/** Characters; nobody reads more before a yes. */
+/** A call whose text has more characters than this is refused without a question. */
 const MOST_CHARS = 1_000_000;
 
-/** Where a person sits at this machine, and who that is. */
+/** The channel of a person at this machine, and how an approval names that person. */
 const TERMINAL = 'terminal';
 const AT_TERMINAL = `${TERMINAL}:owner`;
 
-/** What a person at a terminal says: yes, no, yes from now on, or no and why. */
+/** The answer of a person at a terminal: yes, no, yes from now on, or no with a reason. */
 export type Reply = boolean | 'always' | { readonly reason: string };
 
-/** Somebody who can be asked right now: a person at a terminal. */
+/** Asks the person at a terminal. Rejects when the terminal is closed or the signal aborts. */
 export type Approver = (request: AskedRequest & { readonly id: string }, signal: AbortSignal) => Promise<Reply>;
 
-/** Which call asks, and on whose behalf it runs. */
+/** The tool call that asks, and the turn to which it belongs. */
 export interface AskedCall {
   readonly sessionKey: string;
   readonly callId: string;
-  /** The turn that ends with the question. @default none */
+  /** The turn of the call: when it ends, its question is cancelled. @default none */
   readonly turnId?: string;
   readonly signal: AbortSignal;
   /** The message that the turn answers. */
@@ -48,25 +48,25 @@ export interface QuestionPorts {
   readonly allowances: Pick<Allowances, 'remember'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Takes configured secrets out of what is shown, and nothing else: what looks like a secret may be what runs. */
+  /** Replaces configured secrets in an approval question. Other text that looks like a secret stays, because it will run. */
   readonly mask: (text: string) => string;
-  /** Takes all secrets out of the model's own questions. */
+  /** Replaces all secrets in the model's own questions. */
   readonly redact: (text: string) => string;
-  /** How many messages of its platform a question takes. */
+  /** The number of messages into which the channel splits a question. */
   readonly messages: (question: OutboundMessage) => number;
-  /** Sends a text as a file; resolves when it is there, or with a sentence why it cannot be. */
+  /** Sends a text as a file. Resolves when it was delivered, or with the reason why it cannot be. */
   readonly attach: (
     chat: InboundMessage,
     file: { readonly id: string; readonly name: string; readonly text: string },
     signal: AbortSignal,
   ) => Promise<{ readonly problem: string } | null>;
-  /** Nobody needs an answer to this question any more; `words` say what became of it. Never throws. */
+  /** Called when a question is over; `words` is the outcome for its message in the chat. Never throws. */
   readonly closed: (callId: string, words: string) => void;
-  /** Where this is not a channel that is open, nobody reads questions there. */
+  /** Whether this is a channel that can deliver a question to a person. */
   readonly reaches: (channel: string) => boolean;
 }
 
-/** What a new question is known by; `until`: milliseconds since 1970. */
+/** Kind, code and deadline (`until`, ms since 1970) of a new question. */
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
 const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
@@ -79,11 +79,13 @@ const CANCELLED = 'the question was cancelled';
 const CHANGED = 'it, or a file that it names, changed since the owner was asked';
 
 /**
- * Asks people and waits for what they say: whether a call may run, and what the model wants to know. Whether a call may
- * run is asked of the person at a terminal of the session, else of the owner in a chat; where no one can be asked the
- * answer is no. The model's own questions go to the person whom the turn answers. A question in a chat is kept: after a
- * restart it is the same one, with the same deadline, and an answer that came meanwhile counts. A terminal ends with the
- * process that asked it, so its question leaves no row: after a kill the call is asked anew.
+ * Asks people and waits for their answers. There are two kinds of questions:
+ * - approvals (may this call run?) go to the person at a terminal of the session, else to the owner in a chat; if no one
+ *   can be asked, the answer is no;
+ * - the model's own questions go to the person whom the turn answers.
+ *
+ * A question in a chat is a row of the journal: it survives a restart with its deadline, and an answer that came meanwhile
+ * counts. A question at a terminal has no row: after a kill it is asked again.
  */
 export class Questions {
   readonly #ports: QuestionPorts;
@@ -94,7 +96,7 @@ export class Questions {
     this.#ports = ports;
   }
 
-  /** While not disposed, questions of this session go to `approver`; the newest one is asked. */
+  /** Sends the approvals of this session to `approver` until the result is disposed of. With several, the newest is asked. */
   attach(sessionKey: string, approver: Approver): Disposable {
     const list = this.#approvers.get(sessionKey) ?? [];
     list.push(approver);
@@ -107,12 +109,12 @@ export class Questions {
     };
   }
 
-  /** Whether a person sits at a terminal of this session. */
+  /** Whether a terminal is attached to this session. */
   isAttended(sessionKey: string): boolean {
     return this.#approvers.has(sessionKey);
   }
 
-  /** Told after the commit of a message that answers a question, or tries to. */
+  /** Call it after the commit of a message that answers a question, or tries to. */
   answered({ message, callId }: AnswerTaken): void {
     const row = callId === null ? undefined : this.#ports.ledger.get(callId);
     if (row === undefined) return;
@@ -121,7 +123,7 @@ export class Questions {
     this.#ports.closed(row.callId, row.kind === 'ask' ? 'Answered.' : `${verdict} by ${calledBy(message)}.`);
   }
 
-  /** Told after the commit of what ended a session's questions. */
+  /** Call it after the commit that cancelled the questions of a session. */
   cancelled(sessionKey: string): void {
     for (const [callId, { session, wake }] of this.#waiting) {
       if (session !== sessionKey) continue;
@@ -130,12 +132,12 @@ export class Questions {
     }
   }
 
-  /** Whether a call may run. */
+  /** Asks whether a call may run; waits up to 10 minutes. Without an answer it is not approved. */
   async approve(call: AskedCall, asked: ApprovalRequest): Promise<ApprovalAnswer> {
     const { ledger, mask } = this.#ports;
     const { title, detail, hash = approvalHash({ title, detail }) } = asked;
     const earlier = ledger.get(call.callId);
-    if (earlier !== undefined) return await this.#goOn(call, earlier, hash);
+    if (earlier !== undefined) return await this.#continue(call, earlier, hash);
     const request = shownRequest(asked, mask);
     if (request.detail.length > MOST_CHARS) return tooLong(request, `more than ${MOST_CHARS} are never asked about`);
     const approver = this.#approvers.get(call.sessionKey)?.at(-1);
@@ -144,7 +146,7 @@ export class Questions {
     return chat === undefined ? no(NOBODY) : await this.#askOwner(chat, call, { request, hash });
   }
 
-  /** What the model wants to know from the person whom the turn answers. */
+  /** Asks a question of the model to the person whom the turn answers; waits up to an hour. */
   async ask(call: AskedCall, { text, choices }: AskedQuestion): Promise<AskAnswer> {
     const { ledger, redact } = this.#ports;
     const { callId, target } = call;
@@ -201,7 +203,7 @@ export class Questions {
     await this.#ports.ledger.ask({ callId, kind, code, session: sessionKey, turn, deadline: until, ...about });
   }
 
-  /** What is longer than a message goes into a file, into a chat that the owner reads alone: groups are shown no files. */
+  /** Sends a text that is too long for a message as a file, always to a direct chat of the owner. */
   async #attach(
     chat: InboundMessage,
     { callId, signal }: AskedCall,
@@ -234,8 +236,8 @@ export class Questions {
     return no(typeof reply === 'object' ? `the owner said: ${reply.reason}` : SAID_NO);
   }
 
-  /** A question that was asked before, perhaps by an earlier process. */
-  async #goOn(call: AskedCall, row: QuestionRow, hash: string): Promise<ApprovalAnswer> {
+  /** Waits for the answer to a question that was asked before, perhaps by an earlier process. */
+  async #continue(call: AskedCall, row: QuestionRow, hash: string): Promise<ApprovalAnswer> {
     if (row.hash === hash || (row.state !== 'waiting' && row.state !== 'approved')) {
       return approvalOf(await this.#settled(call));
     }
@@ -243,13 +245,13 @@ export class Questions {
     return no(CHANGED);
   }
 
-  /** The question of a call when nobody waits for its answer any more; what is over at its deadline is ended here. */
+  /** Waits until the question of a call is answered, cancelled or past its deadline, and returns its row. */
   async #settled({ callId, sessionKey, signal }: AskedCall): Promise<QuestionRow | undefined> {
     const { clock, ledger, closed } = this.#ports;
     const woken = Promise.withResolvers<void>();
     this.#waiting.set(callId, { session: sessionKey, wake: woken.resolve });
     try {
-      // It may have been answered before anybody listened.
+      // It may have been answered before this wait began.
       const row = ledger.get(callId);
       if (row?.state !== 'waiting') return row;
       using limit = deadline(clock, Math.max(0, row.deadline - clock.now()), 'the question');
@@ -266,12 +268,12 @@ export class Questions {
     }
   }
 
-  /** Whether somebody reads what is said in the chat of a message, and can answer. */
+  /** Whether a person in the chat of this message can get and answer a question. */
   #reads({ channel, sessionKey }: InboundMessage): boolean {
     return channel === TERMINAL ? this.isAttended(sessionKey) : this.#ports.reaches(channel);
   }
 
-  /** The owner's own chat or a group they wrote in, if the turn is there; else the one in which they last wrote alone. */
+  /** The chat for an approval: the turn's own, if it is a direct chat or a group of the owner; else the owner's newest direct chat. */
   #chatFor(target: InboundMessage | undefined): InboundMessage | undefined {
     const { reaches, ledger } = this.#ports;
     if (target !== undefined && target.origin === 'user' && reaches(target.channel)) {
@@ -289,19 +291,19 @@ function no(reason: string): ApprovalAnswer {
   return { approved: false, reason };
 }
 
-/** Whether what a direct chat is asked about is its own work: nobody else can choose when it is asked. */
+/** Whether the question belongs to a turn of the same direct chat, so that no one else can choose the time of the question. */
 function isOwn(chat: InboundMessage, target: InboundMessage | undefined): boolean {
   return chat === target && chat.chatType === 'direct';
 }
 
-/** What the model reads of what cannot be shown whole. */
+/** The refusal for a call whose text is too long to be shown whole. */
 function tooLong({ detail }: AskedRequest, why: string): ApprovalAnswer {
   return no(
     `the owner has to read all of it first, it has ${detail.length} characters, and ${why}; make it shorter, or do it in several calls`,
   );
 }
 
-/** Only what an owner allowed is a yes. */
+/** The approval that a row means: only the state `approved` is a yes. */
 function approvalOf(row: QuestionRow | undefined): ApprovalAnswer {
   switch (row?.state) {
     case 'approved':
@@ -315,13 +317,13 @@ function approvalOf(row: QuestionRow | undefined): ApprovalAnswer {
   }
 }
 
-/** They chose it themselves: it must not look like anything else. */
+/** A person's name for a notice, with all signs removed that could imitate other text; the id when nothing is left. */
 function calledBy({ sender: { name, username, id } }: InboundMessage): string {
   const plain = (name ?? username ?? id).replaceAll(/[^\p{L}\p{N} .'-]+/gu, ' ').trim();
   return plain === '' ? id : cut(plain, 60);
 }
 
-/** By which people and buttons name a question; nobody can guess it. */
+/** Makes the code by which people and buttons name a question; 40 random bits. */
 function questionCode(random: Random): string {
   return Array.from(random.bytes(LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }

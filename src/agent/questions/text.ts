@@ -7,7 +7,7 @@ import type { ApprovalRequest, AskedQuestion } from '../../tools/tool.ts';
 import { plural, sentences } from '../../util/text.ts';
 import { chatOf } from '../outgoing.ts';
 
-/** What is too long for a message, as it lies in a file before the question. */
+/** The file with the whole text of a call that is too long for a message; it is sent before the question. */
 export interface AttachedWhole {
   readonly name: string;
   readonly characters: number;
@@ -22,17 +22,17 @@ export interface QuestionFacts {
   readonly target: InboundMessage | undefined;
   readonly request: AskedRequest;
   readonly code: string;
-  /** The chat's own turn asks, so that an answer can do without the code. */
+  /** The question belongs to a turn of this chat, so an answer needs no code. */
   readonly own: boolean;
   /** Milliseconds since 1970. */
   readonly until: number;
-  /** @default the question holds all that is asked about */
+  /** @default the question itself contains the whole text */
   readonly whole?: AttachedWhole;
 }
 
 /**
- * A request as people see it, whoever shows it to them: the very text that will run, with everything in it visible. Only
- * what `mask` takes out, configured secrets, is missing, and the reason says so.
+ * A request as people see it in every chat and on the page: exactly the text that will run, with control characters made
+ * visible. Only configured secrets are replaced (`mask`); then the reason says so.
  */
 export function shownRequest(
   { title, detail, reason, always }: ApprovalRequest,
@@ -50,7 +50,7 @@ export function shownRequest(
   };
 }
 
-/** The question whether something may run as it is sent to a chat: whole, and with buttons under it. */
+/** Makes the message of an approval question, with its buttons. */
 export function approvalTo(chat: InboundMessage, facts: QuestionFacts): OutboundMessage {
   const { callId, request, code, own, until, whole } = facts;
   const { title, reason, detail, always } = request;
@@ -80,7 +80,7 @@ export function approvalTo(chat: InboundMessage, facts: QuestionFacts): Outbound
   };
 }
 
-/** The model's own question as it is sent to a chat. Choices have numbers, for platforms without buttons. */
+/** Makes the message of a question of the model. Choices are numbered, for platforms without buttons. */
 export function askTo(
   chat: InboundMessage,
   facts: Pick<QuestionFacts, 'callId' | 'code' | 'until'>,
@@ -100,10 +100,10 @@ export function askTo(
   };
 }
 
-/** Under this name the metadata of a question keeps its last line, which is taken off when it is answered. */
+/** Metadata field of a question: its last line, which is removed when the question is over. */
 const INSTRUCTIONS = 'instructions';
 
-/** The text of a question that nobody can answer any more: without how to answer it, and with what became of it. */
+/** The text of a question that is over: without its instructions, with the outcome `words` at the end. */
 export function closedText({ text, metadata }: Pick<OutboundMessage, 'text' | 'metadata'>, words: string): string {
   const instructions = metadata[INSTRUCTIONS];
   const isLast = typeof instructions === 'string' && text.endsWith(instructions);
@@ -114,17 +114,17 @@ function inFile({ name, characters, hash }: AttachedWhole): string {
   return `It is too long for one message: all of it (${plural(characters, 'character')}) is in the file ${name} above. A yes allows exactly that text, SHA-256 \`${hash}\`.`;
 }
 
-/** Which chat it is for and who wants it, where that is another one. */
+/** ` (for NAME in CHAT)` when the turn is in another chat; else ''. */
 function elsewhere(chat: InboundMessage, { target, sessionKey }: QuestionFacts): string {
   if (target !== undefined && target.chatId === chat.chatId && target.channel === chat.channel) return '';
   if (target === undefined) return ` (for \`${sessionKey}\`)`;
   const { name, username, id } = target.sender;
-  // They chose their name themselves: it must not look like anything else.
+  // People choose their names: a name must not be able to look like other text.
   const who = escapeControlChars(name ?? username ?? id).replaceAll(/[`*_[\]()<>\n]/gu, ' ');
   return ` (for ${who} in \`${sessionKey}\`)`;
 }
 
-/** A block that nothing in the text can end. */
+/** A Markdown code block whose fence is longer than any run of backticks in the text. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...Array.from(text.matchAll(/`+/gu), ([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,50 +1,39 @@
 import type { InboundMessage } from '../../bus/messages.ts';
-import type { MessageBus } from '../../bus/bus.ts';
-import type { Journal } from '../../journal/journal.ts';
-import type { Sessions } from '../../session/sessions.ts';
-import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import { emitTurnEnd } from '../turn/live.ts';
-import { deadNotice, outboundTo, withParts, type RenderParts } from '../outgoing.ts';
-import { bringsBack, givesUp, type SubagentTurnPorts } from '../subagents/turns.ts';
+import { deadNotice, outboundTo, withParts } from '../outgoing.ts';
+import type { StorePorts, TurnPorts } from '../ports.ts';
+import { bringsBack, givesUp } from '../subagents/turns.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { choseSilence } from '../turn/answer-text.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
 /**
- * The two ways to close a turn that is not closed as it should be. Neither runs a hook, asks a model or reads markup:
- * whatever made the turn fail, or killed the process, is not run again.
+ * The ports of the two ways to close a turn that failed: `giveUpTurn` and `closePlainly`. Neither runs a hook, asks a model or
+ * renders markup, so the fault that made the turn fail or killed the process cannot occur again.
  */
-export interface GiveUpPorts {
-  readonly journal: Pick<Journal, 'turns' | 'cron' | 'heartbeats'>;
-  readonly sessions: Pick<Sessions, 'open'>;
-  readonly bus: MessageBus;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly log: Logger;
-  readonly redact: (text: string) => string;
-  readonly render: RenderParts;
-  readonly subagents: SubagentTurnPorts;
-}
+export type GiveUpPorts = Pick<TurnPorts, 'runtime' | 'store' | 'people' | 'limits'>;
 
 interface LeftTurn {
   readonly id: string;
   readonly sessionKey: string;
-  /** What it answers. */
+  /** The messages that it answers. */
   readonly messages: readonly InboundMessage[];
   /** The command that asked for it. */
   readonly asked?: InboundMessage;
 }
 
 /**
- * Gives a turn up: it ends on its tape as far as that can be written, whoever wrote is told, or the session that gave the
- * task to a subagent, and nobody waits for it any more. Rejects when the journal cannot be written.
+ * Gives a turn up: ends it on its tape if that can be written, closes it in the journal, and sends `text` to the person, or to
+ * the session that gave the task to a subagent. Rejects when the journal cannot be written.
  */
 export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPorts): Promise<void> {
-  const { journal, subagents, clock, log, redact, render } = ports;
+  const { runtime, store, people } = ports;
+  const { clock, log, redact } = runtime;
+  const { journal, bus } = store;
   const target = turn.messages.at(-1);
-  await endOnTape(turn, text, ports).catch((error: unknown) =>
+  await endOnTape(turn, text, store).catch((error: unknown) =>
     log.warn('turn: its end could not be written into the session file', {
       turn: turn.id,
       reason: errorMessage(error),
@@ -52,17 +41,19 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
   );
   if (target === undefined) await journal.turns.dead(turn.id, []);
   else if (subagentOf(target) === null) {
-    const facts = { now: clock.now(), render, redact };
+    const facts = { now: clock.now(), render: people.render, redact };
     await journal.turns.dead(turn.id, [deadNotice(turn.id, target, text, facts)]);
   } else {
-    await journal.turns.dead(turn.id, [], givesUp(target, { turnId: turn.id, text }, subagents));
+    await journal.turns.dead(turn.id, [], givesUp(target, { turnId: turn.id, text }, ports));
   }
-  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, ports);
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, { bus, redact });
 }
 
-/** Closes a turn that has ended on its tape with its bare answer. False: it has not ended there. */
+/** Closes a turn that ended on its tape and sends its answer as plain text. False when it has not ended there. */
 export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<boolean> {
-  const { journal, sessions, clock, redact, render, subagents } = ports;
+  const { journal, sessions, bus } = ports.store;
+  const { clock, redact } = ports.runtime;
+  const { render } = ports.people;
   const session = await sessions.open(turn.sessionKey, { turn: turn.id });
   const entries = session.turn(turn.id);
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
@@ -74,16 +65,16 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
   const own = end.outcome === 'failed';
   const content = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
   const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), { render, redact })];
-  const internal = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, subagents) : [];
+  const internal = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, ports) : [];
   const outcome = end.outcome === 'failed' ? 'failed' : 'answered';
   const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, replies, internal));
   if (!closed) await journal.turns.closeStopped(turn.id);
   const text = closed ? end.answer : 'Stopped.';
-  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, ports);
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, { bus, redact });
   return true;
 }
 
-async function endOnTape(turn: LeftTurn, text: string, { sessions }: GiveUpPorts): Promise<void> {
+async function endOnTape(turn: LeftTurn, text: string, { sessions }: Pick<StorePorts, 'sessions'>): Promise<void> {
   const session = await sessions.open(turn.sessionKey, { turn: turn.id });
   const entries = session.turn(turn.id);
   if (entries.length === 0 || entries.some((entry) => entry.kind === 'turn-end')) return;
@@ -94,7 +85,7 @@ async function endOnTape(turn: LeftTurn, text: string, { sessions }: GiveUpPorts
 }
 
 /** It was decided that people are told nothing of it. */
-function isHeldBack(turnId: string, target: InboundMessage, { cron, heartbeats }: GiveUpPorts['journal']): boolean {
+function isHeldBack(turnId: string, target: InboundMessage, { cron, heartbeats }: StorePorts['journal']): boolean {
   if (target.origin === 'cron') return cron.silenced(turnId) !== null;
   return target.origin === 'heartbeat' && heartbeats.ofMessage(target.id)?.notified === false;
 }

@@ -9,6 +9,7 @@ import { errorCode, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import type { AgentLoop, LoopPorts } from '../loop.ts';
+import type { StorePorts, TurnPorts } from '../ports.ts';
 import { retryWords } from '../commands/retry.ts';
 import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
@@ -17,20 +18,20 @@ import { outboundTo } from '../outgoing.ts';
 import { adoptSteeredMessages, type ClaimedTurn } from '../turn/runner.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
-/** So often a turn is taken up at one point where the process then dies; after that it is given up. */
+/** A turn is given up after this many attempts that ended with the death of the process and brought it no further. */
 const MOST_ATTEMPTS = 3;
-/** The same for a turn that has ended and only needs to be closed; after that it is closed plainly. */
+/** The same for a turn that ended on its tape and is not closed: then it is closed without hooks (`closePlainly`). */
 const MOST_CLOSES = 2;
-/** So often that is tried too; after that the answer is given up. */
+/** Attempts of `closePlainly`; after that the answer is given up. */
 const MOST_PLAIN_CLOSES = 2;
-/** So often in all, however far it came in between. */
+/** Attempts of one turn in all, even if each brought it further. */
 const MOST_RESUMED = 10;
-/** After so many deaths in a row the turns that were open are taken up one at a time. */
+/** After this many deaths of the process in a row, open turns are resumed one at a time. */
 const MOST_DEATHS_TOGETHER = 2;
-/** Between tries to read a session file that cannot be read. */
+/** Wait between attempts to read a session file that cannot be read. */
 const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
 
-/** What is to be done with what an earlier process left. */
+/** An open turn or command of an earlier process that has to be resumed. */
 type Left =
   | { readonly type: 'turn'; readonly open: OpenTurn; readonly turn: ClaimedTurn; readonly progress: number }
   | {
@@ -40,15 +41,19 @@ type Left =
       readonly found: FoundCommand;
     };
 
+/** The ports that recovery uses. */
+type RecoveryPorts = Pick<LoopPorts, 'runtime' | 'store' | 'people' | 'limits' | 'commands'>;
+
 type TurnLeft = Extract<Left, { type: 'turn' }>;
 
 /**
- * Start is recovery: every turn that was begun and not closed is closed, continued or given up with a notice, before
- * anything else of its session. Each continues from the last step on its tape. A session whose file cannot be read waits
- * and is tried again; it never stops the start. Returns how many turns there were.
+ * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or given up
+ * with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again later and does
+ * not hold up the start. Returns the number of turns that were open.
  */
-export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<number> {
-  const { journal } = ports;
+export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promise<number> {
+  const { journal } = ports.store;
+  const { clock, log } = ports.runtime;
   const open = journal.turns.open();
   const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
   const turns: TurnLeft[] = [];
@@ -58,7 +63,7 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
     try {
       for (const left of await recoverSession(key, ports)) {
         if (left.type === 'turn') turns.push(left);
-        else commands.push(repeat(left, loop, ports));
+        else commands.push(repeat(left, loop, ports.store));
       }
     } catch (error) {
       isWhole = false;
@@ -66,38 +71,38 @@ export async function recoverTurns(loop: AgentLoop, ports: LoopPorts): Promise<n
       loop.hold(key, (signal) => recoverLater(key, { loop, ports, signal }));
     }
   }
-  // A session that could not be read may hold a turn that was lost: the next start looks again.
+  // A session that could not be read may hold a lost turn: then the next start looks again.
   if (journal.mayHaveLost && isWhole) await journal.lossRecovered();
   const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
   const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
   if (alone)
-    ports.log.warn('recovery: the process died again and again; turns are taken up one at a time', {
+    log.warn('recovery: the process died again and again; turns are taken up one at a time', {
       turns: suspects.length,
       deaths: journal.starts.unclean,
     });
-  const order = new OneAtATime(ports.clock);
+  const order = new OneAtATime(clock);
   for (const suspect of suspects) {
     const place = alone ? order.next() : null;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
       using probation = place === null ? null : await place(signal);
-      await takeUp(suspect, loop, ports);
+      await takeUp(suspect, loop, ports.store);
       if (probation === null) return await loop.finish(suspect.turn);
-      // While it works on it is not to blame for what others do.
-      using seat = probation.begin(() => {
-        ports.journal.turns
+      // Once its probation is over, a later death of the process does not count against this turn.
+      using slot = probation.begin(() => {
+        journal.turns
           .forgive(suspect.open.id)
-          .catch((error: unknown) => ports.log.warn('recovery: attempt not forgiven', { reason: errorMessage(error) }));
+          .catch((error: unknown) => log.warn('recovery: attempt not forgiven', { reason: errorMessage(error) }));
       });
-      await loop.finish(suspect.turn, seat);
+      await loop.finish(suspect.turn, slot);
     });
   }
   await Promise.all(commands);
   return open.length;
 }
 
-/** What is left of a session; closes what only needs that. Rejects when its file cannot be read, or nothing be written. */
-async function recoverSession(key: string, ports: LoopPorts): Promise<readonly Left[]> {
-  const { journal } = ports;
+/** The turns and commands of a session to resume; others are closed here. Rejects when its file or the journal fails. */
+async function recoverSession(key: string, ports: RecoveryPorts): Promise<readonly Left[]> {
+  const { journal } = ports.store;
   if (journal.mayHaveLost) await adoptLostTurn(key, ports);
   const left: Left[] = [];
   for (const open of journal.turns.open()) {
@@ -109,26 +114,28 @@ async function recoverSession(key: string, ports: LoopPorts): Promise<readonly L
 }
 
 /**
- * After a power loss a turn may be on its tape and not in the journal, where its messages still wait: it is taken up as
- * it is, so that no message gets a second turn. The close of a turn is durable before the session's next one begins, so
- * only the newest of a session can be lost.
+ * After a power loss a turn may be on its tape but not in the journal, where its messages still wait. It is written into the
+ * journal again, so that its messages do not get a second turn. Only the newest turn of a session can be lost, because the
+ * close of a turn is durable before the next one begins.
  */
-async function adoptLostTurn(key: string, { journal, sessions, log, newId }: LoopPorts): Promise<void> {
+async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>): Promise<void> {
+  const { log, newId } = runtime;
+  const { journal, sessions } = store;
   const session = await sessions.open(key);
   const start = session.newestStart();
   if (start === undefined || start.turn === null) return;
   const { turn: id, role, sources } = start;
-  // The journal did not know this id, and the clock may have been put back: what comes now has to be newer all the same.
+  // Ids sort by time. The clock may have been set back, so new ids are made to sort after this one.
   newId.after(id);
   const adopted = await journal.turns.adopt({ id, session: key, role: asRole(role), sources });
   if (adopted) log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
 }
 
-/** Null: it is closed. */
-async function recover(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
-  const { journal } = ports;
+/** Decides what becomes of one open turn: returns it if it is to be resumed; null when it was closed or given up here. */
+async function recover(open: OpenTurn, ports: RecoveryPorts): Promise<Left | null> {
+  const { journal, sessions } = ports.store;
   if (open.isCommand) return await recoverCommand(open, ports);
-  const session = await ports.sessions.open(open.session, { turn: open.id });
+  const session = await sessions.open(open.session, { turn: open.id });
   const messages = await adoptSteeredMessages(open.id, open.messages, { session, journal });
   const entries = session.turn(open.id);
   const ended = entries.some((entry) => entry.kind === 'turn-end');
@@ -145,7 +152,7 @@ async function recover(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
   const progress = progressOf(entries);
   const isStuck = open.attempts >= (ended ? MOST_CLOSES : MOST_ATTEMPTS) && progress <= open.progress;
   if (!isStuck && open.resumed < MOST_RESUMED) return { type: 'turn', open, turn, progress };
-  ports.log.error('recovery: turn given up, the process died too often in it', {
+  ports.runtime.log.error('recovery: turn given up, the process died too often in it', {
     turn: open.id,
     attempts: open.attempts,
     resumed: open.resumed,
@@ -158,10 +165,10 @@ async function recover(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
   return null;
 }
 
-async function recoverCommand(open: OpenTurn, ports: LoopPorts): Promise<Left | null> {
+async function recoverCommand(open: OpenTurn, ports: RecoveryPorts): Promise<Left | null> {
   const message = open.messages.at(-1);
   const turn = { id: open.id, sessionKey: open.session, messages: open.messages };
-  const found = message === undefined || open.state === 'stopping' ? null : await ports.commands.resolve(message);
+  const found = message === undefined || open.state === 'stopping' ? null : await ports.commands.table.resolve(message);
   if (message !== undefined && found?.type === 'command' && found.command.repeatable && open.attempts < MOST_ATTEMPTS) {
     return { type: 'command', open, message, found };
   }
@@ -170,23 +177,21 @@ async function recoverCommand(open: OpenTurn, ports: LoopPorts): Promise<Left | 
   return null;
 }
 
-/** Counts the attempt, then the turn may go on. */
-async function takeUp({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: LoopPorts): Promise<void> {
+/** Counts an attempt of the turn in the journal; must be durable before the turn runs. */
+async function takeUp({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: StorePorts): Promise<void> {
   await loop.written(() => journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 }));
 }
 
-/** Runs a command again that can be repeated; resolves when what it did is done, a turn that it begins goes on after that. */
+/** Runs a repeatable command again. Resolves when the command is done; a turn that it begins continues after that. */
 function repeat(
   { open, message, found }: Extract<Left, { type: 'command' }>,
   loop: AgentLoop,
-  ports: LoopPorts,
+  { journal }: StorePorts,
 ): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   loop.hold(open.session, async () => {
     try {
-      await loop.written(() =>
-        ports.journal.turns.resume(open.id, { progress: 0, died: ports.journal.starts.unclean > 0 }),
-      );
+      await loop.written(() => journal.turns.resume(open.id, { progress: 0, died: journal.starts.unclean > 0 }));
       const turn = await loop.repeat(open.id, message, found);
       resolve();
       if (turn !== undefined) await loop.finish(turn);
@@ -197,27 +202,28 @@ function repeat(
   return done;
 }
 
-/** Tries again until the session's file can be read, then goes on with what was left there. */
+/** Retries with a backoff until the session's file can be read, then resumes its turns. Rejects when the signal aborts. */
 async function recoverLater(
   key: string,
-  { loop, ports, signal }: { readonly loop: AgentLoop; readonly ports: LoopPorts; readonly signal: AbortSignal },
+  { loop, ports, signal }: { readonly loop: AgentLoop; readonly ports: RecoveryPorts; readonly signal: AbortSignal },
 ): Promise<void> {
+  const { clock, log } = ports.runtime;
   for (let tries = 1; ; tries += 1) {
-    await sleep(ports.clock, backoffMs(tries, UNREADABLE), signal);
+    await sleep(clock, backoffMs(tries, UNREADABLE), signal);
     try {
       const left = await recoverSession(key, ports);
-      ports.log.info('recovery: the session file can be read again', { session: key, tries });
+      log.info('recovery: the session file can be read again', { session: key, tries });
       for (const one of left) {
-        if (one.type === 'command') void repeat(one, loop, ports);
+        if (one.type === 'command') void repeat(one, loop, ports.store);
         else {
-          await takeUp(one, loop, ports);
+          await takeUp(one, loop, ports.store);
           await loop.finish(one.turn);
         }
       }
       return;
     } catch (error) {
       if (signal.aborted) throw error;
-      ports.log.warn('recovery: the session file still cannot be read', {
+      log.warn('recovery: the session file still cannot be read', {
         session: key,
         tries,
         reason: errorMessage(error),
@@ -226,10 +232,15 @@ async function recoverLater(
   }
 }
 
-/** Never rejects. */
-async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): Promise<void> {
-  const { journal, log, clock, bus, redact } = ports;
-  log.error('recovery: a session cannot be taken up', { session: key, reason: errorMessage(error) });
+/** Logs that a session file cannot be read and tells the person whose message waits there. Never rejects. */
+async function reportUnreadable(
+  key: string,
+  error: unknown,
+  { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>,
+): Promise<void> {
+  const { log, clock, redact } = runtime;
+  const { journal, bus } = store;
+  log.error('recovery: session file cannot be read', { session: key, reason: errorMessage(error) });
   const waiting = journal.turns
     .open()
     .filter(({ session }) => session === key)
@@ -246,7 +257,7 @@ async function reportUnreadable(key: string, error: unknown, ports: LoopPorts): 
     );
 }
 
-/** How far a turn has come: what the model and tools did, not what people wrote. */
+/** How far a turn has come: the number of its entries by the model and tools. Messages of people do not count. */
 function progressOf(entries: readonly TapeEntry[]): number {
   return entries.filter(
     (entry) =>

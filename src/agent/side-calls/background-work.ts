@@ -6,21 +6,21 @@ import { Slots } from '../../util/slots.ts';
 export interface BackgroundWorkOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** How much of it runs side by side. */
+  /** Most tasks that run at the same time. */
   readonly atOnce: number;
-  /** Of one piece of work, for the log. */
+  /** Name of a task in the log, as `component: task`. */
   readonly name: string;
-  /** Called for a session some of whose work failed. */
+  /** Called when a task of this session has failed. */
   readonly onFailure: (sessionKey: string) => void;
 }
 
-/** Work for sessions that nobody waits for: one piece after another in each session, a few side by side in all. */
+/** Runs tasks that no one waits for: one after another within a session, at most `atOnce` in all. */
 export class BackgroundWork implements AsyncDisposable {
   readonly #options: BackgroundWorkOptions;
   readonly #slots: Slots;
   readonly #shutdown = new AbortController();
-  /** By session, the end of its line. */
-  readonly #lines = new Map<string, Promise<void>>();
+  /** The end of the newest task in each session's lane. */
+  readonly #lanes = new Map<string, Promise<void>>();
   readonly #later = new Map<string, Disposable>();
   readonly #tasks = new Set<Promise<void>>();
 
@@ -34,27 +34,27 @@ export class BackgroundWork implements AsyncDisposable {
     return this.#shutdown.signal;
   }
 
-  /** Does work in a session's line now, whatever else runs; rejects as it does. */
-  inLine<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const run = (this.#lines.get(key) ?? Promise.resolve()).then(work);
+  /** Runs a task after the earlier ones of its session, without waiting for a slot. Settles as the task does. */
+  inLane<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const run = (this.#lanes.get(key) ?? Promise.resolve()).then(work);
     const end: Promise<void> = run
       .then(
         () => {},
         () => {},
       )
       .then(() => {
-        if (this.#lines.get(key) === end) this.#lines.delete(key);
+        if (this.#lanes.get(key) === end) this.#lanes.delete(key);
       });
-    this.#lines.set(key, end);
+    this.#lanes.set(key, end);
     return run;
   }
 
-  /** Does work in a session's line when a slot is free. Resolves when it is over, also when it failed. */
+  /** As `inLane`, but also waits for a free slot. Resolves when the task has ended, even if it failed. */
   background(key: string, work: () => Promise<void>): Promise<void> {
-    return this.beside(key, () => this.inLine(key, () => this.#slots.run(work, this.signal)));
+    return this.beside(key, () => this.inLane(key, () => this.#slots.run(work, this.signal)));
   }
 
-  /** Does work at once, in no line. Resolves when it is over, also when it failed. */
+  /** Runs a task at once, in no lane. Resolves when the task has ended; a failure is logged and reported to `onFailure`. */
   beside(key: string, work: () => Promise<void>): Promise<void> {
     const { log, name, onFailure } = this.#options;
     const task: Promise<void> = work()
@@ -68,7 +68,7 @@ export class BackgroundWork implements AsyncDisposable {
     return task;
   }
 
-  /** Does work in the background after a while; what was to be done later for this session before is not done. */
+  /** Runs a task with `background` after `ms`. Replaces the task that this session had planned with `later` before. */
   later(key: string, ms: number, work: () => Promise<void>): void {
     if (this.signal.aborted) return;
     this.#later.get(key)?.[Symbol.dispose]();
@@ -79,12 +79,12 @@ export class BackgroundWork implements AsyncDisposable {
     this.#later.set(key, timer);
   }
 
-  /** Resolves when nothing is under way any more; what is to be done later is not waited for. */
+  /** Resolves when no task runs or waits in a lane. Does not wait for tasks planned with `later`. */
   async idle(): Promise<void> {
-    while (this.#tasks.size + this.#lines.size > 0) await Promise.allSettled([...this.#tasks, ...this.#lines.values()]);
+    while (this.#tasks.size + this.#lanes.size > 0) await Promise.allSettled([...this.#tasks, ...this.#lanes.values()]);
   }
 
-  /** Aborts and waits for what is under way. */
+  /** Aborts `signal`, drops tasks planned with `later`, and waits for the tasks that run. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#shutdown.abort(new Error('the process is stopping'));
     for (const timer of this.#later.values()) timer[Symbol.dispose]();

@@ -3,7 +3,7 @@ import { deadline, type Clock } from '../../util/clock.ts';
 import { cut } from '../../util/text.ts';
 import type { SideCall, SideCalls } from './side-calls.ts';
 import { askStructured, type StructuredAnswer, type StructuredQuestion, type ToolChoices } from './structured.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
 
 /** What a heartbeat asks a model outside of its turn. */
 export interface HeartbeatQuestions {

@@ -2,7 +2,7 @@ import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import type { Budget, Spender } from '../context/budget.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
 
 /** Model calls that belong to no turn. */
 export interface SideCall {

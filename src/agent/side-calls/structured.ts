@@ -3,7 +3,7 @@ import type { ModelError, ModelMessage, ModelRequest, ModelResponse } from '../.
 import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
-import type { ChosenModel } from '../turn/turn-ports.ts';
+import type { ChosenModel } from '../turn/current-turn.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface StructuredQuestion<Schema extends z.ZodObject> {

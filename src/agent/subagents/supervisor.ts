@@ -29,7 +29,7 @@ export interface SubagentSupervisorPorts {
   readonly stopTurn: (turnId: string) => void;
 }
 
-/** Subagents may lead to one another so often until a person speaks again. */
+/** Longest chain of results that lead to further subagents; after it a person has to write first. */
 const DEEPEST = 5;
 /** What no event tells is found so soon. */
 const LOOK_EVERY_MS = 2_000;
@@ -39,7 +39,7 @@ export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawne
   const { subagents, inbox, clock, newId, most } = ports;
   return {
     spawn: async (request, context) => {
-      const [asked] = inbox.byId([context.messageId]);
+      const [asked] = inbox.byId([context.call.messageId]);
       if (asked === undefined) return errorResult('spawn', 'There is no conversation here that a result could go to.');
       const problem = problemOf(request, asked, ports);
       if (problem !== null) return errorResult('spawn', problem);
@@ -47,12 +47,12 @@ export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawne
       const message = taskMessage(asked, {
         id: newId(),
         now: clock.now(),
-        role: context.role,
+        role: context.person.role,
         task,
         name: request.session === 'temp' || request.session === 'inherit' ? null : request.session,
         text: request.task,
         model: request.model,
-        taint: context.taint,
+        taint: context.conversation.taint,
       });
       const accepted = await subagents.accept(message, most);
       if (accepted === 'full') {
@@ -61,7 +61,7 @@ export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawne
       }
       if (task.wait) return await waited(message, task, { ports, context });
       const output =
-        'The subagent works in the background. Its result comes to you as a message; go on with other work, or end your turn.';
+        'The subagent works in the background. Its result comes in a later turn, as a message whose <context> names the subagent; go on with other work, or end your turn.';
       return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
     },
   };
@@ -83,14 +83,19 @@ function problemOf(
   }
 }
 
-function taskOf(request: SpawnRequest, context: ToolContext, asked: InboundMessage): SubagentTask {
-  const selfStarted = context.origin === 'cron' || context.origin === 'heartbeat';
+function taskOf(
+  request: SpawnRequest,
+  { call, person }: Pick<ToolContext, 'call' | 'person'>,
+  asked: InboundMessage,
+): SubagentTask {
+  const { origin } = person;
+  const selfStarted = origin === 'cron' || origin === 'heartbeat';
   return {
     label: request.label,
-    callId: context.callId,
-    session: context.sessionKey,
-    turn: context.turnId,
-    origin: context.origin,
+    callId: call.id,
+    session: call.sessionKey,
+    turn: call.turnId,
+    origin,
     since: asked.receivedAt,
     // Nobody is there for a later message.
     wait: request.wait || selfStarted,
@@ -108,7 +113,7 @@ async function waited(
   const { signal } = context;
   let state: TaskState | undefined;
   try {
-    context.progress(`waits for the subagent "${task.label}"`);
+    context.people.progress(`waits for the subagent "${task.label}"`);
     state = await untilEnded(message, ports, signal);
   } catch (error) {
     // A /stop has ended it already; when the process ends it goes on at the next start.

@@ -1,28 +1,19 @@
-import type { InboundMessage, Role } from '../../bus/messages.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
 import type { EntryOf, EntryDraft, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
-import type { Sessions } from '../../session/sessions.ts';
-import type { Clock } from '../../util/clock.ts';
+import type { StorePorts, TurnPorts } from '../ports.ts';
 import { outcomeOf, resultMessage, type SubagentOutcome } from './outcome.ts';
 import { resultOf, subagentOf } from './task.ts';
 import { endedTurnsOnly } from '../../session/history.ts';
 
-export interface SubagentTurnPorts {
-  readonly sessions: Pick<Sessions, 'open'>;
-  readonly journal: Pick<Journal, 'subagents'>;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly newId: () => string;
-  /** What whoever asked may still be; null: they are not let in any more. */
-  readonly roleNow: (asked: InboundMessage) => Role | null;
-  readonly settings: { readonly maxIterations: number; readonly toolResultChars: number };
-}
+/** What a session is told of its subagents takes. */
+type ReportPorts = Pick<TurnPorts, 'runtime' | 'people' | 'limits'>;
 
 /** Before a turn begins: what an inheriting subagent starts from, and what one left for the session that asked. */
 export async function prepareTurn(
   session: Session,
   { turnId, newest }: { readonly turnId: string; readonly newest: InboundMessage },
-  { sessions }: Pick<SubagentTurnPorts, 'sessions'>,
+  { sessions }: Pick<StorePorts, 'sessions'>,
 ): Promise<void> {
   if (session.turn(turnId).length > 0) return;
   const task = subagentOf(newest);
@@ -36,14 +27,14 @@ export async function prepareTurn(
 export async function mergeWaited(
   session: Session,
   turnId: string,
-  { journal, sessions, settings }: Pick<SubagentTurnPorts, 'journal' | 'sessions' | 'settings'>,
+  { store, limits }: Pick<TurnPorts, 'store' | 'limits'>,
 ): Promise<void> {
-  for (const child of journal.subagents.ofTurn(turnId)) {
+  for (const child of store.journal.subagents.ofTurn(turnId)) {
     const task = subagentOf(child.message);
     if (task?.wait !== true || !task.inherit) continue;
-    const from = await sessions.open(child.message.sessionKey, { turn: child.turnId });
+    const from = await store.sessions.open(child.message.sessionKey, { turn: child.turnId });
     const end = from.turn(child.turnId).findLast((entry) => entry.kind === 'turn-end');
-    if (end === undefined || outcomeOf(from, end, settings.maxIterations).status !== 'completed') continue;
+    if (end === undefined || outcomeOf(from, end, limits.maxIterations).status !== 'completed') continue;
     await mergeTurn(from, child.turnId, session);
   }
 }
@@ -56,16 +47,16 @@ export function bringsBack(
     asked,
     end,
   }: { readonly turnId: string; readonly asked: InboundMessage; readonly end: EntryOf<'turn-end'> },
-  ports: SubagentTurnPorts,
+  ports: ReportPorts,
 ): readonly InboundMessage[] {
-  return messageToParent(asked, { turnId, outcome: outcomeOf(session, end, ports.settings.maxIterations) }, ports);
+  return messageToParent(asked, { turnId, outcome: outcomeOf(session, end, ports.limits.maxIterations) }, ports);
 }
 
 /** The same for a subagent that is given up. */
 export function givesUp(
   asked: InboundMessage,
   { turnId, text }: { readonly turnId: string; readonly text: string },
-  ports: SubagentTurnPorts,
+  ports: ReportPorts,
 ): readonly InboundMessage[] {
   return messageToParent(
     asked,
@@ -77,14 +68,15 @@ export function givesUp(
 function messageToParent(
   asked: InboundMessage,
   { turnId, outcome }: { readonly turnId: string; readonly outcome: SubagentOutcome },
-  { clock, newId, roleNow, settings }: SubagentTurnPorts,
+  { runtime, people, limits }: ReportPorts,
 ): readonly InboundMessage[] {
   const task = subagentOf(asked);
   if (task === null || task.wait) return [];
-  const role = roleNow(asked);
+  const role = people.roleNow(asked);
   if (role === null) return [];
-  const given = { id: newId(), now: clock.now(), role, turn: turnId, outcome, most: settings.toolResultChars };
-  return [resultMessage(asked, task, given)];
+  const id = runtime.newId();
+  const most = limits.toolResultChars;
+  return [resultMessage(asked, task, { id, now: runtime.clock.now(), role, turn: turnId, outcome, most })];
 }
 
 /**

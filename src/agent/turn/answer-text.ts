@@ -1,12 +1,12 @@
 import type { TapeEntry } from '../../session/entry.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 
-/** Texts between tool calls that are long enough to be worth sending by themselves. */
+/** A text between tool calls is sent as a message of its own if it has at least this many characters. */
 const PART_MIN = 300;
 
 /**
- * What the turn says: the last non-empty text is the answer, earlier long ones go before it. What it has sent to its chat
- * already is left out.
+ * The texts that a turn sends: `answer` is the last non-empty text, `parts` are earlier long ones, oldest first. Texts that
+ * the turn sent with the message tool are left out.
  */
 export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readonly string[]; readonly answer: string } {
   const texts = joinedTexts(entries).filter((text) => text !== '');
@@ -22,7 +22,7 @@ export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readon
   return { parts, answer };
 }
 
-/** The beginning of an answer that the output limit cut off and that the model is to continue; else empty. */
+/** The beginning of an answer that the output limit cut off and that the model has to continue; '' when there is none. */
 export function unfinishedText(entries: readonly TapeEntry[]): string {
   let text = '';
   for (const entry of entries) {
@@ -34,8 +34,8 @@ export function unfinishedText(entries: readonly TapeEntry[]): string {
 }
 
 /**
- * The turn ended itself without a word, with `stay_silent` or, where a job began it, with the action `silent` of `cron`: a
- * decision of the model's, which the tape shows with its reason.
+ * Whether the model decided to send no answer: it called `stay_silent` or, in the turn of a job, `cron` with the action
+ * `silent`. The tape shows the call with its reason.
  */
 export function choseSilence(entries: readonly TapeEntry[]): boolean {
   return (
@@ -45,7 +45,7 @@ export function choseSilence(entries: readonly TapeEntry[]): boolean {
 
 type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
 
-/** The output limit ended this text; there is something to continue. */
+/** Whether the output limit cut off this message and it has text, but no calls, that the model can continue. */
 export function isCutOff(entry: AssistantEntry): boolean {
   const hasCalls = entry.content.some((part) => part.type === 'tool-call');
   return entry.stopReason === 'length' && !hasCalls && textOf(entry).trim() !== '';
@@ -58,7 +58,7 @@ export function sentTexts(entries: readonly TapeEntry[]): readonly string[] {
   );
 }
 
-/** The arguments of a tool's calls that did not end in an error, in their order; none where they are no object. */
+/** The arguments of a tool's successful calls, in order; calls whose arguments are no JSON object are left out. */
 function doneCalls(entries: readonly TapeEntry[], tool: string): readonly Readonly<Record<string, unknown>>[] {
   const done = new Set(
     entries.flatMap((entry) =>
@@ -84,12 +84,12 @@ function fieldsOf(given: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What the model wrote in one message, without its reasoning. */
+/** The text of one message of the model, without its reasoning. */
 export function textOf(entry: AssistantEntry): string {
   return entry.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** One text per answer: a text that was cut off and its continuations are one, joined as they are. */
+/** The texts of the turn, one per answer: a text that was cut off is joined with its continuations. */
 function joinedTexts(entries: readonly TapeEntry[]): readonly string[] {
   const texts: string[] = [];
   let goesOn = false;

@@ -1,6 +1,6 @@
 import type { ModelName } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
-import type { ChosenModel } from './turn-ports.ts';
+import type { ChosenModel } from './current-turn.ts';
 
 /** The models that wrote something in this turn, each once, oldest first. */
 export function modelsOf(entries: readonly TapeEntry[]): readonly ModelName[] {

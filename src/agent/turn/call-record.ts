@@ -9,16 +9,16 @@ import { cut } from '../../util/text.ts';
 type Attempt = CallRecord['attempts'][number];
 type Failure = NonNullable<Attempt['failed']>;
 
-/** Of one call; retries, keys and models together make fewer, so that what is left out is the middle of a storm. */
+/** Cap of the attempts that one record keeps; ordinary retries and failovers stay below it. */
 const MOST_ATTEMPTS = 24;
 const LONGEST_REASON = 300;
 
-/** The attempts of one model call, as they are told of while it runs. */
+/** Collects the attempts of one model call while it runs. */
 export class CallAttempts {
   readonly #asked: ModelName;
   readonly #list: Attempt[] = [];
 
-  /** `asked`: the model that stands for an attempt that says nothing of itself. */
+  /** `asked`: the model of the call, used for an attempt that does not name its model. */
   constructor(asked: ModelName) {
     this.#asked = asked;
   }
@@ -41,7 +41,7 @@ export class CallAttempts {
     });
   }
 
-  /** The attempt that began last failed; one that failed before it began stands for itself. */
+  /** Marks the newest attempt as failed. A failure without an open attempt becomes an entry of its own. */
   failed({ kind, status, reason }: { readonly kind: string; readonly status?: number; readonly reason: string }): void {
     const failed: Failure = { kind, ...(status === undefined ? {} : { status }), reason: cut(reason, LONGEST_REASON) };
     const last = this.#list.at(-1);
@@ -55,16 +55,16 @@ interface RecordPorts {
   readonly log: Logger;
 }
 
-/** The record of one model call, begun just before it. */
+/** The record of one model call while it runs. */
 export interface PendingRecord {
   readonly attempts: CallAttempts;
-  /** After the call: the entry for the tape, once the layers are stored. Rejects never. */
+  /** Call it after the model call. Resolves with the entry for the tape when the prompt parts are stored. Never rejects. */
   entry(): Promise<EntryDraft>;
 }
 
 /**
- * Begins the record of a model call. Layers and tools are hashed once for as long as they are the same objects, and
- * stored while the model thinks. `changed`: the messages are not those of the tape.
+ * Begins the record of a model call: hashes the prompt layers and tools (once per object) and stores them while the model
+ * works. `changed`: a hook changed the messages, so they cannot be rebuilt from the tape.
  */
 export function recordCall(
   call: {

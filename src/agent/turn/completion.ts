@@ -3,18 +3,18 @@ import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { failureSentence } from './failure-sentence.ts';
 import { isCutOff, sentTexts, textOf, textsOf } from './answer-text.ts';
 
-/** What comes after an answer without tool calls. */
+/** The next step after a model's message without tool calls. */
 export type Completion =
-  /** The same request once more. */
+  /** Send the same request again. */
   | { readonly type: 'ask-model' }
-  /** Something is said to the model, then it is asked. */
+  /** Append `text` as a note to the model, then ask it. */
   | { readonly type: 'say'; readonly text: string }
   | Ending;
 
 export interface Ending {
   readonly type: 'finish';
   readonly outcome: 'answered' | 'failed';
-  /** What the person is shown. */
+  /** The text that the person gets. */
   readonly answer: string;
 }
 
@@ -29,25 +29,25 @@ const LAST_CALL =
 const EMPTY = 'The model gave an empty answer, also when asked again. Send /retry, or put it in other words.';
 const STILL_CUT = '_The answer reached the length limit here. Say “go on” for the rest._';
 
-/** A message of the program's own to the model. */
+/** The tape entry of a note from the program to the model. */
 export function ownNote(turnId: string, text: string): EntryDraft {
   return { kind: 'message', role: 'user', turn: turnId, sources: [], content: [{ type: 'text', text }] };
 }
 
-/** The newest message is one that only says how to answer; nothing may come between it and the answer. */
+/** Whether the newest message is a note that asks for the rest of an answer; no message of a person may join before the answer. */
 export function asksForRest(entries: readonly TapeEntry[]): boolean {
   return [CONTINUE, ANSWER_NOW].includes(noteAtEnd(entries));
 }
 
-/** Tells the model that this is its last call; null when the tape says so already. */
+/** The note that tells the model that this is its last call; null when the newest message is this note. */
 export function lastCallNote(turnId: string, entries: readonly TapeEntry[]): EntryDraft | null {
   return noteAtEnd(entries) === LAST_CALL ? null : ownNote(turnId, LAST_CALL);
 }
 
 /**
- * Decides after the newest assistant message, which has no calls, from the turn's entries alone. A text that was cut
- * off is continued, up to three times. An answer without any text is asked for once more, then asked for in words,
- * then given up; after an earlier text of the turn it is an end like any other.
+ * Decides the next step after the newest assistant message, which has no calls, from the turn's entries alone. A text that
+ * was cut off is continued, up to 3 times. After an empty message the model is asked again, then asked with a note, then the
+ * turn fails; but if the turn has an earlier text, that is the answer.
  */
 export function completionOf(entries: readonly TapeEntry[], maxIterations: number): Completion {
   const answers = entries.filter((entry) => entry.kind === 'message' && entry.role === 'assistant');
@@ -67,7 +67,7 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
   return emptiesAtEnd(entries) < 2 ? { type: 'ask-model' } : { type: 'say', text: ANSWER_NOW };
 }
 
-/** How a turn ends whose model call failed. What was said before is not lost; the error itself is no part of it. */
+/** How a turn ends after its model call failed. An earlier text of the turn is the answer, with the reason at its end. */
 export function afterFailure(
   entries: readonly TapeEntry[],
   error: ModelError,
@@ -100,14 +100,14 @@ function noteAtEnd(entries: readonly TapeEntry[]): string {
   return last === undefined ? '' : noteOf(last);
 }
 
-/** The text of a note of the program's own; empty for everything else. */
+/** The text of a note from the program; '' for every other entry. */
 function noteOf(entry: TapeEntry): string {
   if (entry.kind !== 'message' || entry.role !== 'user' || entry.sources.length > 0) return '';
   const [part] = entry.content;
   return part?.type === 'text' ? part.text : '';
 }
 
-/** How often the note was written since a tool or a person said something. */
+/** How many times the note was written since the newest tool result or message of a person. */
 function countSince(entries: readonly TapeEntry[], note: string): number {
   return sinceInput(entries).filter((entry) => noteOf(entry) === note).length;
 }

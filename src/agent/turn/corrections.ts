@@ -1,60 +1,65 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { Inbox } from '../../journal/inbox.ts';
 import { atLeast } from '../../security/access/access.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
+import type { Joining } from './steering.ts';
 
-/** An edit that waits, and the message that it corrects, with its new words. */
-export interface Correction {
-  readonly edit: InboundMessage;
-  readonly message: InboundMessage;
-}
-
-/** Of a session's waiting messages so many are looked at. */
+/** Most waiting messages of a session that are searched for edits. */
 const MOST_WAITING = 64;
 
+export interface CorrectionsPorts {
+  readonly inbox: Pick<Inbox, 'waiting' | 'arrivals'>;
+  readonly hooks: Pick<HookRunner, 'admit'>;
+}
+
 /**
- * Edits of messages that a turn has taken. Until the model has read a message its writer may correct it; an edit that no
- * hook would let in stays a message of its own, which is refused when its turn comes.
+ * Finds waiting edits of the messages that a turn answers, so that a person may correct a message while the turn runs. An
+ * edit that a hook denies is not returned; it keeps waiting and is refused when its own turn begins.
  */
 export class Corrections {
-  readonly #ports: { readonly journal: Journal; readonly hooks: HookRunner };
+  readonly #ports: CorrectionsPorts;
   readonly #turn: { readonly sessionKey: string; readonly role: Role };
-  readonly #admitted = new Map<string, InboundMessage | null>();
+  /** `inbox.arrivals` at the last search that found no edit: until it changes, no search is needed. */
+  #noneAt = -1;
 
-  constructor(
-    ports: { readonly journal: Journal; readonly hooks: HookRunner },
-    turn: { readonly sessionKey: string; readonly role: Role },
-  ) {
+  constructor(ports: CorrectionsPorts, turn: { readonly sessionKey: string; readonly role: Role }) {
     this.#ports = ports;
     this.#turn = turn;
   }
 
-  /** Those of these messages that wait now, oldest first. */
-  async of(messages: readonly InboundMessage[]): Promise<readonly Correction[]> {
-    if (messages.length === 0) return [];
-    const { sessionKey, role } = this.#turn;
-    const found: Correction[] = [];
-    for (const edit of this.#ports.journal.inbox.waiting(sessionKey, MOST_WAITING)) {
-      const old = messages.find((message) => isEditOf(edit, message));
-      if (old === undefined || !atLeast(edit.role, role)) continue;
-      const message = await this.#admit(edit, old);
-      if (message !== null) found.push({ edit, message });
-    }
-    return found;
+  /** Edits of messages that are not on the tape yet. `admitted` is the old message with the new text. */
+  async inPlaceOf(messages: readonly InboundMessage[]): Promise<readonly Joining[]> {
+    return await this.#find(messages, (edit, old) => ({ ...old, text: edit.edits?.text ?? edit.text }));
   }
 
-  async #admit(edit: InboundMessage, old: InboundMessage): Promise<InboundMessage | null> {
-    const known = this.#admitted.get(edit.id);
-    if (known !== undefined) return known;
-    const corrected = { ...old, text: edit.edits?.text ?? edit.text };
-    const decision = await this.#ports.hooks.decide('admit', corrected, (hook, value) => hook.admit?.(value));
-    const admitted = 'denied' in decision ? null : decision.value;
-    this.#admitted.set(edit.id, admitted);
-    return admitted;
+  /** Edits of messages that are on the tape already. `admitted` is the edit itself, which follows as a message of its own. */
+  async after(messages: readonly InboundMessage[]): Promise<readonly Joining[]> {
+    return await this.#find(messages, (edit) => edit);
+  }
+
+  /** The edits that wait now, oldest first. */
+  async #find(
+    messages: readonly InboundMessage[],
+    corrected: (edit: InboundMessage, old: InboundMessage) => InboundMessage,
+  ): Promise<readonly Joining[]> {
+    const { inbox, hooks } = this.#ports;
+    const { sessionKey, role } = this.#turn;
+    const { arrivals } = inbox;
+    if (messages.length === 0 || arrivals === this.#noneAt) return [];
+    const found: Joining[] = [];
+    for (const message of inbox.waiting(sessionKey, MOST_WAITING)) {
+      const old = messages.find((one) => isEditOf(message, one));
+      if (old === undefined || !atLeast(message.role, role)) continue;
+      const admission = await hooks.admit(corrected(message, old));
+      if ('denied' in admission || !atLeast(admission.value.role, role)) continue;
+      found.push({ message, admitted: admission.value });
+    }
+    if (found.length === 0) this.#noneAt = arrivals;
+    return found;
   }
 }
 
-/** Whether somebody corrected with it what they wrote themselves. */
+/** Whether `edit` corrects `message`: the same sender edited it in the same chat. */
 function isEditOf(edit: InboundMessage, message: InboundMessage): boolean {
   return (
     edit.edits?.externalId === message.externalId &&

@@ -1,6 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
 
-/** The longest a turn may work. Time in which it waits for a person does not count. */
+/** The deadline of a turn. Time in which the turn waits for a person does not count. */
 export class TurnDeadline {
   readonly #clock: Clock;
   readonly #onEnd: () => void;
@@ -9,7 +9,7 @@ export class TurnDeadline {
   #waits = 0;
   #timer: Disposable | undefined;
 
-  /** Runs from now on; calls `onEnd` once, unless disposed before. */
+  /** Starts now. Calls `onEnd` once after `ms`, unless it is disposed of before. */
   constructor(clock: Clock, ms: number, onEnd: () => void) {
     this.#clock = clock;
     this.#leftMs = ms;
@@ -17,7 +17,7 @@ export class TurnDeadline {
     this.#start();
   }
 
-  /** Stands still until every pause is disposed. */
+  /** Stops the clock until the result, and that of every other pause, is disposed of. */
   pause(): Disposable {
     this.#waits += 1;
     if (this.#waits === 1) this.#stop();

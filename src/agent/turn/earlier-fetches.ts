@@ -4,8 +4,8 @@ import type { EarlierFetch } from '../../tools/tool.ts';
 import { parse } from './provenance.ts';
 
 /**
- * The addresses that calls of this conversation named before one of them, in order: those of the same message and of the
- * same batch too, which run side by side. Whether they were reached is not always known, so all count.
+ * The URLs of all calls in this conversation before the call `callId`, oldest first. Calls of the same message and of the
+ * same batch, which run in parallel, count too, and so do calls that failed, because they may have reached the server.
  */
 export function earlierFetches(session: Pick<Session, 'window'>, callId: string): readonly EarlierFetch[] {
   const results = new Map(
@@ -28,7 +28,7 @@ export function earlierFetches(session: Pick<Session, 'window'>, callId: string)
 }
 
 function asFetch(url: string, id: string, result: Extract<MessageEntry, { role: 'tool' }> | undefined): EarlierFetch {
-  // A page that was shown is kept and read again from there; what failed would be asked for each time.
+  // A page that was read is in the cache, so fetching it again sends no request. A failed fetch would send one each time.
   const isShown = result !== undefined && !result.isError;
   return { url, once: isShown ? url : id, approved: result?.approved === true };
 }

@@ -4,12 +4,12 @@ import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import { answeringModel, signed } from './answering-model.ts';
 import { iterationsOf, pendingCalls } from './steps.ts';
 import { toolEntry } from './tool-calls.ts';
-import type { Turn } from './turn-ports.ts';
+import type { Turn } from './current-turn.ts';
 
-/** Why a turn's signal aborted when the turn itself is to end; any other reason leaves it open for the next start. */
+/** Abort reason of a turn's signal that ends the turn. Any other reason leaves the turn open for the next start. */
 export class EndTurn extends Error {
   readonly outcome: 'stopped' | 'failed';
-  /** What the person is told; empty when a /stop has told it already. */
+  /** The sentence for the person; '' when the reply to the /stop told it already. */
   readonly sentence: string;
 
   constructor(outcome: 'stopped' | 'failed', sentence: string) {
@@ -21,8 +21,8 @@ export class EndTurn extends Error {
 }
 
 /**
- * Answers the calls that were cut off, so that the transcript stays whole, and ends the turn. `partial`: what was shown
- * of the answer that was cut off.
+ * Ends a turn that was stopped or timed out: appends a result for each call without one, then the `turn-end`. `partial`:
+ * the part of the model's answer that people saw.
  */
 export async function endCut(turn: Turn, reason: EndTurn, partial = ''): Promise<void> {
   const { session, facts } = turn;
@@ -34,12 +34,12 @@ export async function endCut(turn: Turn, reason: EndTurn, partial = ''): Promise
   await session.append([...results, end]);
 }
 
-/** Of a `turn-end`: what people saw of an answer that never came. */
+/** The field `partial` of a `turn-end`; left out when people saw nothing. */
 export function partialOf(shown: string): { readonly partial?: string } {
   return shown.trim() === '' ? {} : { partial: shown };
 }
 
-/** The end of a turn; `entries` are those of the turn, also what is about to be written with it. */
+/** Makes the `turn-end` of a turn. `entries`: the turn's entries, with those that are written in the same append. */
 export function endDraft(
   turn: Turn,
   outcome: TurnOutcome,
@@ -88,7 +88,7 @@ export function turnEndEntry(end: {
   };
 }
 
-/** What the turn's model calls add up to so far. */
+/** The sum of the tokens of the turn's model calls. */
 function usageOf(entries: readonly TapeEntry[]): Usage {
   let sum = noUsage;
   for (const entry of entries) {

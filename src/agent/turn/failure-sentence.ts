@@ -1,13 +1,13 @@
 import type { ModelError } from '../../providers/provider.ts';
 import { oneLine } from '../../util/text.ts';
 
-/** Longest part of what a server said that is repeated. */
+/** Cap of a server's own error text, in characters. */
 const LONGEST_DETAIL = 300;
 const AGAIN = 'Send /retry to try again';
 
 /**
- * What a person is told when the model could not answer: what happened and what to do. `model` is `provider/model`.
- * Holds nothing of the server's own words unless they are the only thing that helps.
+ * The sentence to a person when a model call failed: what happened and the next step. `model` is `provider/model`. Repeats
+ * the server's own text only for `bad-request`, where nothing else says what is wrong.
  */
 export function failureSentence(error: ModelError, model: string): string {
   const provider = model.split('/', 1)[0] ?? model;
@@ -44,7 +44,7 @@ export function failureSentence(error: ModelError, model: string): string {
   }
 }
 
-/** What to do about a key: nothing reads a setting again while it runs, and a variable not even at a /restart. */
+/** The next step for a refused key. A setting is read again at /restart; an environment variable only at a new start. */
 function correctedKey(setting: string): string {
   return /^[A-Z_0-9]+$/u.test(setting)
     ? `Set the environment variable \`${setting}\` to a valid key and start me again with it`

@@ -11,10 +11,10 @@ type LiveEvent = DistributiveOmit<
   'channel' | 'chatId' | 'threadId' | 'sessionKey' | 'turnId' | 'sequence'
 >;
 
-/** Tells whoever watches a chat what its turn is doing; of one that may end without a word only its end. */
+/** Publishes the progress of a turn to clients that watch its chat. For a turn that may stay silent, only `turn-end` is published. */
 export type Live = (event: LiveEvent) => void;
 
-/** Secrets are taken out of all that is shown; whoever tells of a text that still grows has taken them out of that. */
+/** Makes a `Live` for a turn. It redacts secrets, except in `text` and `reasoning`, which the caller must have redacted. */
 export function createLive(
   bus: MessageBus,
   { turnId, target, redact }: { readonly turnId: string; readonly target: InboundMessage; readonly redact: Redact },
@@ -42,7 +42,7 @@ export interface TurnEnded {
   readonly text: string;
 }
 
-/** Tells whoever waits for one of these messages that its turn is over without the model having ended it just now. */
+/** Publishes `turn-end` for messages that a command, /stop or recovery ended, for clients that wait for one of them. */
 export function emitTurnEnd(
   messages: readonly InboundMessage[],
   { turnId, outcome, text }: TurnEnded,

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 
-/** The same call with the same result so often gets a warning. */
+/** After this many equal calls with equal results the model gets a warning. */
 const WARN_AT = 3;
-/** The same call with the same result so often ends the turn. */
+/** After this many equal calls with equal results the turn ends. */
 const END_AT = 5;
 const WARNING = '\n\n[You made this same call ';
-/** Differs although nothing else does. */
+/** The part of a result that differs between equal calls. */
 const VOLATILE = / · durationMs=\d+/u;
 
 type ToolEntry = Extract<EntryDraft, { kind: 'message'; role: 'tool' }>;
 
 /**
- * A result about to be written down, with a warning to the model where it is the third or a later one of the same
- * tool with the same arguments and the same output. Calls that stand side by side in one message count once.
+ * Adds a warning for the model to a tool result when it is the third or a later one of the same tool with the same
+ * arguments and the same output. Equal calls in one message of the model count once.
  */
 export function withLoopWarning(draft: EntryDraft, entries: readonly TapeEntry[]): EntryDraft {
   if (draft.kind !== 'message' || draft.role !== 'tool') return draft;
@@ -23,7 +23,7 @@ export function withLoopWarning(draft: EntryDraft, entries: readonly TapeEntry[]
   return { ...draft, output: `${draft.output}${WARNING}${times} times with the same result. ${advice}]` };
 }
 
-/** The sentence that ends a turn which goes in circles; null while it does not. */
+/** The sentence for the person when a turn repeats the same call without end; null while it does not. */
 export function endlessLoop(entries: readonly TapeEntry[]): string | null {
   const last = steps(entries).at(-1) ?? [];
   const endless = last.find((result) => countOf(result, entries) >= END_AT);
@@ -38,10 +38,10 @@ function countOf(draft: ToolEntry, entries: readonly TapeEntry[]): number {
   return steps(entries).filter((results) => results.some((other) => identityOf(other, calls) === same)).length;
 }
 
-/** Of each result, made once: looking at a turn costs nothing for what was looked at before. */
+/** Cache of `identityOf`. */
 const identities = new WeakMap<ToolEntry, string>();
 
-/** The same text for the same tool with the same arguments and the same output. */
+/** A key that is equal for results of the same tool with the same arguments and the same output. */
 function identityOf(result: ToolEntry, calls: ReadonlyMap<string, string>): string {
   const known = identities.get(result);
   if (known !== undefined) return known;
@@ -51,7 +51,7 @@ function identityOf(result: ToolEntry, calls: ReadonlyMap<string, string>): stri
   return identity;
 }
 
-/** The results on the tape, those of one assistant message together. */
+/** The tool results of the turn, grouped by the assistant message that made the calls. */
 function steps(entries: readonly TapeEntry[]): readonly (readonly ToolEntry[])[] {
   const all: ToolEntry[][] = [];
   for (const entry of entries) {
@@ -62,7 +62,7 @@ function steps(entries: readonly TapeEntry[]): readonly (readonly ToolEntry[])[]
   return all;
 }
 
-/** The arguments of each call as the model wrote them. */
+/** Call id → the arguments of the call. */
 function callsOf(entries: readonly TapeEntry[]): ReadonlyMap<string, string> {
   const calls = new Map<string, string>();
   for (const entry of entries) {
@@ -72,7 +72,7 @@ function callsOf(entries: readonly TapeEntry[]): ReadonlyMap<string, string> {
   return calls;
 }
 
-/** The same for arguments that differ only in the order of their keys or in white space. */
+/** Arguments in one form: keys sorted, no white space; unchanged when they are no JSON. */
 function canonical(json: string): string {
   try {
     const value: unknown = JSON.parse(json.trim() === '' ? '{}' : json);

@@ -13,7 +13,7 @@ import { stripReasoning } from './strip-reasoning.ts';
 
 export type ModelOutcome =
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly response: ModelResponse }
-  /** `shown`: what was shown of an answer before it failed, without the text that it continues. */
+  /** `shown`: the part of the answer that people saw before the call failed, without `ModelCall.before`. */
   | (ModelError & { readonly shown: string });
 
 export interface ModelCall {
@@ -22,15 +22,15 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   readonly live: Live;
   readonly redact: Redact;
-  /** Told of each attempt. */
+  /** Records each attempt of the call. @default not recorded */
   readonly attempts?: CallAttempts;
-  /** The text that this call continues; shown before what comes. @default '' */
+  /** The cut-off answer that this call continues; the preview shows it in front of the new text. @default '' */
   readonly before?: string;
 }
 
 /**
- * Asks the model once, showing text as it comes: what may be the beginning of a secret, and the newest word, when it is
- * over. Never throws; a stream that ends without an end is an error.
+ * Asks the model once and shows its text as a live preview. The newest word, which may be the beginning of a secret, is shown
+ * only when more text follows or the answer ends. Never rejects; a stream without an `end` event is an outcome `malformed`.
  */
 export async function askModel({
   provider,
@@ -58,7 +58,7 @@ export async function askModel({
         break;
       case 'text-delta':
         text += event.text;
-        // An answer that begins anew is shown from where it says more, or something else, than was shown before.
+        // After a restart, the preview keeps the old text until the new text is longer or differs.
         if (shown.startsWith(text)) break;
         shown = text;
         show('text', redact(stripReasoning(text, { streaming: true }), { partial: true }));
@@ -95,8 +95,8 @@ export async function askModel({
 }
 
 /**
- * The response as the tape keeps it: reasoning that leaked into the text, secrets, and reasoning with secrets in it
- * removed, our own ids for calls, counted on from `callsBefore`. `before` is the text that it continues.
+ * The response as the tape keeps it. Removes secrets, reasoning inside the text, and reasoning parts that hold a secret.
+ * Calls get the ids `<turnId>.<n>`, with `n` from `callsBefore` + 1. `before` is the cut-off text that the response continues.
  */
 export function assistantContent(
   response: ModelResponse,
@@ -105,7 +105,7 @@ export function assistantContent(
     readonly callsBefore: number;
     readonly redact: Redact;
     readonly before: string;
-    /** Calls were forbidden; what a model calls nevertheless is left out. */
+    /** The request forbade tool calls; those that the model made all the same are removed. */
     readonly withoutCalls: boolean;
   },
 ): readonly AssistantPart[] {
@@ -119,7 +119,7 @@ export function assistantContent(
         return text === '' ? [] : [{ type: 'text', text }];
       }
       case 'reasoning': {
-        // It is replayed as it was or not at all: what its server signed must not be changed.
+        // The server signed the reasoning, so it is kept unchanged or not at all.
         const whole = JSON.stringify([part.text, part.data]);
         return options.redact(whole, { knownBy: 'shape' }) === whole ? [part] : [];
       }
@@ -139,7 +139,7 @@ export function assistantContent(
   });
 }
 
-/** What is visible of a continuation, read together with what it continues: that may end in the middle of code. */
+/** The visible text of a continuation. Both texts are read together, because the first may end in the middle of a code block. */
 function shown(before: string, text: string): string {
   const whole = stripReasoning(before + text);
   return whole.startsWith(before) ? whole.slice(before.length) : stripReasoning(text);

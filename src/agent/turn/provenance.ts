@@ -2,28 +2,29 @@ import type { GivenText } from '../../security/access/url-origin.ts';
 import type { MessageEntry, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 
-/** Turns that begin with words that a model chose. */
+/** Origins of turns whose first message was written by a model. */
 const BY_MODELS: ReadonlySet<string> = new Set(['subagent', 'heartbeat']);
-/** Tools whose results may be what another model wrote. */
+/** Tools whose results may hold text that a model wrote. */
 const ANSWERED_BY_MODELS: ReadonlySet<string> = new Set(['spawn', 'batch']);
 
-/** What the model said up to a place of the conversation, as far as it matters to what is given after it. */
+/** What the model wrote up to one place of the conversation. */
 interface Said {
-  /** Its words and calls since strangers had a say. */
+  /** Its texts and the strings of its calls, since untrusted content came into the conversation. */
   readonly tainted: string[];
-  /** What each call was asked with, by call id. */
+  /** Call id → the strings in the arguments of the call. */
   readonly calls: Map<string, readonly string[]>;
-  /** No text of strangers stood before the newest message of the model. */
+  /** There was no untrusted content before the newest message of the model. */
   wasClean: boolean;
 }
 
 /**
- * What of a request was not said by the model: the words of people, and results of tools as far as the model could not
- * have put its own words into them. Those are results of calls that it made before anything of strangers was there,
- * when nobody could have talked it into that, and later ones that are strangers' own and hold nothing of the owner's (a
- * page). No failure is among them: it names what was asked for. What a model wrote for another session (a task, a
- * result) after it read strangers' words is its own, and so is the label of a button that somebody presses. A summary is
- * the model's. Results come without their header, which repeats what the model asked for.
+ * The texts of a session that the model did not write, so that untrusted content cannot have made the model write them:
+ * - messages of people, but not the press of a button whose label a model wrote after it read untrusted content;
+ * - results of calls that the model made before any untrusted content was in the conversation;
+ * - later results that are untrusted content themselves and not private (a web page).
+ *
+ * Not among them: errors and the headers of results, which repeat the arguments; tasks and results that a model wrote for
+ * another session after it read untrusted content; summaries.
  */
 export function givenTexts(session: Pick<Session, 'window' | 'history'>): readonly GivenText[] {
   const { messages, summary } = session.history();
@@ -61,7 +62,7 @@ function hear(said: Said, { content }: Extract<MessageEntry, { role: 'assistant'
   }
 }
 
-/** The first text is the program's block; it may quote what the model said before. What follows are the person's words. */
+/** The texts of a person's message. Its first part is the `<context>` block of the program, which may quote the model. */
 function wordsOf({ content, untrusted }: Extract<MessageEntry, { role: 'user' }>, said: Said): readonly GivenText[] {
   const strangers = untrusted === true;
   return content.flatMap((part, at) =>
@@ -83,13 +84,13 @@ function bodyOf(output: string): string {
   return end === -1 ? '' : output.slice(end + 1);
 }
 
-/** Every text in the arguments of a call, however deep; arguments that are no JSON are one text. */
+/** All strings in the arguments of a call, at any depth; arguments that are no JSON are one string. */
 function stringsIn(json: string): readonly string[] {
   const parsed = parse(json);
   return parsed === undefined ? [json] : strings(parsed);
 }
 
-/** Arguments as data; undefined when they are no JSON. */
+/** Parses arguments; undefined when they are no JSON. */
 export function parse(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -9,14 +9,14 @@ import { hashOfText, type PromptParts } from '../../storage/prompt-parts.ts';
 import { errorMessage } from '../../util/errors.ts';
 
 export interface RebuildPorts extends FoldOptions {
-  /** All that is on the tape, newest first. */
+  /** Reads the whole tape, newest entry first. */
   readonly backwards: () => AsyncIterable<TapeEntry>;
   readonly promptParts: Pick<PromptParts, 'read'>;
-  /** The body of a request to a provider as the configuration is now; null: it sends none. May throw one sentence. */
+  /** The JSON body of a request at a provider, with the present configuration; null: it sends none. May reject with one sentence. */
   readonly body: (provider: string, request: ModelRequest) => Promise<string | null>;
 }
 
-/** `body`: the very bytes that were sent. Anything else is not a rebuilt request, and `reason` says why in one sentence. */
+/** `body`: exactly the bytes that were sent. When they cannot be rebuilt exactly, `reason` says why in one sentence. */
 export type Rebuilt =
   | { readonly ok: true; readonly request: ModelRequest; readonly body: string }
   | { readonly ok: false; readonly reason: string };
@@ -26,7 +26,7 @@ const toolList = z.array(
 );
 const reasonings = z.enum(['off', 'low', 'medium', 'high']);
 
-/** Builds a request of one recorded model call again from the tape and the stored prompts; `attempt` counts from 0. */
+/** Rebuilds the request of a recorded model call from the tape and the stored prompts; `attempt` counts from 0. */
 export async function rebuildRequest(call: CallRecord, attempt: number, ports: RebuildPorts): Promise<Rebuilt> {
   const sent = call.attempts[attempt];
   if (sent === undefined || sent.body === null) return not('nothing was sent in this attempt');
@@ -62,7 +62,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   }
 }
 
-/** The entries that the history was made of when `newest` was the last on the tape; null when it is not there. */
+/** The history window as it was when `newest` was the last entry; null when that entry is not on the tape. */
 async function windowAt(newest: string, backwards: AsyncIterable<TapeEntry>): Promise<readonly TapeEntry[] | null> {
   let found = false;
   const tail = await readTail(

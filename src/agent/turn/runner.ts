@@ -1,71 +1,48 @@
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
-import type { ToolSpec } from '../../providers/provider.ts';
 import type { EntryOf } from '../../session/entry.ts';
-import { atLeast, seesPrivate } from '../../security/access/access.ts';
+import { seesPrivate } from '../../security/access/access.ts';
 import { raceAbort } from '../../util/clock.ts';
-import type { Sessions } from '../../session/sessions.ts';
-import type { Consolidation, NextRequest } from '../consolidation/consolidation.ts';
+import type { NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
-import { isSelfStarted, mayJoin } from '../joining.ts';
+import { isSelfStarted } from '../joining.ts';
 import { Corrections } from './corrections.ts';
+import { Steering } from './steering.ts';
+import { admittedOf } from './turn-messages.ts';
 import { createLive, type Live } from './live.ts';
-import { outboundTo, withParts, type RenderParts } from '../outgoing.ts';
-import type { RenderedPrompt } from '../prompt/system-prompt.ts';
+import { outboundTo, withParts } from '../outgoing.ts';
+import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
-import { bringsBack, mergeWaited, prepareTurn, type SubagentTurnPorts } from '../subagents/turns.ts';
+import { bringsBack, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, textsOf } from './answer-text.ts';
 import { runTurn } from './turn.ts';
-import type { ChosenModel, Turn, TurnPorts } from './turn-ports.ts';
+import type { ChosenModel, Turn } from './current-turn.ts';
 import { TurnDeadline } from './deadline.ts';
 import { EndTurn } from './end.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { Session } from '../../session/session.ts';
 
-/** Messages of earlier turns that a turn which started itself is shown. */
+/** A job or heartbeat with a session of its own has at most this many messages of earlier turns in its history. */
 const MOST_MESSAGES = 8;
+/** At twice this size the oldest turns of such a session are deleted from its tape, until this many bytes are left. */
+const OWN_TAPE_BYTES = 4 * 1024 * 1024;
 
-export interface RunnerPorts extends TurnPorts {
-  readonly sessions: Sessions;
-  /** Never throws: an unusable reference gives a provider that answers with the reason. */
-  readonly resolveModel: (ref: string | null) => ChosenModel;
-  /** The system prompt for a turn of this role that answers this message. */
-  readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<RenderedPrompt>;
-  /** The tools that the model is shown in such a turn: the same in each turn of a session. */
-  readonly toolsFor: (target: InboundMessage, role: Role) => readonly ToolSpec[];
-  /** Puts what leaves a conversation into memory. */
-  readonly consolidation: Pick<Consolidation, 'beforeTurn' | 'afterTurn'>;
-  readonly render: RenderParts;
-  /** Whether what a turn that started itself says is to be kept from people; never asked of others. */
-  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
-  /** Resolves when nothing that shows the answer while it is written is on its way any more. */
-  readonly settled: (turnId: string) => Promise<void>;
-  /** What the turns of subagents reach. */
-  readonly subagents: SubagentTurnPorts;
-  readonly turnTimeoutMs: number;
-  readonly whenBusy: 'steer' | 'queue' | 'interrupt';
-}
-
-/** A turn that the journal has as running. */
+/** A turn that the journal holds as running. */
 export interface ClaimedTurn {
   readonly id: string;
   readonly sessionKey: string;
   readonly role: Role;
   readonly messages: readonly InboundMessage[];
-  /** The command that asked for it, answered by it but no part of it. */
+  /** The command (/retry, …) that began the turn; its message is not part of the turn. */
   readonly asked?: InboundMessage;
 }
 
-const STEER_PER_DRAIN = 3;
-const STEER_DRAINS = 5;
-
-/** Runs one claimed turn from wherever its tape stands to its close in the journal. */
+/** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
 export class TurnRunner {
-  readonly #ports: RunnerPorts;
+  readonly #ports: TurnPorts;
   readonly #running = new Map<string, AbortController>();
 
-  constructor(ports: RunnerPorts) {
+  constructor(ports: TurnPorts) {
     this.#ports = ports;
   }
 
@@ -82,18 +59,19 @@ export class TurnRunner {
   }
 
   /**
-   * Aborts with the process: turns stay open and are continued at the next start. `onPause`: the turn waits for a person
-   * now, and may for long.
+   * Runs a turn until it is closed. When `shutdown` aborts it rejects, and the turn stays open for the next start. Also
+   * rejects when the tape or the journal cannot be written. `onPause` is called each time the turn begins to wait for a person.
    */
   async run(claimed: ClaimedTurn, shutdown: AbortSignal, onPause: () => void): Promise<void> {
-    const { clock, turnTimeoutMs } = this.#ports;
+    const { runtime, store, limits } = this.#ports;
+    const { turnTimeoutMs } = limits;
     const controller = new AbortController();
     this.#running.set(claimed.id, controller);
-    // Stopped between its claim and now: nobody could signal it.
-    if (this.#ports.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
+    // A /stop between the claim and now found no running turn to abort.
+    if (store.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
     const isSubagent = subagentOf(claimed.messages.at(-1)) !== null;
     const limitMs = isSubagent ? Math.min(SUBAGENT_MS, turnTimeoutMs) : turnTimeoutMs;
-    using limit = new TurnDeadline(clock, limitMs, () => {
+    using limit = new TurnDeadline(runtime.clock, limitMs, () => {
       const minutes = Math.round(limitMs / 60_000);
       const sentence = isSubagent ? TIMED_OUT : `I stopped after working on this for ${minutes} minutes.`;
       controller.abort(new EndTurn('failed', sentence));
@@ -108,25 +86,27 @@ export class TurnRunner {
     }
   }
 
-  async #run(claimed: ClaimedTurn, signal: AbortSignal, pauseDeadline: () => Disposable): Promise<void> {
-    const { sessions, hooks, bus, clock } = this.#ports;
+  async #run(claimed: ClaimedTurn, shutdown: AbortSignal, pauseDeadline: () => Disposable): Promise<void> {
+    const { runtime, store, model, hooks } = this.#ports;
+    const { clock, redact } = runtime;
+    const { sessions, bus, journal, consolidation } = store;
     const began = clock.monotonic();
-    const newest = claimed.messages.at(-1);
-    if (newest === undefined) throw new Error(`turn ${claimed.id} has no message`);
-    const live = createLive(bus, { turnId: claimed.id, target: newest, redact: this.#ports.redact });
+    const target = claimed.messages.at(-1);
+    if (target === undefined) throw new Error(`turn ${claimed.id} has no message`);
+    const live = createLive(bus, { turnId: claimed.id, target, redact });
     live({ type: 'typing' });
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
-    if (hasOwnSession(newest)) await trimOwnSession(session, claimed.id);
-    await prepareTurn(session, { turnId: claimed.id, newest }, this.#ports.subagents);
+    if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
+    await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
+    const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
+    const { letIn, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
-    const messages = [
-      ...(await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal: this.#ports.journal })),
-    ];
+    const messages = [...letIn];
+    const newest = messages.at(-1) ?? target;
+    const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused))];
+    const signal = AbortSignal.any([shutdown, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [{ texts }, state] = await Promise.all([
-      this.#ports.systemPrompt(newest, claimed.role),
-      hooks.loadState(facts),
-    ]);
+    const [{ texts }, state] = await Promise.all([model.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
     const turn: Turn = {
       facts,
       role: claimed.role,
@@ -135,14 +115,14 @@ export class TurnRunner {
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
       isOwners: seesPrivate({ role: claimed.role, chatType: newest.chatType }),
-      tools: this.#ports.toolsFor(newest, claimed.role),
-      costUsd: () => this.#ports.bounds.costOf(turn),
+      tools: model.toolsFor(newest, claimed.role),
+      costUsd: () => model.bounds.costOf(turn),
       signal,
       live,
       pauseDeadline,
-      steer: this.#steering(claimed),
+      steering: this.#steering(claimed, messages[0]),
       join: (more) => void messages.push(...more),
-      corrections: new Corrections(this.#ports, claimed),
+      corrections: new Corrections({ inbox: journal.inbox, hooks }, claimed),
       replace: (message) =>
         void messages.splice(
           messages.findIndex(({ id }) => id === message.id),
@@ -150,7 +130,7 @@ export class TurnRunner {
           message,
         ),
     };
-    // What one leaves is a result; its tape is nobody's conversation.
+    // A subagent's tape is no conversation, so it is not consolidated into memory.
     const isSubagent = subagentOf(newest) !== null;
     const request = (): NextRequest => ({
       session,
@@ -159,60 +139,49 @@ export class TurnRunner {
       tools: turn.tools,
     });
     try {
-      // A /stop does not wait for it; the turn ends where it stands.
-      if (!isSubagent) await raceAbort(this.#ports.consolidation.beforeTurn(request()), signal).catch(() => {});
+      // A /stop does not wait for the consolidation: `runToEnd` then ends the turn.
+      if (!isSubagent) await raceAbort(consolidation.beforeTurn(request()), signal).catch(() => {});
       await runToEnd(turn, this.#ports);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
-      if (!isSubagent) this.#ports.consolidation.afterTurn(request());
+      if (!isSubagent) consolidation.afterTurn(request());
     } finally {
       await hooks.saveState(facts, state);
     }
   }
 
   async #chooseModel(facts: TurnFacts, target: InboundMessage): Promise<ChosenModel> {
-    const hooked = await this.#ports.hooks.first('model', (hook) => hook.model?.(facts));
+    const { store, model, hooks } = this.#ports;
+    const hooked = await hooks.first('model', (hook) => hook.model?.(facts));
     const asked = target.metadata['model'];
-    const here = this.#ports.journal.settings.model(facts.sessionKey);
-    return this.#ports.resolveModel(hooked ?? (typeof asked === 'string' ? asked : here));
+    const here = store.journal.settings.model(facts.sessionKey);
+    return model.resolve(hooked ?? (typeof asked === 'string' ? asked : here));
   }
 
-  /** Finds a few of the waiting messages that may join a running turn, in their order. */
-  #steering(claimed: ClaimedTurn): () => readonly InboundMessage[] {
-    const { journal, whenBusy } = this.#ports;
-    const first = claimed.messages[0];
-    let drains = 0;
-    if (whenBusy !== 'steer' || first === undefined) return () => [];
-    return () => {
-      if (drains >= STEER_DRAINS) return [];
-      const waiting = journal.inbox.waiting(claimed.sessionKey, STEER_PER_DRAIN);
-      const end = waiting.findIndex((message) => !mayJoin(first, message) || !atLeast(message.role, claimed.role));
-      const joining = end === -1 ? waiting : waiting.slice(0, end);
-      if (joining.length > 0) drains += 1;
-      return joining;
-    };
+  #steering(claimed: ClaimedTurn, first: InboundMessage | undefined): Pick<Steering, 'next'> {
+    const { store, limits, hooks } = this.#ports;
+    if (limits.bursts.whenBusy !== 'steer' || first === undefined) return { next: async () => [] };
+    return new Steering({ inbox: store.journal.inbox, hooks }, { ...claimed, first });
   }
 
-  /** Closes in the journal what is closed on the tape, and queues what the turn says, in one transaction. */
+  /** Closes a turn in the journal that is ended on its tape, and queues its replies, in one transaction. */
   async #close(
     turn: Turn,
     { live, asked, durationMs }: { live: Live; asked: InboundMessage | undefined; durationMs: number },
   ): Promise<void> {
-    const { journal, hooks } = this.#ports;
+    const { store, people, hooks } = this.#ports;
+    const { journal } = store;
     const { facts, session } = turn;
     const target = facts.messages.at(-1);
     const entries = session.turn(facts.turnId);
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
-    await this.#ports.settled(facts.turnId);
+    await people.settled(facts.turnId);
     const held =
-      end.outcome !== 'stopped' &&
-      (isSelfStarted(target) ? await this.#ports.holdBack(facts, end) : choseSilence(entries));
+      end.outcome !== 'stopped' && (isSelfStarted(target) ? await people.holdBack(facts, end) : choseSilence(entries));
     const isSubagent = subagentOf(target) !== null;
     const isSilent = held || isSubagent || end.outcome === 'stopped';
-    await mergeWaited(session, facts.turnId, this.#ports.subagents);
-    const internal = isSubagent
-      ? bringsBack(session, { turnId: facts.turnId, asked: target, end }, this.#ports.subagents)
-      : [];
+    await mergeWaited(session, facts.turnId, this.#ports);
+    const internal = isSubagent ? bringsBack(session, { turnId: facts.turnId, asked: target, end }, this.#ports) : [];
     const replies = isSilent ? [] : await this.#replies(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
@@ -236,7 +205,8 @@ export class TurnRunner {
     end: EntryOf<'turn-end'>,
     parts: readonly string[],
   ): Promise<readonly OutboundDraft[]> {
-    const { hooks, clock } = this.#ports;
+    const { runtime, people, hooks } = this.#ports;
+    const { clock, redact } = runtime;
     const texts = end.outcome === 'failed' ? [] : parts;
     const drafts: OutboundDraft[] = [];
     for (const [n, text] of [...texts, end.answer].entries()) {
@@ -247,18 +217,18 @@ export class TurnRunner {
       const content = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId, own };
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
-      if (!('denied' in sent)) drafts.push(withParts(sent.value, this.#ports));
+      if (!('denied' in sent)) drafts.push(withParts(sent.value, { render: people.render, redact }));
     }
     return drafts;
   }
 }
 
-/** A session that is used for nothing else. */
+/** Whether the message's session is used only by one job or only by the heartbeat. */
 function hasOwnSession(message: InboundMessage): boolean {
   return isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey);
 }
 
-/** A stop that came while the turn waited for a slot is thrown; the turn ends where it stands all the same. */
+/** Runs a turn to its end on the tape. A stop during the wait for a slot is thrown; the second run writes the end. */
 async function runToEnd(turn: Turn, ports: TurnPorts): Promise<void> {
   try {
     await runTurn(turn, ports);
@@ -281,11 +251,11 @@ function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number
   };
 }
 
-/** The messages of a turn: those the journal knows, and those on its tape that it does not know yet. The tape is right. */
+/** The messages of a turn: those of the journal, and those that only its tape has, which are then assigned in the journal. */
 export async function adoptSteeredMessages(
   turnId: string,
   messages: readonly InboundMessage[],
-  { session, journal }: { session: Session; journal: Journal },
+  { session, journal }: { readonly session: Session } & Pick<StorePorts, 'journal'>,
 ): Promise<readonly InboundMessage[]> {
   const known = new Set(messages.map((message) => message.id));
   const onTape = session
@@ -298,11 +268,12 @@ export async function adoptSteeredMessages(
 }
 
 /**
- * Before such a turn begins: whole old turns leave the history for good, until at most eight messages are left, so that
- * a session that is used every day stays cheap. The tape keeps them.
+ * Removes whole old turns from the history of a job's session, before a turn begins, until at most `MOST_MESSAGES` messages
+ * are left, so that a daily job stays cheap. The tape keeps them until it has twice `OWN_TAPE_BYTES`.
  */
 async function trimOwnSession(session: Session, turnId: string): Promise<void> {
   if (session.turn(turnId).length > 0) return;
+  await session.dropOldest(OWN_TAPE_BYTES);
   const { window } = session;
   const positions = new Map(window.map((entry, at) => [entry.id, at]));
   const messages = session.history().messages.map(({ entryId }) => positions.get(entryId) ?? -1);

@@ -7,15 +7,15 @@ import { choseSilence } from './answer-text.ts';
 /** A call of the model that has no result on the tape. */
 export interface PendingCall {
   readonly call: ToolCallPart;
-  /** Its intent is on the tape: it may have run already. */
+  /** Its intent is on the tape, so it may have run already. */
   readonly started: boolean;
-  /** Ids of the calls inside it whose intent is on the tape. @default none */
+  /** Ids (`<call id>.<n>`) of the calls that a program of this call made and whose intent is on the tape. @default none */
   readonly begun?: ReadonlySet<string>;
-  /** The output limit ended the message it is in, so it may not be whole: it is never run. */
+  /** The output limit cut off the model's message, so the arguments may be incomplete: the call is not run. */
   readonly cutOff: boolean;
 }
 
-/** What a turn has to do next. */
+/** What a turn has to do next; `Completion` is in completion.ts. */
 export type Step =
   | { readonly type: 'begin' }
   | { readonly type: 'run-calls'; readonly calls: readonly PendingCall[] }
@@ -23,8 +23,8 @@ export type Step =
   | { readonly type: 'ended'; readonly end: EntryOf<'turn-end'> };
 
 /**
- * Reads from a turn's own entries what comes next. A fresh turn, a turn in the middle and a turn cut off by a crash
- * are all continued from here; there is no other memory of a turn's progress.
+ * Decides the next step of a turn from its entries on the tape. There is no other record of a turn's progress, so a new
+ * turn and one after a crash are continued by the same code. Pure.
  */
 export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.POSITIVE_INFINITY): Step {
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
@@ -61,12 +61,12 @@ export function pendingCalls(entries: readonly TapeEntry[]): readonly PendingCal
     }));
 }
 
-/** How often the model was asked in this turn. */
+/** How many answers of the model this turn has. */
 export function iterationsOf(entries: readonly TapeEntry[]): number {
   return entries.filter((entry) => entry.kind === 'message' && entry.role === 'assistant').length;
 }
 
-/** How many calls the model made in this turn; the next call id counts on from here. */
+/** How many tool calls the model made in this turn; the id of the next one continues this count. */
 export function callCount(entries: readonly TapeEntry[]): number {
   let count = 0;
   for (const entry of entries) {

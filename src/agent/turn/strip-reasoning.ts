@@ -1,10 +1,10 @@
 /**
- * What people may see of a model's text: blocks of reasoning (`<think>`, `<thinking>`, `<thought>`) and leaked tokens
- * of chat templates (`<|channel|>analysis<|message|>…<|end|>`, `<|im_start|>`, `<|eot_id|>` …) are left out, also
- * when one is not closed, or only its end is there. Code, fenced or inline, and prose that talks about a tag stay.
+ * Removes from a model's text what people should not see: blocks of reasoning (`<think>`, `<thinking>`, `<thought>`) and
+ * leaked tokens of chat templates (`<|channel|>analysis<|message|>…<|end|>`, `<|im_start|>`, `<|eot_id|>` …), also when one
+ * is not closed, or has only its end. Keeps code, fenced or inline, and prose that mentions a tag.
  *
- * With `streaming` the text is the beginning of one that still grows: what may become a tag is held back, so that
- * nothing appears that has to vanish again. The one exception is an end without a beginning, which nobody can foresee.
+ * With `streaming` the text still grows: an end that may become a tag is held back, so that nothing has to disappear later.
+ * Only an end tag without a beginning can still remove text that was shown.
  */
 export function stripReasoning(text: string, options: { readonly streaming?: boolean } = {}): string {
   return text.includes('<') ? new Scanner(text, options.streaming === true).run() : text;
@@ -13,13 +13,13 @@ export function stripReasoning(text: string, options: { readonly streaming?: boo
 const NEXT = /[<`~]/gu;
 const THINK_TAG = /<(\/?)(?:\w{1,12}:)?(think|thinking|thought)\s*>/iuy;
 const TOKEN = /<(?:[|｜]([\w▁ ]{1,40})[|｜]|((?:start|end)_of_turn))>/uy;
-/** The end of a text that may go on to be a tag or a token. */
+/** The end of a text that may become a tag or a token. */
 const HALF = /<(?:\/?[\w:]{0,24}\s*|[|｜][\w▁ ]{0,40}[|｜]?)$/uy;
 const MENTIONED =
   /^[ \t]*(?:(?:opening|closing|html|xml)\s+)?(?:tags?|blocks?|elements?|tokens?|markers?|is|are|and|or)\b/iu;
-/** So much has to follow a tag before it is known whether it is talked about. */
+/** Characters that have to follow a tag before it is known whether the prose only mentions it. */
 const LOOKAHEAD = 20;
-/** Text after a tag in the middle of a line that is too long to be an example. */
+/** Characters after a tag in the middle of a line from which on it is no example but a real block. */
 const LONG = 80;
 
 const KNOWN_TOKEN =
@@ -34,9 +34,9 @@ class Scanner {
   readonly #streaming: boolean;
   #out = '';
   #at = 0;
-  /** Length of the output when a block was last left out: an end without a beginning takes away what came since. */
+  /** Length of the output when a block was last removed. An end tag without a beginning removes the output after it. */
   #since = 0;
-  /** A tag that is talked about was seen, so its end is talked about as well. */
+  /** A tag that is only mentioned was seen, so its end tag is only mentioned too. */
   #mentioned = false;
   /** A backtick on the last line may still get its partner, and what is between them is code. */
   #maybeCode = false;
@@ -57,7 +57,7 @@ class Scanner {
     }
   }
 
-  /** Copies code as it is. A run of backticks without a partner on its line is just text. */
+  /** Copies code unchanged. Backticks without a closing run on the same line are ordinary text. */
   #code(): boolean {
     const mark = this.#text[this.#at] ?? '';
     let end = this.#at;
@@ -81,7 +81,7 @@ class Scanner {
     return true;
   }
 
-  /** False when the rest is left out or held back. */
+  /** Handles a `<`. False when the rest of the text is removed or held back. */
   #angle(): boolean {
     const tag = this.#match(THINK_TAG);
     const token = tag === null ? this.#match(TOKEN) : null;
@@ -174,7 +174,7 @@ class Scanner {
     }
   }
 
-  /** The channel `final` is the answer; what is on others is not for people. */
+  /** Handles a channel token: text of the channel `final` is kept, that of other channels is removed. */
   #channel(end: number): boolean {
     const header = this.#match(CHANNEL);
     if (header === null) {
@@ -195,7 +195,7 @@ class Scanner {
     return true;
   }
 
-  /** Too little follows yet to decide. */
+  /** Whether too little text follows to decide, and more may come. */
   #isShort(from: number, needed = LOOKAHEAD): boolean {
     return this.#streaming && this.#text.length - from < needed;
   }
@@ -205,7 +205,7 @@ class Scanner {
     this.#at = end;
   }
 
-  /** Leaves out; where a line would begin with what follows, white space goes as well. */
+  /** Removes the text up to `end`, and the white space after it if the output is at the beginning of a line. */
   #skipTo(end: number): void {
     this.#at = end;
     if (this.#out === '' || this.#out.endsWith('\n')) {
@@ -214,7 +214,7 @@ class Scanner {
     this.#since = this.#out.length;
   }
 
-  /** Nothing but white space, or also `marks`, stands before this on its line. */
+  /** Whether the output has only white space, or characters of `marks`, since the beginning of the line. */
   #lineIsBlank(marks = ''): boolean {
     const line = this.#out.slice(this.#out.lastIndexOf('\n') + 1);
     return Array.from(line).every((char) => char === ' ' || char === '\t' || marks.includes(char));

@@ -4,7 +4,7 @@ import type { EntryDraft } from '../../session/entry.ts';
 import type { Durability } from '../../storage/files.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { callTitle, errorResult, renderResult } from '../../tools/registry/result.ts';
-import type { ToolContext, ToolResult } from '../../tools/tool.ts';
+import type { RunPart, ToolContext, ToolResult } from '../../tools/tool.ts';
 import { Slots } from '../../util/slots.ts';
 import type { HookRunner, TurnFacts } from '../hooks/hooks.ts';
 import { imageParts, type ImageStore } from '../prompt/images.ts';
@@ -17,13 +17,13 @@ export interface ToolCalls {
   readonly registry: ToolRegistry;
   readonly hooks: HookRunner;
   readonly live: Live;
-  /** Keeps the images that tools show. */
+  /** Stores the images of tool results. */
   readonly media: ImageStore;
   readonly context: (callId: string) => ToolContext;
   readonly append: (drafts: readonly EntryDraft[], durability: Durability) => Promise<void>;
-  /** Holds a slot of the concurrency cap while a tool runs. */
+  /** Runs a task while it holds one of the slots that limit how much runs at once. */
   readonly slot: <T>(task: () => Promise<T>) => Promise<T>;
-  /** Told once for each call whose outcome nobody knows. */
+  /** Called once for each call that a crash cut off, so that its outcome is unknown; it tells the person. */
   readonly interrupted: (callId: string, name: string) => Promise<void>;
 }
 
@@ -36,13 +36,13 @@ const CUT_OFF =
   'Not run: your message reached the output limit, so this call may not be whole. Make it again, in smaller pieces.';
 
 /**
- * Runs the calls of one step. Calls of class `none` that stand next to each other run side by side, all others in
- * order; each result is on the tape before the next call of class `effect` starts.
+ * Runs the calls of one step. Neighbouring calls without effects (class `none`) run in parallel, all others one by one.
+ * Each result is on the tape before the next call with effects starts.
  */
 export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): Promise<void> {
   for (const group of groups(calls, turn.registry)) {
     const drafts = await Promise.all(group.map((pending) => resultOf(pending, turn)));
-    // The next effect, or the end of the turn, makes it durable: what a power loss undoes is asked or run again.
+    // The next effect, or the end of the turn, makes it durable. After a power loss before that, calls without effects run again.
     await turn.append(drafts, 'lazy');
   }
 }
@@ -77,13 +77,13 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   }
   if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
   turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
-  const call = callsInside(pending, turn);
-  const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), call }) });
+  const runPart = callsInside(pending, turn);
+  const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), runPart }) });
   turn.live(toolEnd(callId, name, result));
   return await withImages(pending, result, turn);
 }
 
-/** The images of a result are shown to the model; why one is not is said in the result. */
+/** The result with its images stored for the model; for an image that cannot be shown, a line in the output says why. */
 async function withImages(pending: PendingCall, result: ToolResult, turn: ToolCalls): Promise<EntryDraft> {
   const parts = await imageParts(result.media ?? [], turn.media);
   const images = parts.flatMap((part) => (part.type === 'image' ? [part] : []));
@@ -94,18 +94,21 @@ async function withImages(pending: PendingCall, result: ToolResult, turn: ToolCa
 }
 
 /**
- * What a tool runs as parts of its own call: each under an id of its own, in a slot of its own, with its own intent. One
- * question at a time is put to a person. What a crash cut off is not run again.
+ * Makes the function by which a tool runs other tools within its own call. Each inner call has its own id
+ * (`<outer call id>.<n>`), slot and intent. Their questions are asked one at a time. One that a crash cut off is not run again.
  */
-function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): NonNullable<ToolContext['call']> {
+function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunPart {
   const questions = new Slots(1);
   const inTurn = (callId: string): ToolContext => {
     const context = turn.context(callId);
-    const { signal, ask } = context;
+    const { signal, people } = context;
     return {
       ...context,
-      approve: (request) => questions.run(() => context.approve(request), signal),
-      ...(ask === undefined ? {} : { ask: (question) => questions.run(() => ask(question), signal) }),
+      people: {
+        ...people,
+        approve: (request) => questions.run(() => people.approve(request), signal),
+        ask: (question) => questions.run(() => people.ask(question), signal),
+      },
     };
   };
   return async (n, { name, arguments: given }) => {
@@ -151,7 +154,7 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   );
   const { media: _unseen, ...unshown } = result;
   const shown = 'denied' in after ? { ...unshown, output: after.denied, isError: true } : after.value;
-  // What a hook makes of a text is still made of it.
+  // A result that a hook rewrote keeps the marks of the original.
   return {
     ...shown,
     ...(result.untrusted === true ? { untrusted: true } : {}),
@@ -180,7 +183,7 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
   };
 }
 
-/** Words of strangers, also where they got into the header, for good: what is on the tape is what the model reads. */
+/** Fences the output and makes the header harmless. It is stored so on the tape, because the model reads the tape. */
 function fenced(result: ToolResult, name: string, turnId: string): ToolResult {
   const { output } = result;
   const metadata = Object.entries(result.metadata).map(([key, value]) => [

@@ -1,19 +1,25 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
+import type { HookRunner } from '../hooks/hooks.ts';
 import { asksForRest } from './completion.ts';
 import { iterationsOf } from './steps.ts';
-import type { Turn, TurnPorts } from './turn-ports.ts';
+import { outboundTo } from '../outgoing.ts';
+import type { StorePorts, TurnPorts } from '../ports.ts';
+import type { Turn } from './current-turn.ts';
+import type { Joining } from './steering.ts';
 import { userEntry } from '../prompt/user-message.ts';
 
-/** Begins a turn on its tape, with what it answers in the newest words of those who wrote it. */
-export async function beginTurn(turn: Turn, ports: TurnPorts): Promise<void> {
+type MessagePorts = Pick<TurnPorts, 'runtime' | 'store' | 'model' | 'tools' | 'hooks'>;
+
+/** Writes the `turn-start` and the messages that the turn answers to the tape, with their newest edits. */
+export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> {
   const { session, facts, role, isOwners } = turn;
   const { turnId, messages } = facts;
   let users: readonly EntryDraft[];
-  // Getting what came with a message takes time, in which its words may be corrected.
+  // A message may be edited while its attachments are fetched: then the entries are made again.
   do users = await userEntries(turn, messages, ports);
-  while (await correct(turn, ports));
-  // Not durable before the first effect: until then the journal has the words.
+  while (await correct(turn, ports.store));
+  // Need not be durable before the first effect: until then the journal has the messages.
   await session.append(
     [
       {
@@ -30,56 +36,93 @@ export async function beginTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   );
 }
 
-/** Puts corrections in the place of what is not on the tape yet; false: there are none. */
-async function correct({ facts, corrections, replace }: Turn, { journal }: TurnPorts): Promise<boolean> {
+/** Applies waiting edits to messages that are not on the tape yet. False: there are none. */
+async function correct(
+  { facts, corrections, replace }: Turn,
+  { journal }: Pick<StorePorts, 'journal'>,
+): Promise<boolean> {
   let isCorrected = false;
-  for (const { edit, message } of await corrections.of(facts.messages)) {
-    if (!(await journal.inbox.correct(facts.turnId, edit))) continue;
-    replace(message);
+  for (const { message, admitted } of await corrections.inPlaceOf(facts.messages)) {
+    if (!(await journal.inbox.correct(facts.turnId, message))) continue;
+    replace(admitted);
     isCorrected = true;
   }
   return isCorrected;
 }
 
 /**
- * Adds what came meanwhile and what a power loss took off the tape: on the tape first, then taken in the journal, so that
- * a crash between loses none.
+ * Adds messages to a running turn: new ones that may join, edits, and those that a power loss took off the tape. They are
+ * written to the tape first, then assigned in the journal, so that a crash in between loses none.
  */
-export async function hearMore(turn: Turn, ports: TurnPorts): Promise<void> {
+export async function hearMore(turn: Turn, ports: MessagePorts): Promise<void> {
   const { session, facts } = turn;
   const entries = session.turn(facts.turnId);
-  const corrections = await turn.corrections.of(unreadOf(turn));
-  if (corrections.length > 0)
-    await join(
-      turn,
-      corrections.map(({ edit }) => edit),
-      ports,
-    );
+  const corrections = await turn.corrections.after(unreadOf(turn));
+  if (corrections.length > 0) await join(turn, corrections, ports);
   if (iterationsOf(entries) === 0) {
     const missing = notOnTape(facts.messages, session.turn(facts.turnId));
     if (missing.length > 0) await session.append(await userEntries(turn, missing, ports), 'lazy');
   } else if (!asksForRest(entries)) {
-    const messages = turn.steer();
-    if (messages.length > 0) await join(turn, messages, ports);
+    const joining = await turn.steering.next();
+    if (joining.length > 0) await join(turn, joining, ports);
   }
 }
 
-/** True when somebody corrected what the model is about to read. */
+/** Whether a person edited a message that the model has not read yet. */
 export async function isCorrected(turn: Turn): Promise<boolean> {
-  return (await turn.corrections.of(unreadOf(turn))).length > 0;
+  return (await turn.corrections.after(unreadOf(turn))).length > 0;
 }
 
-async function join(turn: Turn, messages: readonly InboundMessage[], ports: TurnPorts): Promise<void> {
+async function join(turn: Turn, joining: readonly Joining[], ports: MessagePorts): Promise<void> {
   const { session, facts } = turn;
+  const messages = joining.map(({ admitted }) => admitted);
   turn.join(messages);
   await session.append(await userEntries(turn, messages, ports));
-  const taken = await ports.journal.turns.absorb(
+  const taken = await ports.store.journal.turns.absorb(
     facts.turnId,
-    messages.map((message) => message.id),
+    joining.map(({ message }) => message.id),
   );
-  // Edited between being read and being taken: the newer words follow, since the model has read neither.
-  const edited = taken.filter((message) => messages.some(({ id, text }) => id === message.id && text !== message.text));
-  if (edited.length > 0) await session.append(await userEntries(turn, edited, ports));
+  // Edited after it was written to the tape and before it was assigned in the journal: the new text follows on the tape.
+  const edited = taken.filter((now) =>
+    joining.some(({ message }) => message.id === now.id && message.text !== now.text),
+  );
+  const letIn: InboundMessage[] = [];
+  for (const message of edited) {
+    const admission = await ports.hooks.admit(message);
+    if ('denied' in admission) await refuse(message, { turnId: facts.turnId, reason: admission.denied }, ports);
+    else letIn.push(admission.value);
+  }
+  if (letIn.length > 0) await session.append(await userEntries(turn, letIn, ports));
+}
+
+/** Tells the sender why no model will read the message. */
+async function refuse(
+  message: InboundMessage,
+  { turnId, reason }: { readonly turnId: string; readonly reason: string },
+  { store, runtime }: MessagePorts,
+): Promise<void> {
+  const notice = { id: `${message.id}:refused`, kind: 'notice', text: reason, turnId } as const;
+  await store.bus.publishOutbound(outboundTo(message, notice, runtime.clock.now()));
+}
+
+/**
+ * Passes those messages of a turn that are not on its tape through the `admit` hooks again, because after a crash the
+ * journal has them as they came. `refused`: the reason of a hook that refuses one; null: none is refused.
+ */
+export async function admittedOf(
+  messages: readonly InboundMessage[],
+  entries: readonly TapeEntry[],
+  hooks: Pick<HookRunner, 'admit'>,
+): Promise<{ readonly letIn: readonly InboundMessage[]; readonly refused: string | null }> {
+  const hasEnded = entries.some(({ kind }) => kind === 'turn-end');
+  const unknown = new Set(hasEnded ? [] : notOnTape(messages, entries));
+  const letIn: InboundMessage[] = [];
+  for (const message of messages) {
+    const admission = unknown.has(message) ? await hooks.admit(message) : { value: message };
+    if ('denied' in admission) return { letIn: messages, refused: admission.denied };
+    letIn.push(admission.value);
+  }
+  return { letIn, refused: null };
 }
 
 /** The messages of a turn that no model has read. */
@@ -96,17 +139,18 @@ function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEn
   return messages.filter(({ id }) => !known.has(id));
 }
 
-function userEntries(turn: Turn, messages: readonly InboundMessage[], ports: TurnPorts): Promise<EntryDraft[]> {
-  const { redact, media, skills, attachments } = ports;
-  const { signal } = turn;
-  const { turnId } = turn.facts;
+function userEntries(
+  { facts, signal }: Turn,
+  messages: readonly InboundMessage[],
+  { runtime, model, tools }: Pick<TurnPorts, 'runtime' | 'model' | 'tools'>,
+): Promise<EntryDraft[]> {
   const options = {
-    timezone: ports.settings.timezone,
-    redact,
-    media,
-    attachments,
+    timezone: model.timezone,
+    redact: runtime.redact,
+    media: tools.media,
+    attachments: tools.attachments,
     signal,
-    skills: (message: InboundMessage) => skills.called(message),
+    skills: (message: InboundMessage) => tools.skills.called(message),
   };
-  return Promise.all(messages.map((message) => userEntry(turnId, message, options)));
+  return Promise.all(messages.map((message) => userEntry(facts.turnId, message, options)));
 }

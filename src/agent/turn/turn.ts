@@ -1,35 +1,32 @@
 import { withinImageBudget } from '../../providers/images.ts';
 import type { ModelRequest } from '../../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
-import type { ToolContext } from '../../tools/tool.ts';
 import { shortRound } from '../../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
 import { afterFailure, lastCallNote, ownNote } from './completion.ts';
 import { withLoopWarning } from './loop-guard.ts';
-import { earlierFetches } from './earlier-fetches.ts';
-import { givenTexts } from './provenance.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
-import { chatOf, outboundTo } from '../outgoing.ts';
-import { subagentOf, withheldFrom } from '../subagents/task.ts';
+import { outboundTo } from '../outgoing.ts';
+import type { ModelPorts, TurnPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
+import { toolContexts } from './tool-contexts.ts';
 import { unfinishedText } from './answer-text.ts';
 import { runCalls } from './tool-calls.ts';
 import { endCut, endDraft, EndTurn, partialOf } from './end.ts';
-import type { Turn, TurnPorts } from './turn-ports.ts';
+import type { Turn } from './current-turn.ts';
 import { beginTurn, hearMore, isCorrected } from './turn-messages.ts';
 
 /**
- * Runs a turn until it is closed on the tape: model, tools, results, model, until done. Works from the tape alone, so
- * the same call begins a fresh turn and continues one that a crash cut off at any step. Throws only when the tape or
- * the journal cannot be written, or when the process is being stopped; then the turn stays open and is continued
- * at the next start.
+ * Runs a turn until it is ended on the tape: model, tools, results, model, until done. Works from the tape alone, so the
+ * same function begins a new turn and continues one after a crash. Rejects when the tape or the journal cannot be written,
+ * when the process stops (the turn stays open for the next start), or with `EndTurn` when a stop came during a wait for a slot.
  */
 export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   const { session, facts, signal } = turn;
   for (;;) {
     const entries = session.turn(facts.turnId);
-    const step = nextStep(entries, ports.settings.maxIterations);
+    const step = nextStep(entries, ports.limits.maxIterations);
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
@@ -56,27 +53,29 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-async function think(turn: Turn, ports: TurnPorts): Promise<void> {
+/** One model call: new messages join the turn, the model is asked, its answer is recorded. */
+async function think(turn: Turn, ports: Omit<TurnPorts, 'people'>): Promise<void> {
   const { session, facts, live, chosen } = turn;
+  const { runtime, model, limits, hooks } = ports;
   await shortRound();
   await hearMore(turn, ports);
   const entries = session.turn(facts.turnId);
-  const last = iterationsOf(entries) >= ports.settings.maxIterations - 1;
+  const last = iterationsOf(entries) >= limits.maxIterations - 1;
   const note = last ? lastCallNote(facts.turnId, entries) : null;
   if (note !== null) await session.append([note]);
-  const bounds = await ports.bounds.before(turn);
+  const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
     await session.append([endDraft(turn, 'failed', bounds.refused)]);
     return;
   }
-  const drafted = requestOf(turn, ports, { last, ...bounds });
-  const request = await ports.hooks.decide('beforeModel', drafted, (hooks, value) => hooks.beforeModel?.(facts, value));
+  const drafted = requestOf(turn, model, { last, ...bounds });
+  const request = await hooks.decide('beforeModel', drafted, (hook, value) => hook.beforeModel?.(facts, value));
   if ('denied' in request) {
-    await session.append([endDraft(turn, 'failed', ports.redact(request.denied))]);
+    await session.append([endDraft(turn, 'failed', runtime.redact(request.denied))]);
     return;
   }
   live({ type: 'typing' });
-  ports.bounds.sending(turn, request.value);
+  model.bounds.sending(turn, request.value);
   const call = recordCall(
     {
       session,
@@ -85,7 +84,7 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
       request: request.value,
       changed: request.value.messages !== drafted.messages,
     },
-    ports,
+    { promptParts: model.promptParts, log: runtime.log },
   );
   const asked = {
     provider: chosen.provider,
@@ -93,29 +92,31 @@ async function think(turn: Turn, ports: TurnPorts): Promise<void> {
     request: request.value,
     signal: turn.signal,
     live,
-    redact: ports.redact,
+    redact: runtime.redact,
     before: unfinishedText(entries),
   };
-  // What was corrected while it waited for a slot is read first.
+  // A message that was edited during the wait for a slot is read first: null, and the next step asks again.
   const ask = async (): Promise<ModelOutcome | null> => ((await isCorrected(turn)) ? null : await askModel(asked));
-  const outcome = await ports.slots.run(ask, turn.signal);
+  const outcome = await limits.slots.run(ask, turn.signal);
   if (outcome === null) return;
   await shortRound();
   await record(turn, ports, { outcome, last, call: await call.entry() });
 }
 
-/** Writes down what the model said, with the end of the turn in the same append when it is the last word. */
+/** Appends the outcome of a model call to the tape; when the turn is done, its end in the same append. */
 async function record(
   turn: Turn,
-  ports: TurnPorts,
+  { runtime, model, limits }: Pick<TurnPorts, 'runtime' | 'model' | 'limits'>,
   { outcome, last, call }: { readonly outcome: ModelOutcome; readonly last: boolean; readonly call: EntryDraft },
 ): Promise<void> {
   const { session, facts, chosen } = turn;
-  const { maxIterations } = ports.settings;
+  const { bounds } = model;
+  const { maxIterations } = limits;
+  const { redact, log } = runtime;
   const entries = session.turn(facts.turnId);
   if (outcome.type === 'error') {
     if (turn.signal.aborted) {
-      // Of a process that is being stopped nothing is written any more.
+      // When the process stops, nothing is written: the next start asks the model again.
       if (turn.signal.reason instanceof EndTurn) {
         await session.append([call], 'lazy');
         await endCut(turn, turn.signal.reason, outcome.shown);
@@ -124,19 +125,18 @@ async function record(
     }
     if (outcome.kind === 'context-overflow') {
       await session.append([call], 'lazy');
-      if (await ports.bounds.tighten(turn)) return;
+      if (await bounds.tighten(turn)) return;
     }
-    ports.log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
-    const model = `${chosen.providerName}/${chosen.model}`;
-    const end = afterFailure(entries, outcome, { model, last, maxIterations });
+    log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
+    const by = `${chosen.providerName}/${chosen.model}`;
+    const end = afterFailure(entries, outcome, { model: by, last, maxIterations });
     const partial = end.outcome === 'failed' ? outcome.shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
-      { ...endDraft(turn, end.outcome, ports.redact(end.answer), entries), ...partialOf(partial) },
+      { ...endDraft(turn, end.outcome, redact(end.answer), entries), ...partialOf(partial) },
     ]);
     return;
   }
-  const { redact } = ports;
   const content = assistantContent(outcome.response, {
     turnId: facts.turnId,
     callsBefore: callCount(entries),
@@ -154,7 +154,7 @@ async function record(
     stopReason: outcome.stopReason,
     usage: outcome.response.usage,
   };
-  await ports.bounds.answered(turn, by, outcome.response.usage);
+  await bounds.answered(turn, by, outcome.response.usage);
   const all = [...entries, ...asEntries(said)];
   const next = nextStep(all, maxIterations);
   if (next.type !== 'finish') {
@@ -172,10 +172,9 @@ function asEntries(draft: EntryDraft): readonly TapeEntry[] {
 
 function requestOf(
   turn: Turn,
-  ports: TurnPorts,
+  { reasoning, temperature }: Pick<ModelPorts, 'reasoning' | 'temperature'>,
   { last, maxOutputTokens }: { readonly last: boolean; readonly maxOutputTokens: number },
 ): ModelRequest {
-  const { settings } = ports;
   const { tools } = turn;
   const entries = turn.session.turn(turn.facts.turnId);
   return {
@@ -185,76 +184,24 @@ function requestOf(
     tools,
     toolChoice: last && tools.length > 0 ? 'none' : 'auto',
     maxOutputTokens,
-    reasoning: changedModel(entries, turn.chosen) ? 'off' : settings.reasoning,
+    reasoning: changedModel(entries, turn.chosen) ? 'off' : reasoning,
     turnModels: modelsOf(entries),
-    ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
+    ...(temperature === null ? {} : { temperature }),
   };
 }
 
-async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCall[]): Promise<void> {
+async function runTools(turn: Turn, ports: Omit<TurnPorts, 'model'>, calls: readonly PendingCall[]): Promise<void> {
   const { session, facts, live } = turn;
-  const target = facts.messages.at(-1);
-  const history = session.history();
-  const [skills, folders] = await Promise.all([
-    ports.skills.active(session.turn(facts.turnId)),
-    ports.skills.folders(),
-  ]);
-  const source = history.source ?? (skills.foreign ? 'a skill by another author' : null);
-  const taint = {
-    untrusted: history.untrusted || skills.foreign,
-    private: history.private || turn.isOwners,
-    ...(source === null ? {} : { source }),
-  };
-  const task = subagentOf(target);
-  // What a subagent may read of the session that asked, that session could read too.
-  const readers = [facts.sessionKey, ...(task === null ? [] : [task.session])];
-  const ownFolders = readers.flatMap((key) => [ports.spill.folder(key), ports.media.folder(key)]);
-  const asking = task?.session ?? facts.sessionKey;
-  const context = (callId: string): ToolContext => ({
-    sessionKey: facts.sessionKey,
-    turnId: facts.turnId,
-    callId,
-    messageId: target?.id ?? '',
-    workingDirectory: ports.settings.workspace,
-    readRoots: [...ownFolders, ...folders],
-    ...(task === null ? {} : { withheld: (tool: string) => withheldFrom(task, tool) }),
-    skills,
-    signal: turn.signal,
-    role: turn.role,
-    ...(target === undefined
-      ? {}
-      : { chatType: target.chatType, who: `${target.channel}:${target.sender.id}`, chat: chatOf(target) }),
-    origin: target?.origin ?? 'system',
-    taint,
-    given: () => givenTexts(session),
-    fetches: () => earlierFetches(session, callId),
-    approve: async (request) => {
-      using _paused = turn.pauseDeadline();
-      const { turnId } = facts;
-      // A question is found again by its call's id, so the call has to outlive it.
-      await session.append([], 'durable');
-      return await ports.questions.approve(
-        { sessionKey: asking, turnId, callId, signal: turn.signal, target },
-        request,
-      );
-    },
-    ask: async (question) => {
-      using _paused = turn.pauseDeadline();
-      const { sessionKey, turnId } = facts;
-      await session.append([], 'durable');
-      return await ports.questions.ask({ sessionKey, turnId, callId, signal: turn.signal, target }, question);
-    },
-    progress: (text) => live({ type: 'status', text }),
-  });
+  const { runtime, store, tools, limits, hooks } = ports;
   await runCalls(calls, {
     facts,
-    registry: ports.registry,
-    hooks: ports.hooks,
+    registry: tools.registry,
+    hooks,
     live,
-    media: ports.media,
-    context,
+    media: tools.media,
+    context: await toolContexts(turn, ports),
     append: async (drafts, durability) => {
-      // A process that is being stopped leaves its calls open: their outcome is told at the next start.
+      // When the process stops, calls stay without a result: the next start reports that their outcome is unknown.
       if (turn.signal.aborted && !(turn.signal.reason instanceof EndTurn)) throw turn.signal.reason;
       const entries = session.turn(facts.turnId);
       await session.append(
@@ -262,17 +209,13 @@ async function runTools(turn: Turn, ports: TurnPorts, calls: readonly PendingCal
         durability,
       );
     },
-    slot: (task) => ports.slots.run(task, turn.signal),
+    slot: (task) => limits.slots.run(task, turn.signal),
     interrupted: async (callId, name) => {
+      const target = facts.messages.at(-1);
       if (target === undefined) return;
       const text = `I was stopped while \`${name}\` was running, so I cannot tell whether it took effect. I will not run it again by myself.`;
-      await ports.bus.publishOutbound(
-        outboundTo(
-          target,
-          { id: `${callId}:interrupted`, kind: 'notice', text, turnId: facts.turnId },
-          ports.clock.now(),
-        ),
-      );
+      const notice = { id: `${callId}:interrupted`, kind: 'notice', text, turnId: facts.turnId } as const;
+      await store.bus.publishOutbound(outboundTo(target, notice, runtime.clock.now()));
     },
   });
 }

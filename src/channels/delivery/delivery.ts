@@ -14,21 +14,21 @@ import { deliverNext, type LaneState, type Outlets, type PartPorts } from './nex
 const TROUBLE_WAIT_MS = 1_000;
 const NEVER_THREW: LaneState['thrown'] = { times: 0, reason: '' };
 
-/** Everything one chat (or thread) still has to be sent: ids only, the rows stay in the journal. */
+/** The messages that wait for one chat or thread. Holds ids only; the rows stay in the journal. */
 interface Lane extends LaneState {
   readonly key: string;
   readonly channel: string;
   readonly chatId: string;
-  /** Notices and approvals; they overtake. */
+  /** Ids of notices and approvals, which are sent before `ordinary`. */
   readonly urgent: string[];
   readonly ordinary: string[];
   readonly wake: Wake;
   failures: number;
   readonly hasUnsyncedMark: boolean;
   thrown: LaneState['thrown'];
-  /** Monotonic. Nothing leaves before: the platform said so. */
+  /** Monotonic ms. Nothing is sent before this time, because the platform limited the rate. */
   pausedUntil: number;
-  /** Something changed while a step was under way: what it says about waiting is out of date. */
+  /** The lane was woken during a step, so a wait that the step asks for is out of date. */
   changed: boolean;
 }
 
@@ -43,16 +43,16 @@ export interface DeliveryPorts {
 }
 
 /**
- * Carries the outbox to the channels: each chat in order, chats independent of each other. What was sent, and what may
- * have been, is in the journal before the next step, so a new process goes on where this one ended. Of each chat at most
- * one mark is not durable, so after a power loss only its oldest waiting message can have left unmarked.
+ * Sends the messages of the outbox to the channels: in order within a chat, chats independent of each other. Each part is
+ * marked in the journal before and after it is sent, so a new process continues where this one ended. In each chat at most
+ * one mark is not durable, so after a power loss only the oldest waiting message can have been sent without a mark.
  */
 export class Delivery {
   readonly #ports: PartPorts;
   readonly #bus: DeliveryPorts['bus'];
   readonly #lanes = new Map<string, Lane>();
   readonly #queued = new Set<string>();
-  /** Chats whose newest mark a power loss could undo, by the key of their lane, which may have ended since. */
+  /** Lane key → the newest mark of the chat, while a power loss could undo it; kept also when the lane has ended. */
   readonly #unsynced = new Map<string, object>();
   readonly #workers = new Set<Promise<void>>();
   readonly #unknown = new Set<string>();
@@ -69,18 +69,18 @@ export class Delivery {
     this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
-  /** Chats that still have something to be sent. */
+  /** The number of chats and threads with messages to send. */
   get busyChats(): number {
     return this.#lanes.size;
   }
 
-  /** Begins; everything left open by an earlier process comes first. */
+  /** Begins to send, first what an earlier process left. */
   start(): void {
     this.#track(this.#consume());
     this.#notices.tell();
   }
 
-  /** Nothing new is sent; what is in flight may end within `graceMs`, then it is cut off (and marked when sent again). */
+  /** Sends nothing new. Sends in flight may end within `graceMs`, then they are aborted, and marked when they are sent again. */
   async drain(graceMs: number): Promise<void> {
     this.#stopping.abort();
     this.#reachable[Symbol.dispose]();
@@ -146,7 +146,7 @@ export class Delivery {
   #warnIfUnknown(channel: string): void {
     if (this.#unknown.has(channel) || this.#ports.outlets.outlet(channel) !== 'unknown') return;
     this.#unknown.add(channel);
-    this.#ports.log.warn('messages wait for a channel that is not enabled', { channel });
+    this.#ports.log.warn('delivery: messages wait for a channel that is not enabled', { channel });
   }
 
   async #work(lane: Lane): Promise<void> {
@@ -168,7 +168,7 @@ export class Delivery {
     }
   }
 
-  /** True when this message needs nothing more. */
+  /** Does the next step of a message, then waits if the step says so. True when the message is done. */
   async #step(lane: Lane, id: string): Promise<boolean> {
     lane.changed = false;
     try {
@@ -190,7 +190,7 @@ export class Delivery {
     return false;
   }
 
-  /** Trouble of the disk passes; what else fails is a defect that the same message meets again. Each is logged once. */
+  /** Counts an error of the program at the head message; trouble of the disk does not count. Logs each error once. */
   #threw(lane: Lane, id: string, error: unknown): void {
     const reason = errorMessage(error);
     if (lane.thrown.reason !== reason) this.#ports.log.error('delivery: failed', { id, reason });
@@ -199,7 +199,7 @@ export class Delivery {
     lane.thrown = { times: lane.thrown.times + (counts ? 1 : 0), reason };
   }
 
-  /** Ends early when something changed for this lane. */
+  /** Waits for `ms`, or until the lane is woken. */
   async #pause(lane: Lane, ms: number): Promise<void> {
     using _ = this.#ports.clock.timer(ms, () => lane.wake.wake());
     await lane.wake.wait(this.#stopping.signal);

@@ -11,42 +11,42 @@ import { backoffMs } from '../../util/backoff.ts';
 import { shortRound } from '../../util/wake.ts';
 import { partsOf, SendError, type Channel, type OutgoingPart } from '../channel.ts';
 
-/** A send may take this long, and as long as its bytes take at the slowest upload that is waited for. */
+/** Deadline of a send: this time, plus the time that its bytes take at the slowest accepted upload rate. */
 const SEND_DEADLINE_MS = 30_000;
 const SLOWEST_BYTES_PER_MS = 50;
 const DEFAULT_EXPIRY_MS = 24 * 3_600_000;
 const UNCERTAIN_WAIT_MS = 2_000;
-/** Copies that a person may see twice. */
+/** How many times a part is sent again when the platform may have the first copy. */
 const MAX_RESENDS = 1;
-/** A message at which the program itself failed so often goes out plain; at the next failure it ends. */
+/** After this many failures of the program at one message it is sent as plain text; after one more it is given up. */
 const MAX_THROWS = 3;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-/** In front of what was sent again although the platform may have the first copy. */
+/** Prefix of a text that was sent again although the platform may have the first copy. */
 export const RESEND_MARK = '↻ ';
 
-/** The channels as delivery sees them; the manager is one. */
+/** What delivery needs of the channels; `ChannelManager` implements it. */
 export interface Outlets {
-  /** The channel when it can send now; `waiting` when it will again some day; `unknown` when none of this name is enabled. */
+  /** The channel when it can send now; `waiting`: it is enabled but cannot send now; `unknown`: no such channel is enabled. */
   outlet(name: string): Channel | 'waiting' | 'unknown';
-  /** The platform refused the channel's credentials. */
+  /** Reports that the platform refused the channel's credentials. */
   revoked(name: string, reason: string): void;
-  /** Names of those that can send now. */
+  /** Names of the channels that can send now. */
   running(): readonly string[];
-  /** Calls back when a channel, or one chat of it, can be reached again. */
+  /** Calls back when a channel (`chatId` undefined) or one chat of it can be reached again. */
   onReachable(listener: (channel: string, chatId: string | undefined) => void): Disposable;
 }
 
-/** What a chat's lane went through before a step. */
+/** The state of a chat's lane that a step needs. */
 export interface LaneState {
   /** Failed attempts in a row. */
   readonly failures: number;
-  /** A power loss could undo the mark of a part that left: until then the next mark has to be durable. */
+  /** The newest mark of the chat is not durable yet, so the next one has to be. */
   readonly hasUnsyncedMark: boolean;
-  /** A part is marked as leaving. */
+  /** Called when a part was marked as being sent. */
   marked(durability: Durability): void;
-  /** When messages may be tried again, by id, in monotonic time: a clock that is put back delays nothing. */
+  /** Message id → when it may be tried again, in monotonic ms, which a change of the clock does not move. */
   readonly retryAt: Map<string, number>;
-  /** How often the program failed at the message at the head, and how. */
+  /** Errors of the program in a row at the first message of the lane, and the newest one. */
   readonly thrown: { readonly times: number; readonly reason: string };
 }
 
@@ -54,7 +54,7 @@ export interface PartPorts {
   readonly outbox: Outbox;
   readonly outlets: Outlets;
   readonly storage: Pick<StorageHealth, 'untilWritten'>;
-  /** Something ended without arriving. */
+  /** Called when a message was given up or expired. */
   readonly ended: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -66,8 +66,8 @@ export interface PartPorts {
 }
 
 /**
- * What became of one step of a message. `again`: more parts are left; `finished`: it needs nothing more;
- * `wait`: not before `ms` from now; after `throttled` nothing else of this chat before either.
+ * The result of one step of a message. `again`: take the next step now. `finished`: the message is done. `wait`: take the
+ * next step in `ms`; with `throttled`, nothing else is sent to this chat before.
  */
 export type DeliveryStep =
   | { readonly type: 'again' | 'finished' }
@@ -77,8 +77,8 @@ const again: DeliveryStep = { type: 'again' };
 const finished: DeliveryStep = { type: 'finished' };
 
 /**
- * Does the next thing for an outbound message: expires it, renders it, or sends one part. `lane` is what its chat
- * went through before. Throws only when `stopping` or `aborted` cut it short.
+ * Takes the next step of an outbound message: expires it, renders it, or sends one part. Rejects when `stopping` or
+ * `aborted` aborts, or on an error of the program or the disk.
  */
 export async function deliverNext(id: string, lane: LaneState, ports: PartPorts): Promise<DeliveryStep> {
   const { outbox, outlets, clock, log } = ports;
@@ -89,14 +89,18 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - clock.now();
   if (left <= 0) {
     await end(row, 'expired', { reason: 'it could not be sent in time' }, ports);
-    log.warn('message expired before it could be sent', { id, channel: message.channel, chat: message.chatId });
+    log.warn('delivery: message expired before it could be sent', {
+      id,
+      channel: message.channel,
+      chat: message.chatId,
+    });
     return finished;
   }
   if (lane.thrown.times > MAX_THROWS || (lane.thrown.times === MAX_THROWS && row.parts.length > 0)) {
-    return giveUp(row, { reason: `the assistant failed at it: ${lane.thrown.reason}` }, ports);
+    return giveUp(row, { reason: `an error inside the assistant: ${lane.thrown.reason}` }, ports);
   }
   const channel = outlets.outlet(message.channel);
-  // One that is switched off may be enabled by the next start; until then its messages expire like all others.
+  // A channel that is not enabled may be enabled at the next start; until then its messages wait and can expire.
   if (channel === 'unknown' || channel === 'waiting') return { type: 'wait', ms: left, why: 'not-yet' };
   const waitMs = plannedWait(row, lane, clock);
   if (waitMs > 0) return { type: 'wait', ms: Math.min(waitMs, left), why: 'not-yet' };
@@ -109,7 +113,7 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   return sendPart({ row, part, channel, lane }, ports);
 }
 
-/** How long a message still waits for its next try. What an earlier process planned is no longer than the longest wait. */
+/** Ms until the next attempt of a message, 0 or less: now. A time that an earlier process planned is capped at `RETRY.maxMs`. */
 function plannedWait({ message, nextAt }: OutboundState, { retryAt }: LaneState, clock: Clock): number {
   const planned = retryAt.get(message.id);
   if (planned !== undefined) return planned - clock.monotonic();
@@ -144,14 +148,14 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliverySte
   const { id, chatId } = row.message;
   const { outbox, log } = ports;
   const place = channel.edit === undefined ? null : part.platformId;
-  // Writing the same over a message once more does no harm.
   const settles = channel.settlesResends === true;
   const mayBeThere = part.state !== 'pending' || isInDoubt(row, channel);
+  // Editing a message to the same text once more does no harm, so only a new message counts as a resend.
   const resend = place === null && mayBeThere;
   if (resend && part.resends >= MAX_RESENDS && !settles) {
     return giveUp(row, { reason: 'it was sent twice and never confirmed' }, ports);
   }
-  // A resend whose mark is lost would be sent once more.
+  // The mark of a resend must be durable: without it the part would be sent a third time.
   const durability = settles || (!resend && !lane.hasUnsyncedMark) ? 'lazy' : 'durable';
   const keepsDoubt = settles || part.state !== 'pending';
   const open = await persist(() => outbox.sending(id, part.n, { resend, keepsDoubt, durability }), ports);
@@ -168,7 +172,7 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliverySte
   } catch (thrown) {
     ports.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {
-      log.info('a message that was to be replaced is gone, sending it anew', { id, reason: errorMessage(thrown) });
+      log.info('delivery: message to replace is gone, sending a new one', { id, reason: errorMessage(thrown) });
       await persist(() => outbox.forgetPlace(id, part.n), ports);
       return again;
     }
@@ -180,7 +184,7 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliverySte
   return last ? finished : again;
 }
 
-/** After a power loss: the marks of this message may be the ones that are gone. */
+/** Whether a power loss may have taken the marks of this message. */
 function isInDoubt({ doubt }: OutboundState, channel: Channel): boolean {
   return doubt === 'oldest' || (doubt === 'later' && channel.settlesResends === true);
 }
@@ -214,7 +218,7 @@ async function recordFailure(
     case 'blocked': {
       const ended = await persist(() => outbox.endChat(channel, chatId, { reason, refused: { id, n: part.n } }), ports);
       ports.ended();
-      log.warn('a chat takes no messages any more', { channel, chat: chatId, reason, ended });
+      log.warn('delivery: chat takes no messages any more', { channel, chat: chatId, reason, ended });
       return finished;
     }
     case 'permanent':
@@ -258,12 +262,12 @@ function outgoing(
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),
-    // Under the last part, where reading ends.
+    // Buttons belong under the last part.
     ...(message.buttons === undefined || !isLast ? {} : { buttons: message.buttons }),
   };
 }
 
-/** `place`: the platform's message that it is written over. */
+/** Sends a part within its deadline, or edits the message `place` (a platform id) to it. Resolves with the platform id. */
 async function sendInTime(
   channel: Channel,
   part: OutgoingPart,
@@ -291,7 +295,7 @@ function toSendError(thrown: unknown): SendError {
   return thrown instanceof SendError ? thrown : new SendError('uncertain', errorMessage(thrown));
 }
 
-/** A journal that cannot be written is waited for: what it says must stay true. */
+/** Writes to the journal and waits while the disk takes no writes. Rejects when `stopping` aborts. */
 function persist<T>(work: () => Promise<T>, { storage, stopping }: PartPorts): Promise<T> {
   return storage.untilWritten(work, { signal: stopping, what: 'delivery: journal' });
 }

@@ -4,7 +4,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Outlets } from './next-part.ts';
 
-/** Between two times that the owner is told: what ends meanwhile is one notice. */
+/** Shortest time between two rounds of notices; messages that are lost meanwhile share the next notice. */
 const TELL_EVERY_MS = 600_000;
 
 interface NoticePorts {
@@ -15,23 +15,23 @@ interface NoticePorts {
 }
 
 /**
- * Tells the owner, in another chat than the one concerned, of messages that ended without arriving. What cannot be told
- * so stays in the journal for the next answer of its chat.
+ * Tells the owner about messages that were not delivered, in a chat other than the one that lost them. If there is no such
+ * chat, the journal keeps the loss, and the next answer in the chat that lost the message names it.
  */
 export class OwnerNotices implements Disposable {
   readonly #ports: NoticePorts;
   #timer: Disposable | undefined;
-  /** Monotonic. */
+  /** By `Clock.monotonic`. */
   #notBefore = 0;
   #isDisposed = false;
-  /** Resolves when what was begun is written. */
+  /** Resolves when the notices that were begun are in the journal. */
   settled: Promise<void> = Promise.resolve();
 
   constructor(ports: NoticePorts) {
     this.#ports = ports;
   }
 
-  /** At once, or when the owner was told long enough ago. Never throws. */
+  /** Writes the notices now, or when the shortest time since the last ones has passed. Never throws. */
   tell(): void {
     if (this.#isDisposed || this.#timer !== undefined) return;
     const { clock } = this.#ports;

@@ -7,37 +7,37 @@ import type { Logger } from '../../util/log.ts';
 import { SendError, type Channel } from '../channel.ts';
 import type { Outlets } from './next-part.ts';
 
-/** What is written sooner is sent once, whole. */
+/** An answer that is complete before this time gets no preview. */
 const FIRST_MS = 1_000;
-/** Between two edits; platforms allow about one a second. */
+/** Interval of edits; platforms allow about one in a second. */
 const EDIT_MS = 1_200;
 const CALL_DEADLINE_MS = 10_000;
-/** A draft is shown anew before the platform takes it away. */
+/** A draft is sent again at this interval, before the platform removes it. */
 const KEEP_MS = 20_000;
 
 interface Preview {
   readonly turnId: string;
   readonly place: PreviewPlace;
   text: string;
-  /** What is being done, in one line; empty: the text is being written. */
+  /** Title of the running tool, on one line; '': the model writes text. */
   status: string;
-  /** As it was sent last. */
+  /** The text that was sent last. */
   shown: string;
-  /** Of the row in the journal. */
+  /** Id of its row in the journal; undefined: it has none yet. */
   id: string | undefined;
   platformId: string | undefined;
-  /** It is a draft, or a message that was begun; undefined: nothing yet. */
+  /** How it is shown; undefined: not shown yet. */
   as: 'draft' | 'message' | undefined;
-  /** Until a draft is shown anew. */
+  /** Timer that sends the draft again. */
   lease: Disposable | undefined;
-  /** A tool ran: the next text is another one. */
+  /** A tool ran, so the next text may need a new preview. */
   isOver: boolean;
   timer: Disposable | undefined;
-  /** The call under way. */
+  /** The running call of the channel. */
   busy: Promise<void> | undefined;
-  /** Nothing is shown any more. */
+  /** The preview has ended. */
   over: boolean;
-  /** Not before, by `Clock.now`. */
+  /** No edit before this time, by `Clock.now`. */
   notBefore: number;
 }
 
@@ -45,17 +45,17 @@ export interface PreviewPorts {
   readonly bus: Pick<MessageBus, 'listen'>;
   readonly ledger: PreviewStore;
   readonly outlets: Pick<Outlets, 'outlet'>;
-  /** Whether a channel shows answers while they are written. */
+  /** Whether previews are enabled for a channel. */
   readonly isShown: (channel: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Shows an answer while it is written: a draft where the channel has them, else one message that grows by edits, at
- * most one a second, with what a tool is doing as its last line; where the turn says something else in between, the rest
- * is shown in one below that. The answer takes its place in the end; until then it is in the journal, so that an answer
- * after a crash takes its place too. Whatever fails here costs the person the sight of it, never the answer.
+ * Shows an answer while the model writes it: as a draft if the channel has drafts, else as one message that grows by edits
+ * (`EDIT_MS`), with the title of the running tool as its last line. If the turn sends another message in between, the rest is
+ * shown in a new preview below it. At the end the answer replaces the preview, also after a crash, because previews are in
+ * the journal. An error here never affects the answer.
  */
 export class Previews implements Disposable {
   readonly #ports: PreviewPorts;
@@ -67,7 +67,7 @@ export class Previews implements Disposable {
     this.#listening = ports.bus.listen((event) => this.#hear(event));
   }
 
-  /** Resolves when nothing of a turn's preview is on its way any more, and nothing will be: its answer may follow. */
+  /** Ends the preview of a turn. Resolves when none of its calls is running any more, so that the answer may be sent. */
   async settle(turnId: string): Promise<void> {
     const preview = this.#previews.get(turnId);
     if (preview === undefined) return;
@@ -123,7 +123,7 @@ export class Previews implements Disposable {
       platformId,
       as: platformId === undefined ? undefined : 'message',
       lease: undefined,
-      // What an earlier process left behind may be overtaken too.
+      // A preview of an earlier process may have another message below it.
       isOver: platformId !== undefined,
       timer: undefined,
       busy: undefined,
@@ -134,7 +134,7 @@ export class Previews implements Disposable {
     return preview;
   }
 
-  /** Another one for another text where the turn said something below the first: an answer stands at the end of a chat. */
+  /** Ends a preview that has another message of the turn below it, so that the next text gets a new one at the end of the chat. */
   #current(preview: Preview | undefined): Preview | undefined {
     if (preview?.isOver !== true || !this.#ports.ledger.isOvertaken(preview.turnId)) return preview;
     end(preview);
@@ -146,7 +146,7 @@ export class Previews implements Disposable {
     return next;
   }
 
-  /** Leaves it with the text that it shows, whole and without the line about a tool. Never rejects. */
+  /** Makes a preview final: its whole text, without the line about a tool. Never rejects. */
   async #seal(preview: Preview): Promise<void> {
     const { ledger, log } = this.#ports;
     await preview.busy;
@@ -155,7 +155,7 @@ export class Previews implements Disposable {
       await this.#show(preview);
       await ledger.seal(preview.turnId, preview.text);
     } catch (error) {
-      log.warn('a message that showed an answer could not be left as it is', { reason: errorMessage(error) });
+      log.warn('preview: message of an answer not finished', { reason: errorMessage(error) });
     }
   }
 
@@ -174,7 +174,7 @@ export class Previews implements Disposable {
     });
   }
 
-  /** A draft stays as long as its turn. */
+  /** Sends a draft again and again until its turn ends. */
   #keep(preview: Preview): void {
     preview.lease?.[Symbol.dispose]();
     preview.lease = undefined;
@@ -185,13 +185,13 @@ export class Previews implements Disposable {
     });
   }
 
-  /** Never rejects. */
+  /** Sends or edits the preview, if its text changed. Never rejects. */
   async #show(preview: Preview): Promise<void> {
     const { log } = this.#ports;
     const channel = this.#channel(preview.place.channel);
     if (channel === undefined || preview.text.trim() === '') return;
     const line = preview.status === '' ? '' : `\n\n_⋯ ${preview.status.replaceAll(/[_*`[\]<>]/gu, ' ')}_`;
-    // The beginning: what does not fit into one message comes with the answer.
+    // Only the first part: the rest comes with the answer.
     const [text = ''] = channel.render(preview.text + line);
     if (text === '' || text === preview.shown) return;
     try {
@@ -199,14 +199,14 @@ export class Previews implements Disposable {
       else if (!(await this.#draft(preview, channel, text))) await this.#begin(preview, channel, text);
       preview.shown = text;
     } catch (error) {
-      log.debug('an answer could not be shown while it is written', { reason: errorMessage(error) });
+      log.debug('preview: update failed', { reason: errorMessage(error) });
       const waitMs = error instanceof SendError ? error.retryAfterMs : undefined;
       if (waitMs !== undefined) preview.notBefore = this.#ports.clock.now() + waitMs;
       if (preview.as === 'message' && preview.platformId === undefined) preview.over = true;
     }
   }
 
-  /** False: it has to be a message. */
+  /** Shows the preview as a draft. False: the channel or chat has none, so it has to be a message. */
   async #draft(preview: Preview, channel: Channel, text: string): Promise<boolean> {
     if (preview.as === 'message' || channel.draft === undefined) return false;
     const isShown = await this.#inTime(async (signal) => channel.draft?.(this.#part(preview, text), signal));
@@ -225,7 +225,7 @@ export class Previews implements Disposable {
       const { platformId } = await this.#inTime((signal) => channel.send(this.#part(preview, text), signal));
       preview.platformId = platformId;
     } catch (error) {
-      // What may have arrived stays in the journal as that.
+      // A preview that may have arrived stays marked so in the journal.
       const isGone = error instanceof SendError && error.failure !== 'uncertain';
       if (isGone) await ledger.failed(id, errorMessage(error));
       throw error;
@@ -262,7 +262,7 @@ export class Previews implements Disposable {
   }
 }
 
-/** Nothing more of it is shown. */
+/** Ends a preview: nothing more of it is sent. */
 function end(preview: Preview): void {
   preview.over = true;
   preview.timer?.[Symbol.dispose]();

@@ -3,17 +3,17 @@ import type { OutboundEvent } from '../../bus/messages.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { Outlets } from './next-part.ts';
 
-/** What is answered sooner needs no sign of life. */
+/** Typing is shown only if the turn takes longer than this. */
 const FIRST_MS = 200;
 const EVERY_MS = 4_000;
 const SILENCE_MS = 5 * 60_000;
 const CALL_DEADLINE_MS = 10_000;
-/** Made once: an error with its stack costs more than the whole call. */
+/** Made once, because making an error with its stack is slow. */
 const OVER = new Error('the turn is over');
 /** Ended turns that are remembered, so that a late event does not show typing again. */
 const ENDED_CAP = 256;
 
-/** One chat in which at least one turn is at work. */
+/** A chat in which at least one turn runs. */
 interface Lease {
   readonly chat: { readonly channel: string; readonly chatId: string; readonly threadId?: string };
   readonly turns: Set<string>;
@@ -95,7 +95,7 @@ async function showTyping(
   try {
     await channel.typing?.(chat, AbortSignal.any([over.signal, limit.signal]));
   } catch {
-    // A missing "typing" harms nobody.
+    // Without "typing" nothing else fails.
   }
 }
 

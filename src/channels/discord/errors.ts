@@ -2,29 +2,30 @@ import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
 import { errorCode, errorMessage } from '../../util/errors.ts';
 import { ChannelError, SendError } from '../channel.ts';
 
-/** What a failed call to Discord says about the call. */
+/** Why a call to Discord failed. */
 interface CallFailure {
-  /** The status of Discord's own refusal; undefined when it gave none. */
+  /** HTTP status of a refusal by Discord itself; undefined for other failures, such as a proxy's page or a lost connection. */
   readonly status: number | undefined;
-  /** Discord's own number for what is wrong. */
+  /** Discord's JSON error code. */
   readonly code: number | undefined;
-  /** For people; without addresses, which may hold the token of an interaction. */
+  /** A sentence for people. It holds no URL, because a URL may contain the token of an interaction. */
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
-  /** False: Discord certainly never got the call. */
+  /** False when the call certainly did not reach Discord. */
   readonly sent: boolean;
 }
 
-/** Codes of a connection that was never made. */
+/** Error codes of connections that were not established. */
 const NEVER_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/u;
 
-/** This chat is closed to the bot: unknown channel, no access, no direct messages from it. */
+/** Codes of a chat that is closed to the bot: unknown channel, no access, direct messages not allowed. */
 const BLOCKED: ReadonlySet<number> = new Set([10_003, 50_001, 50_007]);
 
-/** A rate limit that does not say how long it lasts. */
+/** Wait after a rate limit that names no time. */
 const USUAL_WAIT_MS = 1_000;
 
+/** Reads what the Discord SDK threw. */
 export function callFailure(thrown: unknown): CallFailure {
   const plain = { status: undefined, code: undefined, retryAfterMs: undefined, sent: true };
   if (thrown instanceof RateLimitError) {
@@ -42,7 +43,10 @@ export function callFailure(thrown: unknown): CallFailure {
   return { ...plain, reason: `The call to Discord failed: ${code ?? errorMessage(thrown)}`, sent: isSent };
 }
 
-/** By Discord's own words where it answered; otherwise retryable only when the message certainly never left. */
+/**
+ * Turns what the SDK threw into a `SendError`. An answer of Discord decides its kind. Without an answer it is `retryable` if
+ * the call certainly did not reach Discord, and `uncertain` otherwise.
+ */
 export function toSendError(thrown: unknown): SendError {
   if (thrown instanceof SendError) return thrown;
   const { status, code, reason, retryAfterMs, sent } = callFailure(thrown);
@@ -53,7 +57,7 @@ export function toSendError(thrown: unknown): SendError {
   return new SendError(sent ? 'uncertain' : 'retryable', reason);
 }
 
-/** True when Discord refused for good what was asked, whatever the reason. */
+/** Whether Discord refused a call for good: an error status other than 401, 408 and 429. */
 export function isRefused(thrown: unknown): boolean {
   const { status } = callFailure(thrown);
   return status !== undefined && status !== 401 && status !== 429 && status !== 408;

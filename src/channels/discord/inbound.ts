@@ -1,7 +1,8 @@
-import { saidByPress } from '../../bus/buttons.ts';
+import { textOfPress } from '../../bus/buttons.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
+import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
+import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
@@ -9,8 +10,8 @@ import type { Place, ChannelCache } from './channel-cache.ts';
 import { nameOf, withNames } from './mentions.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
-/** Somebody's own words: plain, a reply. What else has a type says that somebody joined, pinned, … */
-const SAID: ReadonlySet<number> = new Set([0, 19]);
+/** Types of messages that a person wrote: default and reply. Other types are system messages (joined, pinned, …). */
+const WRITTEN: ReadonlySet<number> = new Set([0, 19]);
 const FORWARD = 1;
 const COMMAND = 2;
 const BUTTON = 3;
@@ -23,95 +24,59 @@ export interface ReadingContext {
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
 }
 
-interface Heard {
+interface Arrival {
   readonly place: Place;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly isEdit: boolean;
 }
 
-/** A message for the assistant; who may not write is told apart before anything else is looked at. */
-export function readMessage(message: DiscordMessage, heard: Heard, context: ReadingContext): InboundResult {
-  const { place, at, isEdit } = heard;
-  const { me, channel } = context;
-  if (!SAID.has(message.type)) return nothing;
+/** Reads a message. The sender's rights are decided first; nothing more is read of a message that they do not allow. */
+export function readMessage(message: DiscordMessage, arrival: Arrival, context: ReadingContext): InboundResult {
+  const { isEdit, place } = arrival;
+  if (!WRITTEN.has(message.type)) return nothing;
   const isBot = message.author.bot === true || message.webhook_id !== undefined;
   const who = { user: message.author, nick: message.member?.nick, isBot };
-  const { sender, chatType, decision } = speakerOf(who, place, context);
-  if (!decision.allowed && decision.stranger === null) return nothing;
-  const isMeant = chatType === 'direct' || isAddressed(message, place, context);
-  if (!isMeant && (!decision.allowed || isEdit)) return nothing;
-  if (!decision.allowed) return { type: 'stranger', sender, chatId: place.address.chatId, where: chatType };
-  const shown = message.message_snapshots?.[0]?.message;
-  const isForward = shown !== undefined || message.message_reference?.type === FORWARD;
-  const { media, words } = attachmentsOf(shown ?? message);
-  const said = wordsOf(shown ?? message, message.mentions, heard, context);
-  const text = [said, ...words].filter((part) => part !== '').join('\n');
-  if (text === '' && media.length === 0) return nothing;
-  const replyTo = replyOf(message, heard, context);
-  return {
-    type: isMeant ? 'message' : 'overheard',
-    draft: {
-      channel,
-      account: me.id,
-      ...place.address,
-      chatType,
-      sender,
-      role: decision.role,
-      text: isEdit ? `[edited an earlier message, which now says:]\n${text}` : text,
-      media: isEdit ? [] : media,
-      ...(replyTo === undefined ? {} : { replyTo }),
-      mentioned: isMeant,
-      context: [],
-      receivedAt: at,
-      externalId: isEdit ? `e:${message.id}:${message.edited_timestamp ?? ''}` : `m:${message.id}`,
-      origin: 'user',
+  const by = senderAccess(who, arrival, context);
+  const isMeant = by.chatType === 'direct' || isAddressed(message, place, context);
+  return writtenBy(by, { isMeant, isEdit }, () => {
+    const shown = message.message_snapshots?.[0]?.message;
+    const isForward = shown !== undefined || message.message_reference?.type === FORWARD;
+    const { media, words } = attachmentsOf(shown ?? message);
+    const said = wordsOf(shown ?? message, message.mentions, arrival, context);
+    const text = [said, ...words].filter((part) => part !== '').join('\n');
+    if (text === '' && media.length === 0) return null;
+    const replyTo = replyOf(message, arrival, context);
+    return {
+      messageId: message.id,
+      edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
+      text,
+      media,
       untrusted: isForward,
-      ...(isEdit ? { edits: { externalId: `m:${message.id}`, text } } : {}),
-      metadata: { messageId: message.id, ...(isForward ? { burst: 'forward' } : {}) },
-    },
-  };
+      ...(replyTo === undefined ? {} : { replyTo }),
+      metadata: isForward ? { burst: 'forward' } : {},
+    };
+  });
 }
 
-/** A button or a command: whoever may use it means the bot. */
+/** Reads the press of a button or a slash command. Both always address the bot. */
 export function readInteraction(
   interaction: DiscordInteraction,
-  { place, at }: Omit<Heard, 'isEdit'>,
+  arrival: Omit<Arrival, 'isEdit'>,
   context: ReadingContext,
 ): InboundResult {
-  const { type, member, data } = interaction;
+  const { id, type, member, data } = interaction;
   const user = member?.user ?? interaction.user;
   if (user === undefined) return nothing;
   const value = type === BUTTON ? data?.custom_id : type === COMMAND ? commandOf(data) : undefined;
   if (value === undefined) return nothing;
-  const who = { user, nick: member?.nick, isBot: user.bot === true };
-  const { sender, chatType, decision } = speakerOf(who, place, context);
-  if (!decision.allowed)
-    return decision.stranger === null
-      ? nothing
-      : { type: 'stranger', sender, chatId: place.address.chatId, where: decision.stranger };
-  const text = type === COMMAND ? value : saidByPress(value);
-  return {
-    type: 'message',
-    draft: {
-      channel: context.channel,
-      account: context.me.id,
-      ...place.address,
-      chatType,
-      sender,
-      role: decision.role,
-      text,
-      media: [],
-      mentioned: true,
-      context: [],
-      receivedAt: at,
-      externalId: `b:${interaction.id}`,
-      origin: 'user',
-      untrusted: false,
-      ...(type === BUTTON ? { action: { id: value, value } } : {}),
-      metadata: {},
-    },
-  };
+  const by = senderAccess({ user, nick: member?.nick, isBot: user.bot === true }, arrival, context);
+  const { decision, sender, chatId } = by;
+  const isStranger = !decision.allowed && decision.stranger !== null;
+  if (isStranger) return { type: 'stranger', sender, chatId, where: decision.stranger };
+  const act = type === COMMAND ? { text: value } : { text: textOfPress(value), action: { id: value, value } };
+  const draft = actOf(by, { id, ...act });
+  return draft === null ? nothing : { type: 'message', draft };
 }
 
 function commandOf(data: DiscordInteraction['data']): string | undefined {
@@ -126,12 +91,12 @@ interface Who {
   readonly isBot: boolean;
 }
 
-/** Who writes or presses, where, and whether they may. */
-function speakerOf(
+/** The sender of a message or press, where it was, and whether access is allowed. */
+function senderAccess(
   { user, nick, isBot }: Who,
-  place: Place,
-  { me, access, pairedRole }: ReadingContext,
-): { readonly sender: Sender; readonly chatType: 'direct' | 'group'; readonly decision: AccessDecision } {
+  { place, at }: Omit<Arrival, 'isEdit'>,
+  { channel, me, access, pairedRole }: ReadingContext,
+): SenderAccess {
   const chatType = place.isDirect ? 'direct' : 'group';
   const sender: Sender = { id: user.id, isBot, name: nameOf(user, nick), username: user.username };
   const decision = decideAccess({
@@ -142,10 +107,10 @@ function speakerOf(
     chatId: place.address.chatId,
     sender: { id: user.id, isBot, isSelf: user.id === me.id },
   });
-  return { sender, chatType, decision };
+  return { channel, account: me.id, ...place.address, chatType, sender, receivedAt: at, decision };
 }
 
-/** A server or a thread that is named in `groups.allow` opens the channel that is spoken in. */
+/** `groups.allow` may also name a server or a thread: then the channel of this message counts as named. */
 function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId } }: Place): AccessSettings {
   const { groups } = access;
   const allowed = groups?.allow ?? [];
@@ -153,7 +118,7 @@ function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId
   return isNamed ? { ...access, groups: { ...groups, allow: [...allowed, chatId] } } : access;
 }
 
-/** By a mention of the account or of one of its roles, by name at the beginning, or as a reply to the bot. */
+/** Whether a message addresses the bot: it mentions it or one of its roles, begins with its name, or replies to it. */
 function isAddressed(message: DiscordMessage, { guildId }: Place, { me, channels }: ReadingContext): boolean {
   const { nick, roles } = channels.self(guildId);
   if (message.mentions.some(({ id }) => id === me.id)) return true;
@@ -162,11 +127,11 @@ function isAddressed(message: DiscordMessage, { guildId }: Place, { me, channels
   return [me.username, me.global_name ?? '', nick ?? ''].some((name) => startsWithName(message.content, name));
 }
 
-/** The words with names in the place of ids, without the mention of the bot that they begin with. */
+/** The text of a message with ids replaced by names, without a mention of the bot at its beginning. */
 function wordsOf(
   said: DiscordContent,
   mentions: readonly DiscordUser[],
-  { place }: Pick<Heard, 'place'>,
+  { place }: Pick<Arrival, 'place'>,
   { me, channels }: ReadingContext,
 ): string {
   const { roles, roleNames } = channels.self(place.guildId);
@@ -179,10 +144,10 @@ function wordsOf(
   });
 }
 
-function replyOf(message: DiscordMessage, heard: Heard, context: ReadingContext): ReplyReference | undefined {
+function replyOf(message: DiscordMessage, arrival: Arrival, context: ReadingContext): ReplyReference | undefined {
   const answered = message.referenced_message;
   if (answered == null) return undefined;
-  const words = wordsOf(answered, message.mentions, heard, context);
+  const words = wordsOf(answered, message.mentions, arrival, context);
   const text = [words, ...namedAttachments(answered)].filter((part) => part !== '').join('\n');
   return {
     externalId: `m:${answered.id}`,
@@ -192,7 +157,7 @@ function replyOf(message: DiscordMessage, heard: Heard, context: ReadingContext)
   };
 }
 
-/** A forward is nobody's own words. */
+/** Who wrote the message that is replied to. A forwarded message counts as written by somebody else. */
 function authorOf(
   answered: DiscordWritten,
   { author }: DiscordMessage,

@@ -1,14 +1,12 @@
 import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
-import type { Random } from '../../util/random.ts';
 import { Backfill } from '../inbound/backfill.ts';
 import type { Missed, Pace, RawEvent } from '../inbound/backfill-ports.ts';
-import { ChannelError, type ChannelContext } from '../channel.ts';
-import type { GroupTalk } from '../inbound/group-talk.ts';
+import { ChannelError } from '../channel.ts';
 import { receive, type Received } from '../inbound/writer.ts';
 import { notifyGap } from '../inbound/gap-notice.ts';
-import { inboundResult, unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
-import type { UnknownSenders } from '../inbound/unknown-senders.ts';
+import { unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
+import type { Link } from '../platform.ts';
 import { CALLBACK, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
@@ -28,21 +26,15 @@ const COMMAND = 2;
 const CONFIRM_DEADLINE_MS = 2_900;
 
 export interface ListenerPorts {
-  readonly name: string;
-  readonly options: DiscordOptions;
+  readonly options: Pick<DiscordOptions, 'allowFrom' | 'owners' | 'groups'>;
   readonly api: DiscordApi;
-  readonly context: ChannelContext;
-  readonly talk: GroupTalk;
-  readonly strangers: UnknownSenders;
+  readonly link: Link;
   readonly deferrals: Deferrals;
-  readonly report: (trouble: string | undefined) => void;
-  readonly random: Random;
 }
 
 /** Makes messages for the assistant of what the Gateway tells. */
 export class Listener implements AsyncDisposable {
   readonly #ports: ListenerPorts;
-  readonly #signal: AbortSignal;
   readonly #channels = new ChannelCache();
   readonly #backfill: Backfill<unknown>;
   /** Servers that have not told of themselves on this connection. */
@@ -51,10 +43,10 @@ export class Listener implements AsyncDisposable {
   #me: DiscordUser | undefined;
   #application = '';
 
-  constructor(ports: ListenerPorts, signal: AbortSignal) {
-    const { api, context, report, random } = ports;
+  constructor(ports: ListenerPorts) {
+    const { api, link } = ports;
+    const { context, report, random, signal } = link;
     this.#ports = ports;
-    this.#signal = signal;
     this.#backfill = new Backfill(
       context.cursors(),
       {
@@ -63,7 +55,8 @@ export class Listener implements AsyncDisposable {
         read: (place, events) => this.#read(place, events),
         failureOf: (error) => ({ ...callFailure(error), isRefused: isRefused(error) }),
         context,
-        report,
+        // What is new is read all the same.
+        report: (trouble) => report('reading', trouble, 'running'),
         notLookedAt: (channels) => notifyGap(context, this.#namesOf(channels)),
         pace: PACE,
         random,
@@ -123,7 +116,7 @@ export class Listener implements AsyncDisposable {
   }
 
   #onReady(data: unknown): void {
-    const { context } = this.#ports;
+    const { context } = this.#ports.link;
     const ready = payloads.ready.safeParse(data);
     if (!ready.success) {
       context.fail(new ChannelError('Discord did not say who this bot is.', { retry: true }));
@@ -170,7 +163,7 @@ export class Listener implements AsyncDisposable {
   #onMessage(data: unknown, isEdit: boolean): void {
     const head = payloads.messageHead.safeParse(data);
     if (!head.success) {
-      this.#ports.context.log.warn('skipped a message that says not where it was written');
+      this.#ports.link.context.log.warn('discord: message without a known channel skipped');
       return;
     }
     const { id, channel_id: place, guild_id: guildId, edited_timestamp: edited } = head.data;
@@ -182,19 +175,19 @@ export class Listener implements AsyncDisposable {
 
   #onInteraction(data: unknown): void {
     const interaction = payloads.interaction.safeParse(data);
-    const { log } = this.#ports.context;
+    const { log } = this.#ports.link.context;
     if (!interaction.success) {
-      log.warn('skipped an interaction that could not be understood', { issues: interaction.error.issues.length });
+      log.warn('discord: unreadable interaction skipped', { issues: interaction.error.issues.length });
       return;
     }
     this.#interact(interaction.data).catch((error: unknown) =>
-      log.warn('an interaction could not be taken', { reason: callFailure(error).reason }),
+      log.warn('discord: interaction not accepted', { reason: callFailure(error).reason }),
     );
   }
 
   /** What is to be answered of what was told of a place. */
   async #read(placeId: string, events: readonly RawEvent<unknown>[]): Promise<readonly Received[]> {
-    const { context } = this.#ports;
+    const { context } = this.#ports.link;
     const reading = this.#reading();
     if (reading === undefined) return [];
     const place = await this.#placeOf(placeId);
@@ -211,7 +204,8 @@ export class Listener implements AsyncDisposable {
   }
 
   async #interact(interaction: DiscordInteraction): Promise<void> {
-    const { context, deferrals } = this.#ports;
+    const { deferrals, link } = this.#ports;
+    const { context } = link;
     const { type, channel, guild_id: guildId, channel_id: placeId = channel?.id, token } = interaction;
     const reading = this.#reading();
     if (placeId === undefined || reading === undefined) return;
@@ -237,15 +231,12 @@ export class Listener implements AsyncDisposable {
     await raceAbort(this.#ports.api.confirm(interaction, type, limit.signal), limit.signal);
   }
 
-  /** The message of a reading, if something is to be done about it; strangers are noted. */
+  /** The message of a reading, if something is to be done about it; strangers knock. */
   #heard(read: InboundResult): InboundDraft | null {
-    const { context, strangers, talk } = this.#ports;
-    if (read.type === 'stranger') {
-      const { sender, chatId, where } = read;
-      strangers.note(sender, context.clock.now(), context.log);
-      if (where === 'direct') void context.knock({ senderId: sender.id, name: sender.name, chatId });
-    }
-    return inboundResult(read, talk);
+    const { gate, context } = this.#ports.link;
+    const { draft, stranger } = gate.take(read, context);
+    if (stranger !== null) void context.knock(stranger);
+    return draft;
   }
 
   /** As people know them, where that is known. */
@@ -257,7 +248,8 @@ export class Listener implements AsyncDisposable {
   }
 
   #reading(): ReadingContext | undefined {
-    const { name, options, context } = this.#ports;
+    const { options, link } = this.#ports;
+    const { name, context } = link;
     if (this.#me === undefined) return undefined;
     const { allowFrom, owners, groups } = options;
     return {
@@ -273,7 +265,7 @@ export class Listener implements AsyncDisposable {
   async #placeOf(id: string): Promise<Place> {
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
-    const answer = await this.#ports.api.place(id, this.#signal).catch((error: unknown) => {
+    const answer = await this.#ports.api.place(id, this.#ports.link.signal).catch((error: unknown) => {
       if (isRefused(error)) return null;
       throw error;
     });

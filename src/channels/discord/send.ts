@@ -8,7 +8,7 @@ import { isRefused } from './errors.ts';
 import { payloads } from './payload.ts';
 import { timeOf } from './snowflake.ts';
 
-/** What Discord takes of all files of a message, bytes. */
+/** Cap of all files of a message together, in bytes. */
 const LARGEST_UPLOAD = 25 * 1024 * 1024;
 const MOST_FILES = 10;
 const SUPPRESS_EMBEDS = 1 << 2;
@@ -20,18 +20,18 @@ const MOST_ROWS = 5;
 const MOST_IN_ROW = 5;
 const LONGEST_LABEL = 80;
 const LONGEST_CUSTOM_ID = 100;
-/** Discord remembers a nonce for a few minutes. */
+/** Discord remembers the nonce of a message for a few minutes; only for this time we rely on that. */
 const NONCE_HOLDS_MS = 60_000;
-/** Clocks differ. */
+/** Allowed difference between Discord's clock and ours. */
 const SKEW_MS = 10_000;
 const LOOK_BACK = '50';
 
-/** Where a part goes. */
+/** Id of the channel or thread that a part is sent to. */
 export function placeOf({ chatId, threadId }: Pick<OutgoingPart, 'chatId' | 'threadId'>): string {
   return threadId ?? chatId;
 }
 
-/** What every message may do: it pings nobody, shows no previews of links, and has these buttons and no others. */
+/** The body of a new or edited message. It pings no one, shows no link previews, and replaces all buttons. */
 export function bodyOf({ text, buttons = [], silent }: Pick<OutgoingPart, 'text' | 'buttons' | 'silent'>): RequestBody {
   return {
     content: text,
@@ -42,8 +42,9 @@ export function bodyOf({ text, buttons = [], silent }: Pick<OutgoingPart, 'text'
 }
 
 /**
- * Sends a part. One that may be there already is looked for first, when Discord has forgotten its nonce; while it has
- * not, it answers with the first copy, whose words are brought up to date.
+ * Sends a part. A part that an earlier attempt may have sent does not appear twice: while Discord remembers its nonce, it
+ * returns the first copy; after that the chat's history is searched. A copy with other text is edited. Throws what the API
+ * throws, and a `SendError` for files (`filesOf`).
  */
 export async function sendPart(
   api: DiscordApi,
@@ -70,14 +71,14 @@ function newBody(part: OutgoingPart): RequestBody {
   };
 }
 
-/** The message that an earlier attempt left, if it did. */
+/** Searches the newest 50 messages of the chat for the copy that an earlier attempt sent. */
 async function findSent(
   api: DiscordApi,
   part: OutgoingPart,
   { me, again, signal }: { readonly me: string; readonly again: Resend; readonly signal: AbortSignal },
 ): Promise<SentMessage | undefined> {
   const messages = await api.history(placeOf(part), { limit: LOOK_BACK }, signal).catch((error: unknown) => {
-    // Who may not read a channel's history may still write there.
+    // The bot may lack the right to read the history and still have the right to write.
     if (isRefused(error)) return [];
     throw error;
   });
@@ -93,7 +94,7 @@ async function findSent(
   return undefined;
 }
 
-/** Throws a `SendError` for what cannot be read or is too large. */
+/** Reads the files of a message. Throws a permanent `SendError` for too many, too large or unreadable files. */
 export async function filesOf(media: readonly Media[]): Promise<readonly UploadFile[]> {
   if (media.length > MOST_FILES) throw new SendError('permanent', `a message holds at most ${MOST_FILES} files`);
   const files = await Promise.all(
@@ -110,7 +111,7 @@ export async function filesOf(media: readonly Media[]): Promise<readonly UploadF
   throw new SendError('permanent', `${names}: more than the 25 MB that a message may hold`);
 }
 
-/** Discord refuses a message in which two buttons have the same id. */
+/** Buttons in at most 5 rows of 5. Of buttons with the same id only the first stays, because Discord refuses doubles. */
 function rowsOf(buttons: NonNullable<OutgoingPart['buttons']>): readonly RequestBody[] {
   const ids = new Set<string>();
   const rows = buttons.flatMap((row) => {

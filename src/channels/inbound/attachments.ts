@@ -11,43 +11,44 @@ import type { Random } from '../../util/random.ts';
 import { SendError, type Channel } from '../channel.ts';
 import type { Outlets } from '../delivery/next-part.ts';
 
-/** Of one file. */
+/** Cap of one file. */
 const MOST_BYTES = 25 * 1024 * 1024;
 const FETCH_DEADLINE_MS = 60_000;
 const SPEECH_DEADLINE_MS = 120_000;
 const TRIES = 3;
-/** A channel that is not connected is waited for so long, over all files of a message. */
+/** How long to wait for a channel that is not connected, for all files of a message together. */
 const CHANNEL_WAIT_MS = 120_000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 const LONGEST_NAME = 80;
 
 export interface AttachmentPorts {
   readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
-  /** Tells whoever wrote a message something about it, once. Never rejects. */
+  /** Sends a notice about a message to its chat, once. Never rejects. */
   readonly tell: (message: InboundMessage, text: string) => Promise<void>;
-  /** Where the files of a session are kept. */
+  /** Absolute path of the folder for the files of a session. */
   readonly folder: (sessionKey: string) => string;
-  /** Keeps a picture for all transcripts, once however often it comes; null: it is none that a model can be shown. */
+  /** Stores an image by content hash and returns its path; null: models cannot read this format. */
   readonly keepImage: (bytes: Uint8Array) => Promise<string | null>;
-  /** Turns speech into text; null where nothing is set up for that. */
+  /** Transcribes a voice message; null when no transcription is configured. */
   readonly transcribe: ((file: Media, signal: AbortSignal) => Promise<string>) | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** What came with a message, as far as it could be had. */
+/** The attachments of a message, as far as they could be fetched. */
 export interface Fetched {
   readonly media: readonly Media[];
-  /** What was spoken, in order. */
+  /** Transcripts of voice messages, in order. */
   readonly spoken: readonly string[];
-  /** What a person should know: where a file lies, or why it is not there. One sentence each. */
+  /** One sentence for each file: its path, or why it could not be fetched. */
   readonly notes: readonly string[];
 }
 
 /**
- * Gets what came with a message when a turn begins with it, so that a slow download holds up nothing else and a message
- * without its file is not lost. A file that was fetched before, by an earlier process too, is not fetched again.
+ * Fetches the attachments of a message when its turn begins, so that a slow download delays only that turn, and a message
+ * whose file cannot be fetched is still answered. A file that was fetched before, also by an earlier process, is not fetched
+ * again.
  */
 export class Attachments {
   readonly #ports: AttachmentPorts;
@@ -56,7 +57,7 @@ export class Attachments {
     this.#ports = ports;
   }
 
-  /** Never throws, unless the signal aborts. */
+  /** Fetches the attachments of a message. Rejects only when the signal aborts. */
   async fetch(message: InboundMessage, signal: AbortSignal): Promise<Fetched> {
     const media: Media[] = [];
     const spoken: string[] = [];
@@ -103,13 +104,13 @@ export class Attachments {
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
     await ensureDirectory(folder);
     const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
-    // A picture lies where all transcripts find it, once; the session's tools may not read there and have a copy.
+    // Images are stored once for all sessions. The tools of a session cannot read there, so they get a copy.
     if (image === null) await replaceDurable(path, bytes);
     else await copyDurable(image, path);
     return { ...item, path, size: bytes.byteLength };
   }
 
-  /** What an earlier try of this file left. */
+  /** The file of an earlier attempt; null: there is none. */
   async #earlier(folder: string, begins: string): Promise<Pick<Media, 'path' | 'size'> | null> {
     const found = (await readdir(folder).catch(() => [])).find((name) => name.startsWith(begins));
     if (found === undefined) return null;
@@ -139,7 +140,7 @@ export class Attachments {
     }
   }
 
-  /** The channel, as soon as it is connected. At a start, and while a connection is made anew, that is no failure. */
+  /** Waits until the channel is connected; during a start or a reconnect that takes a moment. Rejects after `waitUntil`. */
   async #connected(name: string, waitUntil: number, signal: AbortSignal): Promise<Channel> {
     const { outlets, clock } = this.#ports;
     for (;;) {
@@ -178,10 +179,10 @@ class NotConnected extends Error {
   }
 }
 
-/** An ending that says what a file is; `.2 of the report` is a part of a name. */
+/** A file name extension; `.2` in `report.2` is none. */
 const ENDING = /\.(?!\d+$)[a-z0-9]{1,10}$/iu;
 
-/** A name that a stranger chose, as a name of our own. It ends as theirs does, else as what the file is. */
+/** Makes a safe file name from the name that a sender chose. Keeps its extension, else takes that of the file's type. */
 function safeName({ name = '', kind, mediaType }: Media, bytes: Uint8Array): string {
   const plain = basename(name.replaceAll('\\', '/'))
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
@@ -191,7 +192,7 @@ function safeName({ name = '', kind, mediaType }: Media, bytes: Uint8Array): str
   return `${stem === '' ? kind : stem}${given === '' ? `.${fileEnding(mediaType, bytes)}` : given}`;
 }
 
-/** Whether a file of this media type is a picture that models can look at; the others are documents. */
+/** Whether models can read a file of this media type as an image. */
 export function isPicture(mediaType = ''): boolean {
   return /^image\/(?:png|jpeg|gif|webp)$/u.test(mediaType);
 }

@@ -3,59 +3,59 @@ import type { ChannelContext, ReadUpTo } from '../channel.ts';
 import type { Received } from './writer.ts';
 import type { IdOrder } from './read-cursors.ts';
 
-/** Something that a platform told of one place. */
+/** An event of one place (a chat or channel of the platform). */
 export interface RawEvent<Data> {
   readonly type: 'message' | 'edit';
-  /** Of the message. */
+  /** Platform id of the message. */
   readonly id: string;
   readonly data: Data;
-  /** Fetched from the history. */
+  /** It was fetched from the history, not received live. */
   readonly isLate: boolean;
 }
 
 /** Messages of a place that are newer than its cursor, oldest first. */
 export interface Missed<Data> {
   readonly messages: readonly { readonly id: string; readonly data: Data }[];
-  /** There are newer ones after these. */
+  /** There are newer messages after these. */
   readonly hasMore: boolean;
-  /** There are older ones that are not fetched. @default false */
+  /** There are older messages that are not fetched. @default false */
   readonly isCut?: boolean;
 }
 
-/** How a question to the platform failed. */
+/** How a request to the platform failed. */
 export interface AskFailure {
   readonly reason: string;
   readonly retryAfterMs?: number | undefined;
-  /** It will not be answered later either: the place is closed to the bot. */
+  /** The bot has no access to the place, so a retry is useless. */
   readonly isRefused: boolean;
 }
 
 export interface BackfillPorts<Data> {
   readonly ids: IdOrder;
   readonly missed: (place: string, after: string) => Promise<Missed<Data>>;
-  /** What is to be answered of this, once for each; rejects before it has read any, when the platform cannot be asked. */
+  /** Reads events as messages for the assistant. Rejects, before it has read any, when a request to the platform that it needs fails. */
   readonly read: (place: string, events: readonly RawEvent<Data>[]) => Promise<readonly Received[]>;
   readonly failureOf: (error: unknown) => AskFailure;
   readonly context: Pick<ChannelContext, 'accept' | 'write' | 'clock' | 'log'>;
-  /** What is read of the platform fails; undefined: all is well. */
+  /** Sets the present trouble with reading, one sentence; undefined clears it. */
   readonly report: (trouble: string | undefined) => void;
-  /** In these places are messages that were not looked at: they are older or more than what is fetched. */
+  /** Called with places that have messages which are not fetched, because they are too old or too many. */
   readonly notLookedAt: (places: readonly string[]) => Promise<void>;
-  /** From where a place is read that is heard of for the first time; undefined: from that message on. */
+  /** The id from which a new place is read; undefined: from its first event on. */
   readonly unreadSince?: () => string | undefined;
-  /** Further cursors that are to be kept now. */
+  /** Further cursors to store with those of the places. */
   readonly alsoKept?: () => readonly ReadUpTo[];
   readonly pace: Pace;
   readonly random: Random;
 }
 
-/** What a platform allows of questions for its history. */
+/** Limits for requests of the history of places. */
 export interface Pace {
-  /** Places that are asked for at once, and how long each counts at least when more than `burst` are to be asked for. */
+  /** How many places are fetched in parallel; if more than `burst` wait, each takes at least `pauseMs`. */
   readonly atOnce: number;
   readonly pauseMs: number;
   readonly burst: number;
-  /** How long what comes live waits for what was missed. */
+  /** How long live events wait for missed ones. */
   readonly patienceMs: number;
 }
 
@@ -64,13 +64,13 @@ export interface Waiting<Data> {
   readonly written: PromiseWithResolvers<void>;
 }
 
-/** What is at work in one place. */
+/** The queue of one place. */
 export interface Lane<Data> {
   waiting: Waiting<Data>[];
   working: Promise<void> | undefined;
   failures: number;
-  /** When fetching what was missed failed first; undefined: it did not. */
+  /** When fetching the history first failed; undefined: it did not. */
   behindSince: number | undefined;
-  /** No look into the history before; by `Clock.now`. */
+  /** No request of the history before this time, by `Clock.now`. */
   notBefore: number;
 }

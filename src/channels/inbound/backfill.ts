@@ -6,20 +6,20 @@ import type { BackfillPorts, Lane, RawEvent, Waiting } from './backfill-ports.ts
 import type { Received } from './writer.ts';
 import { ReadCursors } from './read-cursors.ts';
 
-/** How far back is looked after a long time away. */
+/** Missed messages older than this are not fetched. */
 const OLDEST_MS = 7 * 86_400_000;
-/** Messages of one place, and of all, that wait to be written; what comes then is fetched later. */
+/** Caps of live events that wait to be written, of one place and of all; further ones are rejected and fetched later. */
 const MOST_WAITING = 500;
 const MOST_WAITING_IN_ALL = 5_000;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const KEEP_EVERY_MS = 60_000;
-/** After a resumed connection, which repeats what was missed, only the liveliest places are looked at. */
+/** After a resumed connection, which repeats missed events itself, only this many recently used places are fetched. */
 const LIVELY = { count: 50, withinMs: 86_400_000 };
 
 /**
- * Reads the places of a channel, each in its order. How far a place was read, its cursor, is written in the transaction
- * of its messages. On every connection a place has a gap until its history was fetched from its cursor on, however often
- * that must be tried; while it has one, what comes live does not move the cursor: nothing is left out behind it.
+ * Reads the places (chats) of a channel, each in its order. The cursor of a place is stored in the transaction of its
+ * messages. After every connect a place has a gap until its history was fetched from its cursor on; this is retried until it
+ * succeeds. While a place has a gap, live events do not move its cursor, so no message before them can be lost.
  */
 export class Backfill<Data> implements AsyncDisposable {
   readonly #ports: BackfillPorts<Data>;
@@ -28,11 +28,11 @@ export class Backfill<Data> implements AsyncDisposable {
   readonly #gaps = new Set<string>();
   readonly #lanes = new Map<string, Lane<Data>>();
   readonly #slots: Slots;
-  /** Places with messages that were not looked at, of which the owner was not told yet. */
+  /** Places with messages that were not fetched, which the owner was not told yet. */
   readonly #cut = new Set<string>();
   #waiting = 0;
   #isDown = false;
-  /** Younger places were made while nobody was connected. */
+  /** The newest cursor of the last process: a place with a greater id was created after it. */
   readonly #lastKnown: string | undefined;
   #timer: Disposable;
 
@@ -45,24 +45,24 @@ export class Backfill<Data> implements AsyncDisposable {
     this.#timer = this.#keepLater();
   }
 
-  /** No place has a gap, and nothing waits. */
+  /** Whether no place has a gap and no event waits. */
   get isSettled(): boolean {
     return this.#gaps.size === 0 && this.#lanes.size === 0;
   }
 
-  /** The connection is gone: from now on messages are missed everywhere, and are looked for when it is back. */
+  /** Call it when the connection is lost: every place has a gap, which is fetched after the next connect. */
   lost(): void {
     this.connected();
     this.#isDown = true;
   }
 
-  /** There is a connection again; messages may have been missed everywhere. */
+  /** Call it after a new connection: every place has a gap. */
   connected(): void {
     this.#isDown = false;
     for (const place of this.#cursors.places) this.#gaps.add(place);
   }
 
-  /** The platform repeats what was missed; what it may have left out is looked for where people talk. */
+  /** Call it after a resumed connection, which repeats missed events: only recently used places have a gap. */
   resumed(): void {
     const { ids, context } = this.#ports;
     const since = context.clock.now() - LIVELY.withinMs;
@@ -73,7 +73,7 @@ export class Backfill<Data> implements AsyncDisposable {
     for (const { place } of lively.slice(0, LIVELY.count)) this.#look(place);
   }
 
-  /** The platform says what the newest message of a place is; where the messages of a place are younger than itself. */
+  /** Call it when the platform names the newest message of a place; null: it has none; undefined: unknown. */
   latest(place: string, last: string | null | undefined): void {
     const { compare } = this.#ports.ids;
     const known = this.#cursors.of(place);
@@ -88,28 +88,28 @@ export class Backfill<Data> implements AsyncDisposable {
     if (isNew && last !== null) this.#look(place);
   }
 
-  /** A place that was never read, in which messages newer than `after` may have been missed. */
+  /** Adds a place without a cursor, with a gap from the id `after` on. */
   found(place: string, after: string): void {
     if (this.#cursors.of(place) !== undefined) return;
     this.#cursors.move(place, after);
     this.#look(place);
   }
 
-  /** Whatever still has a gap is looked at. */
+  /** Begins to fetch the history of all places that have a gap. */
   closeGaps(): void {
-    // What was read last is at the end, and waits least.
+    // The places that were read last are at the end; they come first.
     for (const place of [...this.#gaps].toReversed()) this.#queue(place);
   }
 
   /**
-   * Something came over the live connection. Resolves when it is on disk or nothing to answer; rejects when it is not
-   * taken now, and is fetched later.
+   * Takes a live event. Resolves when its message is on disk, or it has none. Rejects when it is not taken now; it is then
+   * fetched later.
    */
   hear(place: string, event: RawEvent<Data>): Promise<void> {
     if (event.type === 'message' && this.#cursors.of(place) === undefined) this.#begin(place, event.id);
     const lane = this.#laneOf(place);
     const written = Promise.withResolvers<void>();
-    // Not every platform wants to know.
+    // Callers may ignore the result.
     written.promise.catch(() => {});
     if (lane.waiting.length < MOST_WAITING && this.#waiting < MOST_WAITING_IN_ALL && !this.#signal.aborted) {
       lane.waiting.push({ event, written });
@@ -122,7 +122,7 @@ export class Backfill<Data> implements AsyncDisposable {
     return written.promise;
   }
 
-  /** Writes down how far everything was read. Never rejects. */
+  /** Stores the cursors that moved. Never rejects. */
   async keep(): Promise<void> {
     const { context, alsoKept } = this.#ports;
     const moved = this.#cursors.takeMoved();
@@ -135,7 +135,7 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** Writes down how far everything was read; what still waits is rejected. */
+  /** Stores the cursors and rejects the events that still wait. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     for (const lane of this.#lanes.values()) this.#settle(lane.waiting.splice(0), new Error('the channel has stopped'));
@@ -151,7 +151,7 @@ export class Backfill<Data> implements AsyncDisposable {
     });
   }
 
-  /** Without a cursor there would be nothing to fetch from if the first message cannot be written. */
+  /** Gives a new place a cursor just before its first message, so that it can be fetched if it cannot be written now. */
   #begin(place: string, id: string): void {
     const { ids, unreadSince } = this.#ports;
     const since = unreadSince?.();
@@ -164,7 +164,7 @@ export class Backfill<Data> implements AsyncDisposable {
     this.#queue(place);
   }
 
-  /** Has a gap looked at when it is its turn: not too many at once, and not too many a second. */
+  /** Queues the fetch of a gap, within the limits of `pace`. */
   #queue(place: string): void {
     const { pace, context } = this.#ports;
     const turn = async (): Promise<void> => {
@@ -187,7 +187,7 @@ export class Backfill<Data> implements AsyncDisposable {
     return lane;
   }
 
-  /** Resolves when nothing more can be done in the place now. */
+  /** Works on a place; resolves when nothing more can be done there now. */
   async #wake(place: string): Promise<void> {
     const lane = this.#laneOf(place);
     if (this.#signal.aborted) return;
@@ -200,7 +200,7 @@ export class Backfill<Data> implements AsyncDisposable {
     await lane.working;
   }
 
-  /** Never rejects. */
+  /** Fetches and writes the events of a place. Never rejects. */
   async #work(place: string, lane: Lane<Data>): Promise<void> {
     try {
       while (!this.#signal.aborted) {
@@ -214,7 +214,7 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** What was missed comes first; but what comes live does not wait for ever. Undefined: nothing can be done now. */
+  /** Missed events come first, but live ones wait at most `pace.patienceMs`. Undefined: nothing can be done now. */
   #nextStep(place: string, lane: Lane<Data>): 'fill' | 'write' | undefined {
     const now = this.#ports.context.clock.now();
     const isBehind = this.#gaps.has(place) && !this.#isDown;
@@ -223,7 +223,7 @@ export class Backfill<Data> implements AsyncDisposable {
     return isBehind && now - (lane.behindSince ?? now) < this.#ports.pace.patienceMs ? undefined : 'write';
   }
 
-  /** Fetches what was missed in a place; what cannot be had now is tried again until it can. */
+  /** Fetches the missed messages of a place; after a failure it is tried again later. */
   async #fill(place: string, lane: Lane<Data>): Promise<void> {
     const { failureOf, random, context } = this.#ports;
     const { clock, log } = context;
@@ -256,7 +256,7 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** The ids of what was fetched. */
+  /** Fetches and writes the messages after the cursor; returns their ids. */
   async #catchUp(place: string): Promise<ReadonlySet<string>> {
     const { missed, ids, context } = this.#ports;
     const fetched = new Set<string>();
@@ -303,7 +303,7 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** Until it is written; rejects only when the signal aborts. */
+  /** Reads and writes events until that succeeds. Rejects only when the signal aborts. */
   async #write(
     place: string,
     events: readonly RawEvent<Data>[],
@@ -325,7 +325,7 @@ export class Backfill<Data> implements AsyncDisposable {
     } else if (cursor !== undefined) this.#cursors.move(place, cursor);
   }
 
-  /** Reads it once; before that the platform is asked for what must be known, until it answers. */
+  /** Reads events as messages; retries while a request to the platform fails. */
   async #read(place: string, events: readonly RawEvent<Data>[]): Promise<readonly Received[]> {
     const { read, report, failureOf, context, random } = this.#ports;
     for (let failures = 1; ; failures += 1) {

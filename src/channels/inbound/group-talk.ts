@@ -8,7 +8,7 @@ const amount = (usual: number): z.ZodDefault<z.ZodNumber> => z.number().min(0).d
 /** How a channel behaves in groups; the same for every platform. */
 export const groupOptions = z
   .object({
-    /** When it answers: when it is meant, whenever it has something to say, never. */
+    /** Which messages it answers: those that address it, all, or none. */
     policy: z.enum(['mention', 'open', 'off']).default('mention'),
     /** Ids of the groups it takes part in; empty is every group. With the policy `open` members of those are guests. */
     allow: z.array(z.coerce.string()).default([]),
@@ -16,36 +16,36 @@ export const groupOptions = z
     allowBots: z.array(z.coerce.string()).default([]),
     /** Most turns an hour that other bots may start. */
     botTurnsPerHour: amount(10),
-    /** So long after an answer its sender may go on without a mention. */
+    /** For this time after an answer, the person who got it needs no mention. */
     followUpSeconds: amount(60),
-    /** How old the talk before a mention may be to be read along. */
+    /** Group messages of this age at most are shown to the model with a mention that follows them. */
     contextMinutes: amount(60),
   })
   .prefault({});
 
 export type GroupOptions = z.output<typeof groupOptions>;
 
-/** Of one place. */
+/** Caps for one group or thread: messages, and characters of each. */
 const MOST_CONTEXT = 50;
 const LONGEST_CONTEXT = 1_000;
-/** Groups and their threads that are remembered. */
+/** Cap of remembered groups and threads. */
 const MOST_GROUPS = 1_000;
-/** Messages that are known to have been heard: what comes again is not counted again. */
+/** Cap of remembered messages, so that a repeated one does not count twice. */
 const MOST_HEARD = 500;
 const HOUR_MS = 3_600_000;
 
 type Place = Pick<InboundDraft, 'chatId' | 'threadId'>;
 
 interface Talk {
-  /** Said without meaning the bot, oldest first. */
+  /** Messages that did not address the bot, oldest first. */
   context: readonly ContextMessage[];
-  /** Who spoke to the bot last, and until when that goes on without a mention. */
+  /** Who addressed the bot last, and until when (ms since 1970) that person needs no mention. */
   partner: { readonly id: string; readonly until: number } | undefined;
 }
 
 /**
- * What a bot hears of its groups: who means it begins a turn, what others say in between is kept for a while so that it
- * can be read along, and begins nothing. It lives in memory: none of it was promised an answer.
+ * The group messages of a bot. One that addresses the bot becomes a message for the assistant; the others are kept in memory
+ * for a while and are passed on as its context. They are not durable, because none of them gets an answer.
  */
 export class GroupTalk {
   readonly #options: GroupOptions;
@@ -59,8 +59,8 @@ export class GroupTalk {
   }
 
   /**
-   * The message as the assistant gets it, with what was said before it; null when nothing is to be done about it. Heard
-   * once: a platform that brings the same message again gets the same.
+   * Takes a group message. Returns it with the messages before it as context, if the assistant has to answer it; else null.
+   * A message that the platform sends again gets the same result.
    */
   hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
     const key = JSON.stringify([draft.chatId, draft.externalId]);
@@ -87,7 +87,7 @@ export class GroupTalk {
     return { ...draft, mentioned, context: [...context, ...draft.context] };
   }
 
-  /** An answer went there: whom it was for may go on. */
+  /** Call it when an answer was sent to a group: its person needs no mention for a while. */
   answered(place: Place, at: number): void {
     const talk = this.#talks.get(keyOf(place));
     if (talk?.partner !== undefined) talk.partner = { id: talk.partner.id, until: this.#until(at) };
@@ -108,7 +108,7 @@ export class GroupTalk {
     return at + this.#options.followUpSeconds * 1_000;
   }
 
-  /** Bots could keep each other talking for ever. */
+  /** Whether the sender may begin a turn: other bots only `botTurnsPerHour`, so that two bots cannot talk without end. */
   #mayBegin({ sender, receivedAt }: InboundDraft): boolean {
     if (!sender.isBot) return true;
     this.#botTurns = this.#botTurns.filter((at) => at > receivedAt - HOUR_MS);
@@ -118,7 +118,7 @@ export class GroupTalk {
   }
 }
 
-/** Of the owner's own message only its words are kept: no file, and nothing that it quotes. */
+/** A group message as context: only its text, without files and quotes. */
 function contextOf({ sender, text, receivedAt, role, untrusted, media }: InboundDraft): ContextMessage {
   const isOwners = role === 'owner' && !untrusted && media.length === 0;
   return {

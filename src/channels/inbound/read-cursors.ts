@@ -1,20 +1,20 @@
 import type { ReadUpTo } from '../channel.ts';
 
-/** Places whose cursor is remembered. */
+/** Cap of remembered cursors. */
 const MOST_CURSORS = 5_000;
 
 /** The order of a platform's message ids within one place, and the time that they hold. */
 export interface IdOrder {
   readonly compare: (a: string, b: string) => number;
-  /** The id just before it. */
+  /** The greatest id before this one. */
   readonly before: (id: string) => string;
   /** Milliseconds since 1970. */
   readonly timeOf: (id: string) => number;
-  /** The least id of that time. */
+  /** The least id of a time, ms since 1970. */
   readonly at: (ms: number) => string;
 }
 
-/** How far each place was read, and which of that is not on disk yet. A cursor only moves forward. */
+/** The read cursors of a channel in memory, and which of them are not on disk yet. A cursor only moves forward. */
 export class ReadCursors {
   readonly #ids: IdOrder;
   readonly #readTo: Map<string, string>;
@@ -25,7 +25,7 @@ export class ReadCursors {
     this.#ids = ids;
   }
 
-  /** The one that was moved last is the last. */
+  /** All places; the one whose cursor moved last is at the end. */
   get places(): readonly string[] {
     return [...this.#readTo.keys()];
   }
@@ -52,13 +52,13 @@ export class ReadCursors {
     if (this.#readTo.size > MOST_CURSORS && oldest !== undefined) this.#readTo.delete(oldest);
   }
 
-  /** Moves one that is on disk already, with the messages up to it. */
+  /** Moves a cursor that was stored together with its messages. */
   moveWritten(place: string, id: string): void {
     this.move(place, id);
     this.#moved.delete(place);
   }
 
-  /** What moved since it was written; the caller writes it, or gives it back. */
+  /** Takes the cursors that are not on disk yet. The caller stores them, or returns them with `giveBack`. */
   takeMoved(): readonly ReadUpTo[] {
     const cursors = [...this.#moved].map((place) => ({ place, last: this.#readTo.get(place) ?? this.#ids.at(0) }));
     this.#moved.clear();

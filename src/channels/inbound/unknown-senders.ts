@@ -3,10 +3,10 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Logger } from '../../util/log.ts';
 
 const EVERY_MS = 3_600_000;
-/** Strangers that are remembered; the oldest is forgotten. */
+/** Cap of remembered strangers; the oldest is forgotten. */
 const CAP = 1_000;
 
-/** Tells the log, once an hour for each, who wanted to write and how to let them. */
+/** Logs who tried to write without being allowed, and how to allow it; once an hour for each person. */
 export class UnknownSenders {
   readonly #channel: string;
   readonly #noticedAt = new Map<string, number>();

@@ -7,25 +7,25 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { oneLine } from '../../util/text.ts';
 
-/** A part of a batch that failed as a whole is tried this often before it is halved, a single update before it is set aside. */
+/** After a batch failed, its halves are tried this many times before they are halved again; a single update before it is set aside. */
 const HALF_TRIES = 1;
 const SINGLE_TRIES = 2;
-/** Characters. */
+/** Caps in characters: of a reason in a log line, of the kept JSON of an update. */
 const LONGEST_REASON = 200;
 const LONGEST_RAW = 256 * 1024;
-/** The owner is told at most once in this time that something of a channel was set aside, and so much of it is kept. */
+/** In each such period the owner gets at most one notice for a channel, and at most `MOST_KEPT` updates are kept. */
 const NOTICE_EVERY_MS = 3_600_000;
 const MOST_KEPT = 200;
 
-/** How far a place was read; for platforms that cannot be told what was received. */
+/** How far a chat was read; for platforms to which received messages cannot be acknowledged. */
 export type ReadUpTo = Omit<Cursor, 'channel'>;
 
-/** One update of a platform: as it came, with what is to be answered of it, or why it cannot be read. */
+/** One update as it came from the platform, with the message read from it or the error of reading it. */
 export type Received =
   | { readonly raw: unknown; readonly draft: InboundDraft }
   | { readonly raw: unknown; readonly failure: unknown };
 
-/** Reads one update, once. Null: nothing is to be answered. A reader that throws spoils its own update alone. */
+/** Calls `read` for one update. Null: the update has no message for the assistant. An error of `read` becomes `failure`. */
 export function receive(raw: unknown, read: () => InboundDraft | null): Received | null {
   try {
     const draft = read();
@@ -36,11 +36,11 @@ export function receive(raw: unknown, read: () => InboundDraft | null): Received
 }
 
 export interface WriteOptions {
-  /** How far places were read with this, in the same transaction. */
+  /** Cursors to store in the same transaction. @default none */
   readonly cursors?: readonly ReadUpTo[];
-  /** Ends the waiting: the failure is thrown, and nothing of it may be acknowledged. */
+  /** When it aborts, `write` rejects with the failure; then nothing may be acknowledged to the platform. */
   readonly signal: AbortSignal;
-  /** False when too much waits already: the failure is thrown. @default always true */
+  /** False when too many messages wait already: `write` rejects with the failure. @default always true */
   readonly mayWait?: () => boolean;
 }
 
@@ -48,18 +48,18 @@ export interface InboundWriterPorts {
   readonly channel: string;
   readonly accept: (drafts: readonly InboundDraft[], cursors: readonly ReadUpTo[]) => Promise<readonly AcceptResult[]>;
   readonly storage: Pick<StorageHealth, 'untilWritten'>;
-  /** Keeps a text without secrets in the quarantine under this name; returns its path. */
+  /** Writes a text, with secrets redacted, as a file of this name to the quarantine; returns its path. */
   readonly keep: (name: string, text: string) => Promise<string>;
-  /** Tells the owner once for each id. */
+  /** Sends the owner a notice, once for each id. */
   readonly tellOwner: (id: string, text: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Writes down what a platform handed over. Only the commit is retried: what was read stays read. While the disk takes
- * nothing it waits without limit. One update that can never be read or written is kept in the quarantine, the owner is
- * told, and the channel continues with the others.
+ * Writes the messages of a channel to the journal. Only the commit is retried; an update is read once. While the disk takes
+ * no writes it waits without limit. An update that can never be read or written goes to the quarantine, the owner gets a
+ * notice, and the others are written.
  */
 export class InboundWriter {
   readonly #ports: InboundWriterPorts;
@@ -71,12 +71,12 @@ export class InboundWriter {
     this.#ports = ports;
   }
 
-  /** Why messages of the channel wait to be written, one sentence; undefined: none waits. */
+  /** One sentence that says why messages of the channel wait to be written; undefined when none waits. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** Resolves when each is on disk or in the quarantine: the platform may be told. */
+  /** Resolves when each update is in the journal or in the quarantine; then it may be acknowledged to the platform. */
   async write(received: readonly Received[], options: WriteOptions): Promise<void> {
     for (const one of received) if ('failure' in one) await this.#setAside(one.raw, one.failure, options);
     const readable = received.flatMap((one) => ('draft' in one ? [one] : []));
@@ -93,14 +93,14 @@ export class InboundWriter {
     try {
       await this.#untilWritten(() => this.#ports.accept(drafts, options.cursors ?? []), options, tries);
     } catch (error) {
-      // What stands in the way of all is not the fault of one: the platform keeps it.
+      // The disk or the end of the process is the reason, not one of the updates: none is acknowledged.
       if (isLeft(error, options)) throw error;
       const { cursors: _, ...rest } = options;
       const [one] = received;
       if (one === undefined) throw error;
       if (received.length === 1) {
         await this.#setAside(one.raw, error, options, one.draft);
-        // How far was read is written all the same: what was set aside is not fetched again.
+        // The cursors are stored all the same, so that the update is not fetched again.
         if ((options.cursors ?? []).length > 0) await this.#commit([], options, SINGLE_TRIES);
         return;
       }
@@ -112,7 +112,7 @@ export class InboundWriter {
     }
   }
 
-  /** Keeps an update that can never be taken. Never rejects but for the disk, see `WriteOptions.signal`. */
+  /** Moves an update to the quarantine and tells the owner. Rejects only for the reasons of `isLeft`. */
   async #setAside(raw: unknown, failure: unknown, options: WriteOptions, draft?: InboundDraft): Promise<void> {
     const { channel, log } = this.#ports;
     const reason = oneLine(errorMessage(failure), LONGEST_REASON);
@@ -176,7 +176,7 @@ export class InboundWriter {
   }
 }
 
-/** The waiting was ended, or could not begin: nothing is known about the update itself. */
+/** Whether a write failed because of the disk, the signal or `mayWait`, and so not because of the update itself. */
 function isLeft(error: unknown, { signal, mayWait }: WriteOptions): boolean {
   return signal.aborted || mayWait?.() === false || isStorageTrouble(classifyFailure(error));
 }

@@ -1,16 +1,14 @@
 import type { InboundDraft } from '../../bus/messages.ts';
 import { sleep } from '../../util/clock.ts';
 import { backoffMs } from '../../util/backoff.ts';
-import type { Random } from '../../util/random.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { Backfill } from '../inbound/backfill.ts';
 import type { Pace, RawEvent } from '../inbound/backfill-ports.ts';
-import type { ChannelContext, ReadUpTo } from '../channel.ts';
-import type { GroupTalk } from '../inbound/group-talk.ts';
+import type { ReadUpTo } from '../channel.ts';
 import { receive, type Received } from '../inbound/writer.ts';
 import { notifyGap } from '../inbound/gap-notice.ts';
-import { inboundResult, unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
-import type { UnknownSenders } from '../inbound/unknown-senders.ts';
+import { unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
+import type { Link } from '../platform.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
@@ -42,20 +40,13 @@ const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const EVERYWHERE = '*';
 
 export interface EventReaderPorts {
-  readonly channel: string;
   readonly options: SlackOptions;
   readonly me: BotAccount;
   readonly client: SlackClient;
-  readonly context: ChannelContext;
-  readonly talk: GroupTalk;
-  readonly strangers: UnknownSenders;
-  readonly random: Random;
-  /** Undefined: all is well. */
-  readonly report: (trouble: string | undefined) => void;
+  /** Its signal ends all waiting. */
+  readonly link: Link;
   /** Whether Slack can bring something now. */
   readonly isLineUp: () => boolean;
-  /** Ends all waiting. */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -80,7 +71,8 @@ export class EventReader implements AsyncDisposable {
 
   constructor(ports: EventReaderPorts) {
     this.#ports = ports;
-    const { client, context, report, random, signal } = ports;
+    const { client, link } = ports;
+    const { context, report, random, signal } = link;
     this.#names = new UserNames(client, context.clock);
     this.#threads = new Threads({ client, names: this.#names, clock: context.clock, log: context.log });
     this.#commands = new Set(context.commands.map(({ name }) => name));
@@ -99,7 +91,7 @@ export class EventReader implements AsyncDisposable {
           return { ...failure, isRefused: isRefused(failure) };
         },
         context,
-        report,
+        report: (trouble) => report('reading', trouble),
         notLookedAt: (places) =>
           notifyGap(
             context,
@@ -181,7 +173,7 @@ export class EventReader implements AsyncDisposable {
 
   /** `isLate`: it was found later, and no stranger is offered anything for it. */
   async #readPost(placed: PlacedPost, isLate: boolean): Promise<Received | null> {
-    const { context, talk } = this.#ports;
+    const { context, gate } = this.#ports.link;
     const { post, chatId, before } = placed;
     const key = `${chatId}:${post.ts}:${before === null ? '' : (post.edited?.ts ?? '')}`;
     if (this.#seen.get(key) === true) return null;
@@ -197,27 +189,29 @@ export class EventReader implements AsyncDisposable {
         if (!isLate) await this.#noteStranger(read);
         return null;
       }
-      const heard = inboundResult(read, talk);
-      if (heard === null) return null;
+      const { draft } = gate.take(read, context);
+      if (draft === null) return null;
       const earlier = await this.#threads.before(placed, reading);
-      return { raw: placed, draft: { ...heard, ...(earlier.length === 0 ? {} : { context: earlier }) } };
+      return { raw: placed, draft: { ...draft, ...(earlier.length === 0 ? {} : { context: earlier }) } };
     } catch (failure) {
       this.#seen.set(key, true);
       return { raw: placed, failure };
     }
   }
 
-  async #noteStranger({ sender, chatId, where }: Extract<InboundResult, { type: 'stranger' }>): Promise<void> {
-    const { context, strangers } = this.#ports;
+  async #noteStranger(read: Extract<InboundResult, { type: 'stranger' }>): Promise<void> {
+    const { context, gate } = this.#ports.link;
+    const { sender, where } = read;
     // Who lets them in should know whom.
     if (where === 'direct') await this.#names.learn([sender.id]);
     const name = this.#names.nameOf(sender.id);
-    strangers.note({ ...sender, ...(name === undefined ? {} : { name }) }, context.clock.now(), context.log);
-    if (where === 'direct') await context.knock({ senderId: sender.id, name, chatId });
+    const named = name === undefined ? sender : { ...sender, name };
+    const { stranger } = gate.take({ ...read, sender: named }, context);
+    if (stranger !== null) await context.knock(stranger);
   }
 
   async #act(userId: string, raw: unknown, read: (reading: ReadingContext) => InboundDraft | null): Promise<void> {
-    const reading = this.#reading(this.#ports.context.clock.now());
+    const reading = this.#reading(this.#ports.link.context.clock.now());
     const first = receive(raw, () => read(reading));
     if (first === null) return;
     await this.#names.learn([userId]);
@@ -226,9 +220,10 @@ export class EventReader implements AsyncDisposable {
   }
 
   #reading(now: number): ReadingContext {
-    const { channel, me, options, context } = this.#ports;
+    const { me, options, link } = this.#ports;
+    const { context } = link;
     return {
-      channel,
+      channel: link.name,
       me,
       access: options,
       pairedRole: (id) => context.pairedRole(id),
@@ -240,7 +235,7 @@ export class EventReader implements AsyncDisposable {
 
   /** Tried until it is written: Slack would bring it again only three times. */
   async #writeAct(received: Received): Promise<void> {
-    const { context, signal } = this.#ports;
+    const { context, signal } = this.#ports.link;
     let waits = false;
     const mayWait = (): boolean => {
       if (!waits && this.#waiting < MOST_WAITING) {
@@ -264,9 +259,9 @@ export class EventReader implements AsyncDisposable {
 
   /** As long as nothing is missing anywhere, that is so until now. */
   #keptEverywhere(): readonly ReadUpTo[] {
-    const { context, isLineUp } = this.#ports;
+    const { isLineUp, link } = this.#ports;
     if (!this.#isComplete || !this.#backfill.isSettled || !isLineUp()) return [];
-    this.#everywhere = idsByTime.at(context.clock.now());
+    this.#everywhere = idsByTime.at(link.context.clock.now());
     return [{ place: EVERYWHERE, last: this.#everywhere }];
   }
 
@@ -278,7 +273,8 @@ export class EventReader implements AsyncDisposable {
 
   /** Looks for conversations in which something was written for the first time. Never rejects. */
   async #discover(): Promise<void> {
-    const { client, context, random, signal } = this.#ports;
+    const { client, link } = this.#ports;
+    const { context, random, signal } = link;
     const gap = this.#gaps;
     for (let failures = 1; !signal.aborted && gap === this.#gaps; failures += 1) {
       try {

@@ -5,10 +5,10 @@ import type { IdOrder } from '../inbound/read-cursors.ts';
 import { chatTypeOf, historyPost, timeOf, type PlacedPost } from './post.ts';
 import type { SlackClient } from './web-client.ts';
 
-/** What Slack brings again up to five minutes later, and a connection that was dead before it was known to be. */
+/** How far before the cursor to look: Slack repeats events for five minutes, and a lost connection is noticed late. */
 const MARGIN_MS = 360_000;
 const PAGE = 100;
-/** Of one conversation. */
+/** Most pages that are read of one conversation or thread. */
 const MOST_PAGES = 20;
 const MOST_CONVERSATIONS = 1_000;
 
@@ -26,10 +26,10 @@ export interface Conversation {
   readonly isDirect: boolean;
 }
 
-/** A post where it stands, or what came in its place and cannot be read. */
+/** A post with its conversation, or a post that does not have the expected form, with the reason. */
 export type SlackData = PlacedPost | { readonly unreadable: unknown; readonly error: z.ZodError };
 
-/** The id of a post is its time: seconds with six digits. */
+/** Order of Slack's post ids (`ts`): each is a time in seconds with six decimals. */
 export const idsByTime: IdOrder = {
   compare: (a, b) => Number(a) - Number(b),
   before: (ts) => fromMicros(Math.round(Number(ts) * 1_000_000) - 1),
@@ -42,7 +42,7 @@ function fromMicros(micros: number): string {
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
-/** The conversations that the bot is in, direct chats first. `isCut`: there are more. Rejects when Slack does not say. */
+/** Lists at most 1000 conversations of the bot, direct chats first. `isCut`: there are more. Rejects when a call fails. */
 export async function conversationsOf(
   client: SlackClient,
   signal: AbortSignal,
@@ -65,8 +65,8 @@ export async function conversationsOf(
 }
 
 /**
- * What was written in a conversation after a post, and in the threads of its last hundred posts. Looks a little further
- * back than that: what was read before has the same key. Rejects when Slack does not say.
+ * Fetches the posts of a conversation, and of the threads on the pages read, that are newer than the post `after`; begins six
+ * minutes earlier, because a post that was read before has the same key. Rejects when a call fails.
  */
 export async function missedIn(
   client: SlackClient,

@@ -13,16 +13,17 @@ const EVENT_TYPE = 'assistant_message';
 const LONGEST_LABEL = 75;
 const PAGE = 200;
 const MOST_PAGES = 5;
-/** Slack's clock and ours. */
+/** Allowed difference between Slack's clock and ours when history is searched. */
 const MARGIN_MS = 600_000;
-/** In front of what is sent again although nobody can look whether it is there. */
+/** Begins the text of a message that is sent again because the bot cannot check whether the first copy arrived. */
 const RESEND_MARK = '↻ ';
+/** Begins the platform id of an ephemeral message, which cannot be edited. */
 const PRIVATE = 'e:';
 
-/** What a message may need beside its text; the SDK's types want blocks that can be written to. */
+/** Block Kit blocks. Mutable, because the SDK's types ask for that. */
 type Blocks = { readonly type: string; readonly [key: string]: unknown }[];
 
-/** Sends a text; returns Slack's id for it. */
+/** Posts a part; returns Slack's id of the message (`ts`). Throws `uncertain` when Slack returns none. */
 export async function postText(client: SlackClient, part: OutgoingPart, signal: AbortSignal): Promise<string> {
   const message = {
     ...placeOf(part),
@@ -36,7 +37,7 @@ export async function postText(client: SlackClient, part: OutgoingPart, signal: 
   return answer.ts;
 }
 
-/** Replaces text and buttons of a message; a question that only its reader sees is taken away when it is answered. */
+/** Replaces the text and buttons of a message. Does nothing for an ephemeral one, which is removed when it is answered. */
 export async function editPost(
   client: SlackClient,
   part: OutgoingPart & { readonly platformId: string },
@@ -49,12 +50,12 @@ export async function editPost(
   );
 }
 
-/** Whether a message asks for a yes that is nobody else's business. */
+/** Whether a message is an approval question, which only the people who may answer it should see. */
 export function isApproval({ kind, buttons = [] }: OutgoingPart): boolean {
   return kind === 'approval' && buttons.flat().some(({ id }) => id.startsWith(APPROVAL_BUTTONS.approve));
 }
 
-/** Shows a question to these people alone; null when none of them can be shown it there. */
+/** Shows a question in the chat as an ephemeral message to each of `people`. Null when none of them is in the chat. */
 export async function postPrivately(
   client: SlackClient,
   part: OutgoingPart,
@@ -68,7 +69,7 @@ export async function postPrivately(
       );
       shown ??= `${PRIVATE}${answer.message_ts ?? ''}`;
     } catch (error) {
-      // Who is not in the channel cannot be shown anything there.
+      // This person is not in the channel.
       if (toSendError(error).failure !== 'permanent') throw error;
     }
   }
@@ -76,8 +77,9 @@ export async function postPrivately(
 }
 
 /**
- * A part that may have arrived: its message, found by what was sent along with it, or null when it is certainly not
- * there. Where the bot may not read, nobody can tell: then the part comes back with a mark, to be sent once more.
+ * Searches for a part that an earlier attempt may have sent, by its nonce or its file name. Returns the id (`ts`) of the
+ * message, or null when it is certainly not there. Where the bot may not read the history, returns the part itself with a
+ * mark in front of its text, to be sent again. Throws a `SendError`.
  */
 export async function findEarlier(
   client: SlackClient,
@@ -96,7 +98,7 @@ export async function findEarlier(
     if (code === 'missing_scope' || code === 'not_in_channel')
       return { ...part, text: slackMarkup.marked(RESEND_MARK, part.text) };
     const { failure, message, retryAfterMs } = toSendError(error);
-    // Nothing was sent this time: to look again later does no harm.
+    // This attempt has sent nothing, so it may be retried.
     if (failure === 'uncertain')
       throw new SendError('retryable', message, retryAfterMs === undefined ? {} : { retryAfterMs });
     throw error;
@@ -140,7 +142,7 @@ async function search(
   throw new SendError('uncertain', 'there is too much in this conversation to find out whether the message is there');
 }
 
-/** Markdown with its buttons; plain text with them where Slack refuses the Markdown. */
+/** Sends Markdown and buttons; if Slack refuses the Markdown, sends plain text and the buttons. */
 async function withMarkup<T>(
   part: OutgoingPart,
   send: (look: { text: string; blocks: Blocks }) => Promise<T>,
@@ -169,7 +171,7 @@ function buttonsOf({ buttons = [] }: OutgoingPart): Blocks {
   }));
 }
 
-/** By this a message is known again. An answer that takes the place of its preview is known as the answer. */
+/** Metadata by which `findEarlier` finds a message. An edit replaces it, so a preview that becomes the answer counts as it. */
 function metadataOf({ nonce }: OutgoingPart): { event_type: string; event_payload: { nonce: string } } {
   return { event_type: EVENT_TYPE, event_payload: { nonce } };
 }

@@ -1,7 +1,7 @@
 import { App, type Receiver } from '@slack/bolt';
 import { errorMessage } from '../../util/errors.ts';
-import type { Random } from '../../util/random.ts';
-import type { ChannelContext, ChannelError } from '../channel.ts';
+import type { ChannelError } from '../channel.ts';
+import type { Link } from '../platform.ts';
 import type { SlackOptions } from './options.ts';
 import type { BotAccount } from './post.ts';
 import { keepConnected } from './reconnect.ts';
@@ -9,14 +9,10 @@ import { openSocket, type Envelope, type SlackSocket } from './socket.ts';
 import { clientOptions, quietLogger } from './web-client.ts';
 
 export interface ReceiverPorts {
-  readonly name: string;
   readonly options: SlackOptions;
-  readonly context: ChannelContext;
-  readonly random: Random;
+  readonly link: Link;
   /** Resolves when it is on disk; rejects when it is not, and Slack brings it again. */
   readonly take: (type: string, body: unknown) => Promise<void>;
-  /** Something came. */
-  readonly heard: () => void;
   readonly report: (trouble: string | undefined) => void;
   readonly lost: () => void;
   readonly connected: () => void;
@@ -36,8 +32,9 @@ export class JournalingReceiver implements Receiver {
   }
 
   /** Connects; resolves at Slack's hello with what ends when the line does for good. */
-  async start(signal: AbortSignal): Promise<{ readonly over: Promise<ChannelError | null> }> {
-    const { name, context, random, report, lost, connected } = this.#ports;
+  async start(): Promise<{ readonly over: Promise<ChannelError | null> }> {
+    const { link, report, lost, connected } = this.#ports;
+    const { name, context, random, signal } = link;
     const { clock, log } = context;
     const open = (cut: AbortSignal): Promise<SlackSocket> =>
       openSocket({ options: this.#ports.options, onEnvelope: (envelope) => void this.#bring(envelope), clock }, cut);
@@ -45,13 +42,14 @@ export class JournalingReceiver implements Receiver {
     return { over: keepConnected({ name, open, report, lost, connected, clock, random, log }, first, signal) };
   }
 
-  /** The signal of `start` ends everything. */
+  /** The signal of the link ends everything. */
   async stop(): Promise<void> {}
 
   /** Never rejects. */
   async #bring({ type, body, retryNum, ack }: Envelope): Promise<void> {
-    const { take, heard, context } = this.#ports;
-    heard();
+    const { take, link } = this.#ports;
+    const { context } = link;
+    link.heard();
     try {
       await take(type, body);
     } catch (error) {

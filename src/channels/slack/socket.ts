@@ -32,7 +32,7 @@ export interface SlackSocket {
   readonly isOpen: () => boolean;
   /** When anything came over it, by `Clock.monotonic`. */
   readonly heardAt: () => number;
-  /** Resolves within 2 s, whatever the other end does. */
+  /** Closes the connection. Resolves within 2 s, even if Slack does not answer. */
   readonly close: () => Promise<void>;
 }
 

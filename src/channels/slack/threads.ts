@@ -60,7 +60,7 @@ export class Threads {
       await names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
       return heard.flatMap((one) => contextOf({ ...place, post: one }, context) ?? []);
     } catch (error) {
-      log.info('the earlier posts of a thread could not be had', { reason: errorMessage(error) });
+      log.info('slack: earlier posts of a thread not fetched', { reason: errorMessage(error) });
       return [];
     }
   }

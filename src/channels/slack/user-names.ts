@@ -3,12 +3,12 @@ import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { SlackClient } from './web-client.ts';
 
-/** People who are remembered. */
+/** Most people whose names are cached. */
 const MOST = 2_000;
-/** Slack wants an answer within 3 s: what is not known by then goes without. */
+/** Slack wants an event acknowledged within 3 s, so a name that takes longer than this is left out. */
 const LOOKUP_DEADLINE_MS = 1_500;
 const FRESH_MS = 24 * 3_600_000;
-/** Nobody is asked about again sooner whose name could not be had. */
+/** Wait before a name that could not be fetched is asked for again. */
 const RETRY_MS = 300_000;
 
 const answer = z.object({
@@ -25,7 +25,7 @@ interface Known {
   readonly until: number;
 }
 
-/** What people are called: Slack's events say only their ids. */
+/** Cache of people's display names by user id, because Slack's events hold only ids. */
 export class UserNames {
   readonly #client: SlackClient;
   readonly #clock: Clock;
@@ -36,11 +36,12 @@ export class UserNames {
     this.#clock = clock;
   }
 
+  /** The cached name; undefined when it is not known. Makes no call. */
   nameOf(id: string): string | undefined {
     return this.#known.get(id)?.name;
   }
 
-  /** Asks Slack for those that are not known. Never rejects; takes no longer than a person waits. */
+  /** Asks Slack for the names that are not cached. Never rejects; takes at most 1.5 s. */
   async learn(ids: readonly string[]): Promise<void> {
     const now = this.#clock.monotonic();
     const unknown = ids.filter((id) => (this.#known.get(id)?.until ?? -Infinity) <= now);

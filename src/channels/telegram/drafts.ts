@@ -9,17 +9,17 @@ import { sendHtml } from './send-html.ts';
 const MOST_REFUSED = 1_000;
 
 /**
- * Answers that are shown while they are written, in chats of two: Telegram animates them, leaves no message behind, and
- * takes them away half a minute after the newest one.
+ * Shows an answer while it is written, as a Telegram draft: possible only in direct chats. A draft is not a message; Telegram
+ * removes it half a minute after its last update.
  */
 export class Drafts {
-  /** Chats that take none, and servers that know of none, are not asked again. */
+  /** Chats in which Telegram, or a Bot API server without drafts, refused one; they are not asked again. */
   readonly #refused = new RecentMap<string, true>(MOST_REFUSED);
 
-  /** False: not in this chat. Throws a `SendError`. */
+  /** Shows or updates the draft of a part. False: this chat takes no drafts. Throws a `SendError` for other failures. */
   async show(api: Api, part: OutgoingPart, signal: AbortSignal): Promise<boolean> {
     const { chatId, threadId } = part;
-    // The ids of groups are below zero.
+    // Ids of groups are negative.
     if (!/^\d+$/u.test(chatId) || this.#refused.get(chatId) === true) return false;
     const draft = {
       chat_id: Number(chatId),
@@ -38,7 +38,7 @@ export class Drafts {
   }
 }
 
-/** Not zero, and the same for one answer. */
+/** A draft's id: not zero, and the same for all updates of one answer. */
 function draftIdOf(nonce: string): number {
   return 1 + (crc32(nonce) % 2_147_483_647);
 }

@@ -1,7 +1,8 @@
-import { saidByPress } from '../../bus/buttons.ts';
-import type { InboundDraft, PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
-import { decideAccess, type AccessDecision, type AccessSettings } from '../../security/access/access.ts';
+import { textOfPress } from '../../bus/buttons.ts';
+import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
+import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
+import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type {
@@ -27,103 +28,72 @@ export interface ReadingContext {
   readonly now: number;
 }
 
-/** An update as a message for the assistant; who may not write is told apart before anything else is looked at. */
+/** Reads an update as a message for the assistant. Pure. `nothing` for updates without a message of a person. */
 export function readUpdate(update: TelegramUpdate, context: ReadingContext): InboundResult {
   if (update.callback_query !== undefined) return readPress(update.callback_query, context);
   const message = update.message ?? update.edited_message;
   const from = message?.from;
   if (message === undefined || from === undefined || message.chat.type === 'channel') return nothing;
-  const { channel, me, now } = context;
-  const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
-  if (!decision.allowed && decision.stranger === null) return nothing;
-  const isMeant = chatType === 'direct' || isAddressed(message, me);
-  if (!isMeant && (!decision.allowed || update.message === undefined)) return nothing;
-  if (!decision.allowed) return { type: 'stranger', sender, chatId, where: chatType };
-  const { media, words } = attachmentsOf(message);
-  const text = textOf(message, words, me);
-  const edited = update.message === undefined;
-  // Somebody joined, a title changed, a place moves on.
-  if (text === '' && media.length === 0) return nothing;
-  if (edited && message.text === undefined && message.caption === undefined) return nothing;
-  const threadId = threadOf(message);
-  const replyTo = replyOf(message, me);
-  return {
-    type: isMeant ? 'message' : 'overheard',
-    draft: {
-      channel,
-      account: String(me.id),
-      chatId,
-      ...(threadId === undefined ? {} : { threadId }),
-      chatType,
-      sender,
-      role: decision.role,
-      text: edited ? `[edited an earlier message, which now says:]\n${text}` : text,
-      media: edited ? [] : media,
-      ...(replyTo === undefined ? {} : { replyTo }),
-      mentioned: isMeant,
-      context: [],
-      receivedAt: now,
-      externalId: edited
-        ? `e:${message.message_id}:${message.edit_date ?? message.date}:${update.update_id}`
-        : `m:${message.message_id}`,
-      origin: 'user',
+  const { me } = context;
+  const by = senderAccess(from, message, context);
+  const isEdit = update.message === undefined;
+  const isMeant = by.chatType === 'direct' || isAddressed(message, me);
+  return writtenBy(by, { isMeant, isEdit }, () => {
+    const { media, words } = attachmentsOf(message);
+    const text = textOf(message, words, me);
+    // A service message: a person joined, the title changed, a live location moved.
+    if (text === '' && media.length === 0) return null;
+    if (isEdit && message.text === undefined && message.caption === undefined) return null;
+    const replyTo = replyOf(message, me);
+    return {
+      messageId: String(message.message_id),
+      edit: isEdit ? `${message.edit_date ?? message.date}:${update.update_id}` : undefined,
+      text,
+      media,
       untrusted: isForward(message),
-      ...(edited ? { edits: { externalId: `m:${message.message_id}`, text } } : {}),
-      metadata: { messageId: String(message.message_id), sentAt: message.date * 1_000, ...burstOf(message) },
-    },
-  };
+      ...(replyTo === undefined ? {} : { replyTo }),
+      metadata: { sentAt: message.date * 1_000, ...burstOf(message) },
+    };
+  });
 }
 
-/** A button under one of the bot's own messages: whoever may press it, it says what they mean. */
+/** Reads the press of a button under one of the bot's messages, as a message from the person who pressed it. */
 function readPress({ id, from, data, message }: TelegramCallback, context: ReadingContext): InboundResult {
   if (message === undefined || data === undefined || from.is_bot) return nothing;
-  const { channel, me, now } = context;
-  const { chatType, chatId, sender, decision } = speakerOf(from, message.chat, context);
-  if (!decision.allowed) return nothing;
-  const threadId = threadOf(message);
-  return {
-    type: 'message',
-    draft: {
-      channel,
-      account: String(me.id),
-      chatId,
-      ...(threadId === undefined ? {} : { threadId }),
-      chatType,
-      sender,
-      role: decision.role,
-      text: saidByPress(data),
-      media: [],
-      mentioned: true,
-      context: [],
-      receivedAt: now,
-      externalId: `b:${id}`,
-      origin: 'user',
-      untrusted: false,
-      action: { id: data, value: data },
-      metadata: {},
-    },
-  };
+  const by = senderAccess(from, message, context);
+  const draft = actOf(by, { id, text: textOfPress(data), action: { id: data, value: data } });
+  return draft === null ? nothing : { type: 'message', draft };
 }
 
-/** Who writes or presses, where, and whether they may. */
-function speakerOf(
+/** The sender, the chat, and the decision whether the sender may write or press here. */
+function senderAccess(
   from: TelegramUser,
-  chat: TelegramMessage['chat'],
-  { me, access, pairedRole }: ReadingContext,
-): Pick<InboundDraft, 'chatType' | 'chatId' | 'sender'> & { readonly decision: AccessDecision } {
+  message: Pick<TelegramMessage, 'chat' | 'message_thread_id' | 'is_topic_message'>,
+  { channel, me, access, pairedRole, now }: ReadingContext,
+): SenderAccess {
+  const { chat } = message;
   const chatType = chat.type === 'private' ? 'direct' : 'group';
   const chatId = String(chat.id);
+  const threadId = threadOf(message);
   const sender = senderOf(from);
   const who = { id: sender.id, isBot: sender.isBot, isSelf: from.id === me.id };
-  const decision = decideAccess({ via: 'channel', settings: access, pairedRole, chatType, chatId, sender: who });
-  return { chatType, chatId, sender, decision };
+  return {
+    channel,
+    account: String(me.id),
+    chatId,
+    ...(threadId === undefined ? {} : { threadId }),
+    chatType,
+    sender,
+    receivedAt: now,
+    decision: decideAccess({ via: 'channel', settings: access, pairedRole, chatType, chatId, sender: who }),
+  };
 }
 
 function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
 
-/** Apps cut a long paste at the limit and send the items of an album and several forwards as messages of their own. */
+/** Telegram apps split a long paste, an album and several forwards into single messages; `burst` marks one that may be such a piece. */
 function burstOf(message: TelegramMessage): { readonly burst?: 'album' | 'forward' | 'split' } {
   if (message.media_group_id !== undefined) return { burst: 'album' };
   if (isForward(message)) return { burst: 'forward' };
@@ -146,8 +116,8 @@ function threadOf(message: Pick<TelegramContent, 'message_thread_id' | 'is_topic
 }
 
 /**
- * In a group: by @username, by a command for this bot, by a mention of the account, by its name at the beginning, or as
- * a reply to the bot.
+ * Whether a group message addresses the bot: by @username, by a command for this bot, by a mention of the account, by the
+ * bot's name at the beginning, or as a reply to the bot.
  */
 function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   const answered = message.reply_to_message;
@@ -175,7 +145,7 @@ function textOf(message: TelegramContent, words: readonly string[], me?: BotAcco
   return [text, ...words].filter((part) => part !== '').join('\n');
 }
 
-/** `/status@our_bot now` is `/status now`. */
+/** Turns `/status@our_bot now` into `/status now`. */
 function withoutBotSuffix(text: string, me: BotAccount): string {
   const match = /^\/\w+(?<suffix>@\w+)/u.exec(text);
   const suffix = match?.groups?.['suffix'];
@@ -197,7 +167,7 @@ function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | und
   };
 }
 
-/** A forward is nobody's own words. */
+/** Who wrote the message that is replied to. A forward counts as `other`, whoever forwarded it. */
 function authorOf(
   answered: TelegramContent,
   message: TelegramMessage,

@@ -4,12 +4,12 @@ import type { Logger } from '../../util/log.ts';
 import type { MenuCommand } from '../channel.ts';
 import type { GrammySignal } from './transport.ts';
 
-/** What the Bot API takes for a command's name; others can be typed all the same. */
+/** Names that the Bot API takes into the menu. Commands with other names can still be typed. */
 const NAME = /^[a-z0-9_]{1,32}$/u;
 const LONGEST_DESCRIPTION = 256;
 const MOST = 100;
 
-/** Shows the commands in Telegram's menu: everybody those for everybody, owners all. Never throws. */
+/** Sets Telegram's command menu: all commands for the owners, all but the owners' for others. A failure is logged. */
 export async function showMenu(
   api: Api,
   { commands, owners, log }: { commands: readonly MenuCommand[]; owners: readonly string[]; log: Logger },
@@ -24,10 +24,10 @@ export async function showMenu(
     await api.raw.setMyCommands({ commands: shown(commands.filter(({ isOwners }) => !isOwners)) }, signal);
     for (const owner of owners.filter((id) => /^\d+$/u.test(id))) {
       const scope = { type: 'chat' as const, chat_id: Number(owner) };
-      // Telegram knows no chat of an owner who never wrote.
+      // Fails for an owner who has not written to the bot yet: Telegram then has no chat with them.
       await api.raw.setMyCommands({ commands: shown(commands), scope }, signal).catch(() => {});
     }
   } catch (error) {
-    log.info('commands: menu not set', { reason: errorMessage(error) });
+    log.info('telegram: command menu not set', { reason: errorMessage(error) });
   }
 }

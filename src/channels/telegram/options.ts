@@ -1,20 +1,20 @@
 import * as z from 'zod';
 import { groupOptions } from '../inbound/group-talk.ts';
 
-/** What a Telegram channel needs from its configuration. */
+/** Settings of a Telegram channel. */
 export const telegramOptions = z.object({
-  /** From @BotFather. */
+  /** Bot token from @BotFather. */
   token: z
     .string({ error: 'expected the bot token that @BotFather gave you' })
     .regex(/^[\w:-]+$/u, { error: 'expected a bot token like 123456789:AAE… from @BotFather' }),
-  /** Another Bot API server, e.g. a self-hosted one; null for Telegram's own. */
+  /** Address of a self-hosted Bot API server. @default Telegram's own */
   apiRoot: z
     .url({ protocol: /^https?$/u, error: 'expected an http(s) address' })
     .transform((root) => root.replace(/\/+$/u, ''))
     .nullish(),
-  /** Numeric user ids of those who may write; `*` is everybody. @default nobody */
+  /** Numeric ids of the users who may write; `*` stands for everybody. @default nobody */
   allowFrom: z.array(z.coerce.string()).default([]),
-  /** Numeric user ids of the owners. */
+  /** Numeric user ids of the owners. @default nobody */
   owners: z.array(z.coerce.string()).default([]),
   groups: groupOptions,
 });

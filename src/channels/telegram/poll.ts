@@ -7,7 +7,7 @@ import { updateHead } from './update.ts';
 
 const POLL_SECONDS = 30;
 const POLL_DEADLINE_MS = 40_000;
-/** An empty answer that comes sooner than this is no long poll. */
+/** An empty answer that comes sooner than this was no long poll; the next request waits for this time. */
 const HASTY_MS = 500;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const CONFLICT_WAIT_MS = 30_000;
@@ -15,9 +15,9 @@ const CONFLICT_WAIT_MS = 30_000;
 export interface PollPorts {
   /** Waits up to `timeout` seconds for updates from `offset` on. */
   getUpdates(query: { offset: number; timeout: number }, signal: AbortSignal): Promise<unknown>;
-  /** Reads a batch and writes it down; rejects only when the polling ends before that. */
+  /** Reads a batch and writes it to the journal; rejects only when the polling ends before that. */
   take(updates: readonly unknown[]): Promise<void>;
-  /** Undefined: all is well. */
+  /** Sets the present trouble, one sentence; undefined after an answer that could be read. */
   report(trouble: string | undefined): void;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,8 +25,8 @@ export interface PollPorts {
 }
 
 /**
- * Fetches updates until `signal` aborts (`stopped`) or the token is refused. The offset, which tells Telegram what was
- * received, moves only after a batch was taken; what was fetched and not taken comes again.
+ * Fetches updates until `signal` aborts (`stopped`) or Telegram refuses the token. The offset acknowledges updates to
+ * Telegram, so it moves only after `take` resolved: a batch that was not taken is sent again.
  */
 export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promise<'stopped' | 'token-refused'> {
   let offset = 0;
@@ -77,7 +77,7 @@ function readBatch(answer: unknown): { readonly updates: readonly unknown[]; rea
     if (head.success) found.push({ id: head.data.update_id, update });
   }
   if (found.length === 0 && answer.length > 0) throw new TypeError('the answer holds no update with an id');
-  // The order in which things were said, whatever a proxy made of it.
+  // A proxy may have changed the order.
   found.sort((a, b) => a.id - b.id);
   return { updates: found.map(({ update }) => update), last: found.at(-1)?.id ?? -1 };
 }

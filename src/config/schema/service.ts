@@ -4,8 +4,8 @@ import { count, flag, optionalText, reserved, text } from './values.ts';
 
 export const heartbeatSchema = z
   .object({
-    enabled: flag(true, 'Whether it looks at HEARTBEAT.md by itself.'),
-    everyMinutes: count(30, 1, 'How often.'),
+    enabled: flag(true, 'Whether the assistant reads HEARTBEAT.md at intervals and acts on it.'),
+    everyMinutes: count(30, 1, 'Minutes between two heartbeats.'),
     activeHours: z
       .string()
       .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-4]):[0-5]\d$/u, {
@@ -13,12 +13,14 @@ export const heartbeatSchema = z
       })
       .nullable()
       .default(null)
-      .describe('When it may speak up, e.g. `08:00-22:00`; null: always.'),
-    model: modelReference().nullable().default(null).describe('Its model; null: the agent’s.'),
-    target: text().default('owner').describe('Who is told: `owner`, or a session such as `telegram:123456789`.'),
+      .describe('Hours in which a heartbeat may run, e.g. `08:00-22:00`; null: always.'),
+    model: modelReference().nullable().default(null).describe('The model of heartbeats; null: `agent.model`.'),
+    target: text()
+      .default('owner')
+      .describe('Where its messages go: `owner`, or a session such as `telegram:123456789`.'),
   })
   .prefault({})
-  .describe('Looking after open tasks by itself.');
+  .describe('The heartbeat: turns that the assistant starts by itself to look after open tasks.');
 
 export const cronSchema = z
   .object({
@@ -26,9 +28,9 @@ export const cronSchema = z
     catchUp: z
       .enum(['once', 'skip'])
       .default('once')
-      .describe('What becomes of runs that were missed: one late run, or none.'),
-    graceMinutes: count(720, 0, 'How late a run may start.'),
-    maxConcurrent: count(2, 1, 'Jobs at once.'),
+      .describe('For runs that were missed while the assistant was off: `once` makes one late run, `skip` none.'),
+    graceMinutes: count(720, 0, 'How late a missed run may still start, in minutes.'),
+    maxConcurrent: count(2, 1, 'Most jobs that run at the same time.'),
   })
   .prefault({})
   .describe('Scheduled jobs.');
@@ -36,10 +38,10 @@ export const cronSchema = z
 export const gatewaySchema = z
   .object({
     host: text().default('127.0.0.1').describe('Address to listen on. Anything but loopback requires `gateway.token`.'),
-    port: count(18790, 0, 'Port to listen on; 0: any that is free.', 65_535),
+    port: count(18790, 0, 'Port to listen on; 0: any free port.', 65_535),
     token: reserved(
       optionalText('No page asks for it; `host` beyond loopback needs one already.'),
-      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting does nothing but permit a gateway.host beyond loopback.',
+      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting only permits a gateway.host beyond loopback.',
     ),
     ui: reserved(
       flag(true, 'Nothing is served to browsers.'),
@@ -79,11 +81,13 @@ export const logSchema = z
     level: z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .default('info')
-      .describe('What is written; while a conversation shares the screen, only warnings unless this is set.'),
+      .describe(
+        'The least level that is written. While `chat` shows a conversation on the same terminal: `warn`, unless this is set.',
+      ),
     format: z
       .enum(['auto', 'json', 'pretty'])
       .default('auto')
-      .describe('How; `auto`: pretty on a terminal, JSON lines elsewhere.'),
+      .describe('Form of the lines; `auto`: pretty on a terminal, JSON elsewhere.'),
   })
   .prefault({})
   .describe('The log on stderr.');

@@ -4,22 +4,22 @@ import * as z from 'zod';
 
 export const text = () => z.string().min(1, { error: 'expected a text that is not empty' });
 
-/** Keys whose names are reserved, with the sentence for a person who sets one. */
+/** Reserved settings, each with the sentence for a person who sets it. */
 const RESERVED = new WeakMap<z.ZodType, string>();
 
-/** Marks a setting that is read but does nothing yet; `sentence` says so to whoever sets it. */
+/** Marks a setting that is parsed but not used yet. A configuration that sets it gets `sentence` as a warning. */
 export function reserved<T extends z.ZodType>(schema: T, sentence: string): T {
   const described = schema.describe(`Not available yet. ${schema.description ?? ''}`.trim());
   RESERVED.set(described, sentence);
   return described;
 }
 
-/** The sentence for a setting that does nothing yet; undefined for all others. */
+/** The warning for a reserved setting; undefined for every other schema. */
 export function reservedSentence(schema: unknown): string | undefined {
   return schema instanceof z.ZodType ? RESERVED.get(schema) : undefined;
 }
 
-/** Null means: not set. */
+/** A text that is not empty, or null for "not set". @default null */
 export const optionalText = (doc: string) => text().nullable().default(null).describe(doc);
 
 export const httpUrl = () => z.url({ protocol: /^https?$/u, error: 'expected an http:// or https:// address' });
@@ -28,7 +28,7 @@ export const optionalUrl = (doc: string) => httpUrl().nullable().default(null).d
 
 export const flag = (value: boolean, doc: string) => z.boolean().default(value).describe(doc);
 
-/** A whole number of at least `min`. */
+/** A whole number from `min` to `max` (unlimited if left out); `value` is the default. */
 export const count = (value: number, min: number, doc: string, max?: number) =>
   whole(min, max).default(value).describe(doc);
 
@@ -41,7 +41,7 @@ export const texts = (doc: string, value: string[] = []) => z.array(text()).defa
 
 export const textMap = (doc: string) => z.record(z.string(), z.string()).default({}).describe(doc);
 
-/** Immutable ids of people or chats; numbers are taken as long as they are exact. */
+/** A list of immutable ids of people or chats, as text. Numbers are converted if JavaScript can hold them exactly. @default [] */
 export const ids = (doc: string) =>
   z
     .array(

@@ -1,4 +1,4 @@
-import type { EntryOf, TapeEntry } from '../../session/entry.ts';
+import { isByPeople, type EntryOf, type TapeEntry } from '../../session/entry.ts';
 import { type Summary, WindowScan } from '../../session/history-window.ts';
 
 /** What is read of a session. */
@@ -40,9 +40,8 @@ export interface TurnExchange {
 
 /** So much of a tape that was never archived is held in memory. */
 const MOST_ENTRIES = 50_000;
-const BY_PEOPLE: ReadonlySet<string> = new Set(['user', 'api']);
 
-/** The stretch that a session is in. Reads the tape only when a trim dropped something of it. */
+/** The span that a session is in. Reads the tape only when a trim dropped something of it. */
 export async function readSpan(session: TapeView): Promise<SessionSpan> {
   const scan = new WindowScan();
   for (const entry of session.window.toReversed()) if (!scan.take(entry)) break;
@@ -52,7 +51,7 @@ export async function readSpan(session: TapeView): Promise<SessionSpan> {
 }
 
 /**
- * The stretch that a reset ended. Null when the reset is not on the tape; what is older than `since`, milliseconds
+ * The span that a reset ended. Null when the reset is not on the tape; what is older than `since`, milliseconds
  * since 1970, is not looked at for it.
  */
 export function readSpanBefore(session: TapeView, resetId: string, since: number): Promise<SessionSpan | null> {
@@ -81,7 +80,7 @@ async function scanTape(
   return { entries: entries.slice(from), summary };
 }
 
-/** The ended turns of a stretch that were not taken back, in order. */
+/** The ended turns of a span that were not taken back, in order. */
 export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly TurnSpan[] {
   const retracted = new Set(entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
   const byTurn = new Map<string, TapeEntry[]>();
@@ -101,7 +100,7 @@ export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly 
         end: end.id,
         at: end.at,
         role: start?.role ?? 'guest',
-        isUser: start === undefined || BY_PEOPLE.has(start.origin),
+        isUser: start === undefined || isByPeople(start.origin),
         untrusted: own.some((entry) => entry.untrusted === true),
         private: own.some((entry) => entry.private === true),
         entries: own,
@@ -119,4 +118,89 @@ export function exchangesOf(turns: readonly TurnSpan[]): readonly TurnExchange[]
     else last.push(turn);
   }
   return groups.map((group) => ({ end: group.at(-1)?.end ?? '', turns: group }));
+}
+
+export interface ChunkQuestion {
+  /** The ended turns of the span, oldest first. */
+  readonly turns: readonly TurnSpan[];
+  /** Ids of the turn-ends up to which turns are archived already, though they are in the history. */
+  readonly consolidated: ReadonlySet<string>;
+  /** Tokens that a turn takes in the next request. */
+  readonly sizeOf: (turn: TurnSpan) => number;
+  /** Tokens that its copy takes in the question about it. */
+  readonly copySizeOf: (turn: TurnSpan) => number;
+  /** Tokens that have to leave the history. */
+  readonly excess: number;
+  /** Tokens of copies that fit into one question. */
+  readonly most: number;
+}
+
+export interface Chunk {
+  /** The `turn-end` that it goes up to. */
+  readonly upTo: string;
+  /** Tokens that the history loses. */
+  readonly relief: number;
+}
+
+/** The newest exchanges that are never archived for size. */
+const KEPT_EXCHANGES = 2;
+
+/**
+ * The oldest whole exchanges that have to leave for the excess to be gone, or as many of them as one question takes,
+ * but at least one. Null when there is none that may leave.
+ */
+export function planChunk(question: ChunkQuestion): Chunk | null {
+  const { turns, sizeOf, copySizeOf, excess, most } = question;
+  const fresh = new Set(unconsolidated(turns, question.consolidated));
+  let relief = 0;
+  let copied = 0;
+  let upTo: string | undefined;
+  for (const exchange of movable(turns)) {
+    if (upTo !== undefined && relief >= excess) break;
+    const copy = sum(exchange.turns, (turn) => (fresh.has(turn) ? copySizeOf(turn) : 0));
+    if (upTo !== undefined && copied + copy > most) break;
+    copied += copy;
+    relief += sum(exchange.turns, sizeOf);
+    upTo = exchange.end;
+  }
+  return upTo === undefined ? null : { upTo, relief };
+}
+
+/** Tokens that could leave in all, up to the excess. */
+export function possibleRelief({ turns, sizeOf, excess }: ChunkQuestion): number {
+  return Math.min(
+    excess,
+    sum(movable(turns), (exchange) => sum(exchange.turns, sizeOf)),
+  );
+}
+
+/** The `turn-end` before the newest exchanges; null when there is nothing before them. */
+export function endBeforeNewest(turns: readonly TurnSpan[]): string | null {
+  return movable(turns).at(-1)?.end ?? null;
+}
+
+/** The turns after the last one that is archived. */
+export function unconsolidated(turns: readonly TurnSpan[], consolidated: ReadonlySet<string>): readonly TurnSpan[] {
+  return turns.slice(turns.findLastIndex((turn) => consolidated.has(turn.end)) + 1);
+}
+
+/** As many of the first turns as fit into one question, but at least one. */
+export function firstPart(
+  turns: readonly TurnSpan[],
+  { copySizeOf, most }: Pick<ChunkQuestion, 'copySizeOf' | 'most'>,
+): readonly TurnSpan[] {
+  let copied = 0;
+  const end = turns.findIndex((turn, index) => {
+    copied += copySizeOf(turn);
+    return index > 0 && copied > most;
+  });
+  return end === -1 ? turns : turns.slice(0, end);
+}
+
+function movable(turns: readonly TurnSpan[]): readonly TurnExchange[] {
+  return exchangesOf(turns).slice(0, -KEPT_EXCHANGES);
+}
+
+function sum<Item>(items: readonly Item[], size: (item: Item) => number): number {
+  return items.reduce((total, item) => total + size(item), 0);
 }

@@ -1,4 +1,4 @@
-import { withoutFence } from '../consolidation/consolidate.ts';
+import { withoutFence } from '../../util/text.ts';
 import { headingOf } from './facts.ts';
 
 /** What SOUL.md always has, as headings. */

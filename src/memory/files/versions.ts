@@ -1,10 +1,11 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Disk } from '../../storage/disk.ts';
+import { namesIn, readIfExists } from '../../storage/files.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
-import { AppError, errorCode } from '../../util/errors.ts';
+import { AppError } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 
 /** `kept`: what the file held before it was replaced. `proposed`: a text that was refused and waits for a person. */
@@ -87,7 +88,7 @@ export class Versions {
       counts[kind] += 1;
       if (counts[kind] > KEEP[kind]) await rm(this.#path(id), { force: true });
     }
-    const leftovers = (await this.#names()).filter((name) => LEFTOVER.test(name));
+    const leftovers = (await namesIn(this.#folder)).filter((name) => LEFTOVER.test(name));
     for (const name of leftovers) await rm(join(this.#folder, name), { force: true });
   }
 
@@ -100,13 +101,8 @@ export class Versions {
   }
 
   async #read(id: string): Promise<Kept | undefined> {
-    let content: string;
-    try {
-      content = await readFile(this.#path(id), 'utf8');
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined;
-      throw error;
-    }
+    const content = await readIfExists(this.#path(id));
+    if (content === undefined) return undefined;
     const facts = parseHeader(content);
     const text = facts === undefined ? content : content.slice(content.indexOf('\n') + 1);
     const { at, reason, kind } = facts ?? { at: timeOf(id), reason: 'unknown', kind: 'kept' as const };
@@ -115,17 +111,8 @@ export class Versions {
 
   /** Newest first. */
   async #ids(): Promise<readonly string[]> {
-    const names = (await this.#names()).filter((name) => FILE.test(name));
+    const names = (await namesIn(this.#folder)).filter((name) => FILE.test(name));
     return names.map((name) => name.slice(0, -'.md'.length)).sort((a, b) => (a < b ? 1 : -1));
-  }
-
-  async #names(): Promise<readonly string[]> {
-    try {
-      return await readdir(this.#folder);
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    }
   }
 
   #path(id: string): string {

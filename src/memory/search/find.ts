@@ -3,39 +3,40 @@ import type { MemoryHit, SearchQuery } from './retriever.ts';
 import { fold, quoted, singlesOf, termsOf, wordsOf, type Term, similarity, trigramsOf } from './words.ts';
 import { scopeWord } from './index-writer.ts';
 
-/** A term as it is looked for. */
-interface Wanted {
+/** A search term with the expression that finds it in the index. */
+interface TermQuery {
   readonly term: Term;
-  /** What it may be in a text, folded. */
+  /** Folded words that count as this term in a text: the term itself, or corrections of its spelling. */
   readonly words: readonly string[];
-  /** For the index. */
+  /** FTS5 expression. */
   readonly match: string;
-  /** In how many documents the commonest of the words is. */
+  /** Number of documents that hold the most frequent of `words`; 0 for phrases and single characters, which are not counted. */
   readonly documents: number;
 }
 
+/** Shorter words are not corrected, in characters. */
 const SHORTEST = 4;
-
+/** Most words of the index that are compared with a misspelled one. */
 const MOST_LOOKED_AT = 300;
-
+/** Most corrections of each of the two kinds (see `bestSpellings`). */
 const MOST_SPELLINGS = 5;
-
-/** Three letters that more words than this have tell nothing. */
+/** A trigram that occurs in more words than this is not used to find similar words. */
 const MOST_COMMON = 3_000;
 
-/** Less alike than this is another word. */
+/** A word counts as a correction from this similarity on, from 0 to 1. */
 const LEAST_SIMILARITY = 0.4;
 
-/** How many of the best by rank are weighed by their age. */
+/** Most documents that one step takes from the index and scores. */
 const MOST_CANDIDATES = 200;
-/** More documents than this with the rarest word are not ranked: the newest of them are taken. */
+/** If a step may find more documents than this, the newest are taken, because ranking all of them takes too long. */
 const MOST_RANKED = 4_000;
-/** Of the usual BM25, for texts of about forty words. */
+/** Constants of BM25, for documents of about forty words. */
 const K1 = 1.2;
 const B = 0.4;
 const USUAL_LENGTH = 40;
-/** After so long a hit weighs half as much as a new one, at most down to half. */
+/** The part of a score that depends on age halves in this time; the other half of the score does not depend on it. */
 const HALF_LIFE_MS = 90 * 86_400_000;
+/** Length of a snippet, in characters. */
 const SNIPPET = 240;
 
 interface Row {
@@ -49,7 +50,7 @@ interface Row {
   readonly text: string;
 }
 
-/** Ways to ask, from the strictest to the most generous; each counts less than the one before. */
+/** Search steps from strict to tolerant: all words, all as prefixes, any as a prefix, any with corrected spelling. */
 const STEPS = [
   { join: ' AND ', prefix: false, spelling: false, weight: 1 },
   { join: ' AND ', prefix: true, spelling: false, weight: 0.8 },
@@ -57,15 +58,15 @@ const STEPS = [
   { join: ' OR ', prefix: false, spelling: true, weight: 0.4 },
 ] as const;
 
-/** Best first: BM25 weighed by age. */
+/** Finds documents for a query, best first: scored with BM25 and age. Later steps run only while hits are missing. */
 export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly MemoryHit[] {
   const terms = termsOf(query.text);
   if (terms.length === 0 || query.limit < 1 || query.scope.length === 0) return [];
   const total = Number(db.prepare('SELECT max(id) AS n FROM documents').get()?.['n'] ?? 0);
   const newest = Number(db.prepare('SELECT max(at) AS at FROM documents').get()?.['at'] ?? 0);
-  const found = new Map<number, { row: Row; score: number; wanted: readonly Wanted[] }>();
+  const found = new Map<number, { row: Row; score: number; wanted: readonly TermQuery[] }>();
   for (const step of STEPS) {
-    const wanted = terms.map((term) => wantedFor(db, term, step));
+    const wanted = terms.map((term) => termQueryOf(db, term, step));
     if (step.spelling && wanted.every(({ words }, index) => words.length <= 1 && words[0] === terms[index]?.text))
       break;
     for (const row of candidates(db, query, wanted, step.join)) {
@@ -81,8 +82,8 @@ export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly Me
     .map(({ row, score, wanted }) => hitOf(row, score, wanted));
 }
 
-/** What a term may be in the index, and in how many documents it is. */
-function wantedFor(db: DatabaseSync, term: Term, step: (typeof STEPS)[number]): Wanted {
+/** Builds the query of one term for a search step. */
+function termQueryOf(db: DatabaseSync, term: Term, step: (typeof STEPS)[number]): TermQuery {
   const { kind, text } = term;
   if (kind === 'singles') return { term, words: [text], match: `singles : ${quoted(text)}`, documents: 0 };
   if (kind === 'phrase') return { term, words: [text], match: `body : ${quoted(text)}`, documents: 0 };
@@ -100,12 +101,11 @@ function wantedFor(db: DatabaseSync, term: Term, step: (typeof STEPS)[number]): 
   return { term, words: [text], match: `body : ${quoted(text)} *`, documents: many };
 }
 
-function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly Wanted[], join: string): readonly Row[] {
+function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly TermQuery[], join: string): readonly Row[] {
   const texts = wanted.map(({ match }) => `(${match})`).join(join);
   const match = query.scope === 'all' ? texts : `(${texts}) AND scope : (${query.scope.map(scopeWord).join(' OR ')})`;
   const counts = wanted.map(({ documents }) => documents);
   const reach = join === ' AND ' ? Math.min(...counts) : Math.max(...counts);
-  // Ranking all that a common word is in would take longer than anybody waits.
   const order = reach > MOST_RANKED ? 'words.rowid DESC' : 'words.rank';
   const { since = null, until = null } = query;
   return db
@@ -133,7 +133,7 @@ function rowOf(row: Record<string, unknown>): Row {
   };
 }
 
-function bm25(text: string, wanted: readonly Wanted[], total: number): number {
+function bm25(text: string, wanted: readonly TermQuery[], total: number): number {
   const words = wordsOf(text);
   const folded = ` ${words.join(' ')} `;
   const singles = singlesOf(text);
@@ -158,7 +158,7 @@ function ageWeight(at: number | null, newest: number): number {
   return 0.5 + 0.5 * 2 ** (-Math.max(0, newest - at) / HALF_LIFE_MS);
 }
 
-function hitOf(row: Row, score: number, wanted: readonly Wanted[]): MemoryHit {
+function hitOf(row: Row, score: number, wanted: readonly TermQuery[]): MemoryHit {
   return {
     source: row.source === 'memory' || row.source === 'history' ? row.source : 'session',
     ...(row.session === null ? {} : { session: row.session }),
@@ -171,8 +171,8 @@ function hitOf(row: Row, score: number, wanted: readonly Wanted[]): MemoryHit {
   };
 }
 
-/** One line around the first thing that was found. */
-function snippetOf(text: string, wanted: readonly Wanted[]): string {
+/** One line of at most 240 characters around the first match. */
+function snippetOf(text: string, wanted: readonly TermQuery[]): string {
   const flat = text.replace(/\s+/gu, ' ').trim();
   if (flat.length <= SNIPPET) return flat;
   const at = Math.max(0, firstOf(flat, wanted) - SNIPPET / 3);
@@ -181,7 +181,7 @@ function snippetOf(text: string, wanted: readonly Wanted[]): string {
   return `${start > 0 ? '…' : ''}${shown}${start + SNIPPET < flat.length ? '…' : ''}`;
 }
 
-function firstOf(text: string, wanted: readonly Wanted[]): number {
+function firstOf(text: string, wanted: readonly TermQuery[]): number {
   const words = wanted.flatMap(({ term, words: variants }) =>
     variants.map((word) => (term.kind === 'singles' ? word.replaceAll(' ', '') : (word.split(' ')[0] ?? word))),
   );
@@ -192,7 +192,7 @@ function firstOf(text: string, wanted: readonly Wanted[]): number {
   return 0;
 }
 
-/** Words of the index that a word which is not in it may stand for: those it is a part of, and those it is like. */
+/** Corrections of a word that the index does not have: indexed words that contain it, and indexed words similar to it. */
 function bestSpellings(db: DatabaseSync, word: string): readonly string[] {
   if (word.length < SHORTEST) return [];
   const find = db.prepare(`SELECT word FROM spellings WHERE spellings MATCH ? ORDER BY rank LIMIT ${MOST_LOOKED_AT}`);

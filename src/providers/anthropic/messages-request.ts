@@ -4,14 +4,13 @@ import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provi
 import {
   argumentsObject,
   EMPTY_ANSWER,
-  isImage,
-  joinSystem,
-  leftOut,
-  toExchanges,
-  wireIds,
+  outputText,
+  readablePart,
   wireName,
+  wireRequest,
   type Exchange,
   type ToolMessage,
+  type WireRequest,
 } from '../transcript.ts';
 
 type Body = Anthropic.MessageCreateParamsStreaming;
@@ -29,8 +28,8 @@ const CACHED = { cache_control: { type: 'ephemeral' } } as const;
 
 /** The body of `POST /v1/messages`. The same request always gives the same bytes. */
 export function toAnthropicRequest(request: ModelRequest, target: AnthropicTarget): Body {
-  const messages = toMessages(request, target);
-  const system = joinSystem(request.system);
+  const { system, exchanges, idOf } = wireRequest(request, { provider: target.provider, legalId: CALL_ID });
+  const messages = exchanges.flatMap((exchange) => toTurns(exchange, idOf));
   const thinking = thinkingOf(request, messages, target);
   return {
     model: request.model,
@@ -67,20 +66,14 @@ interface WireMessage {
   readonly content: readonly Block[];
 }
 
-function toMessages(request: ModelRequest, target: AnthropicTarget): readonly WireMessage[] {
-  const ids = wireIds(request.messages, CALL_ID);
-  const owner = { provider: target.provider, model: request.model };
-  return toExchanges(request.messages, owner).flatMap((exchange) => toTurns(exchange, ids));
-}
-
-function toTurns({ assistant, results, user }: Exchange, ids: ReadonlyMap<string, string>): WireMessage[] {
+function toTurns({ assistant, results, user }: Exchange, idOf: WireRequest['idOf']): WireMessage[] {
   const turns: WireMessage[] = [];
   if (assistant !== null) {
-    const content = assistant.flatMap((part) => toAssistantBlocks(part, ids));
+    const content = assistant.flatMap((part) => toAssistantBlocks(part, idOf));
     turns.push({ role: 'assistant', content: hasWords(content) ? content : [{ type: 'text', text: EMPTY_ANSWER }] });
   }
   const content: Block[] = [
-    ...results.map((result) => toResult(result, ids)),
+    ...results.map((result) => toResult(result, idOf)),
     // A failed result may hold text only; its images follow.
     ...results.flatMap((result) => (result.isError ? (result.images ?? []).map(toUserBlock) : [])),
     ...user.map(toUserBlock),
@@ -99,32 +92,32 @@ const thinkingBlock = z.union([
   z.object({ type: z.literal('redacted_thinking'), data: z.string().min(1) }),
 ]);
 
-function toAssistantBlocks(part: AssistantPart, ids: ReadonlyMap<string, string>): Block[] {
+function toAssistantBlocks(part: AssistantPart, idOf: WireRequest['idOf']): Block[] {
   if (part.type === 'text') return [{ type: 'text', text: part.text }];
   if (part.type === 'tool-call') {
-    const id = ids.get(part.callId) ?? part.callId;
-    return [{ type: 'tool_use', id, name: wireName(part.name), input: argumentsObject(part.arguments) }];
+    return [
+      { type: 'tool_use', id: idOf(part.callId), name: wireName(part.name), input: argumentsObject(part.arguments) },
+    ];
   }
   const block = thinkingBlock.safeParse(part.data);
   return block.success ? [block.data] : [];
 }
 
-function toResult(result: ToolMessage, ids: ReadonlyMap<string, string>): Anthropic.ToolResultBlockParam {
+function toResult(result: ToolMessage, idOf: WireRequest['idOf']): Anthropic.ToolResultBlockParam {
   const images = result.isError ? [] : (result.images ?? []).map(toUserBlock);
-  const text = result.output.trim() === '' ? '(no output)' : result.output;
+  const text = outputText(result);
   return {
     type: 'tool_result',
-    tool_use_id: ids.get(result.callId) ?? result.callId,
+    tool_use_id: idOf(result.callId),
     content: images.length === 0 ? text : [{ type: 'text', text }, ...images],
     ...(result.isError ? { is_error: true } : {}),
   };
 }
 
 function toUserBlock(part: UserPart): Anthropic.TextBlockParam | Anthropic.ImageBlockParam {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  const { mediaType } = part;
-  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
-  return { type: 'image', source: { type: 'base64', media_type: mediaType, data: part.data } };
+  const shown = readablePart(part);
+  if (shown.type === 'text') return { type: 'text', text: shown.text };
+  return { type: 'image', source: { type: 'base64', media_type: shown.mediaType, data: shown.data } };
 }
 
 /**

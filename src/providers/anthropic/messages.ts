@@ -1,38 +1,22 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
+import type { EndpointOptions } from '../endpoint.ts';
+import type { Provider } from '../provider.ts';
+import { sdkProvider } from '../sdk-provider.ts';
+import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
 import { fromAnthropicEvents } from './messages-events.ts';
 import { toAnthropicRequest } from './messages-request.ts';
-import { type EndpointOptions, isLocalAddress } from '../endpoint.ts';
-import { withImagesRead } from '../images.ts';
-import type { ModelRequest, Provider } from '../provider.ts';
-import { clientsFor, endpointFetch, sdkTimeout, streamCall } from '../wrappers/stream-call.ts';
 
 const OFFICIAL_HOST = 'api.anthropic.com';
 
-/** Anthropic's Messages API, or a server that speaks it, through the official SDK (loaded at the first call). */
+/** Anthropic's Messages API, or a server that speaks it. */
 export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
   const official = endpoint.baseUrl === null || URL.parse(endpoint.baseUrl)?.host === OFFICIAL_HOST;
-  const connect = clientsFor(endpoint, (options) => openClient(options, official));
-  const target = { provider: endpoint.name, official };
-  const bodyOf = (request: ModelRequest) => ({ ...toAnthropicRequest(request, target), ...endpoint.extraBody });
-  return {
-    name: endpoint.name,
-    local: isLocalAddress(endpoint.baseUrl),
-    chat: (request, { signal }) =>
-      streamCall({
-        endpoint,
-        request,
-        signal,
-        open: async (signal, ready) => {
-          const body = bodyOf(ready);
-          return (await connect(request)).messages.create(body, { signal });
-        },
-        read: fromAnthropicEvents,
-      }),
-    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
-    warm: async () => {
-      await connect().catch(() => {});
-    },
-  };
+  return sdkProvider(endpoint, {
+    open: (options) => openClient(options, official),
+    body: (request) => toAnthropicRequest(request, { provider: endpoint.name, official }),
+    send: (client, body, options) => client.messages.create(body, options),
+    read: fromAnthropicEvents,
+  });
 }
 
 async function openClient(endpoint: EndpointOptions, official: boolean): Promise<Anthropic> {

@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../provider.ts';
 
-/** What the demo makes of a sentence: calls in order, and what it has to say instead of some. */
+/** The tool calls that the demo model makes for a sentence, in order, and sentences about calls that it cannot make. */
 export interface DemoPlan {
   readonly calls: readonly DemoCall[];
   readonly remarks: readonly string[];
@@ -11,7 +11,7 @@ interface DemoCall {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** Values for a tool's parameters, each under the first of its names that the tool knows. */
+/** Arguments of a tool call. Each has several possible parameter names; the first that the tool has is used. */
 type Wanted = readonly (readonly [names: readonly string[], value: string])[];
 
 interface Rule {
@@ -86,7 +86,7 @@ const RULES: readonly Rule[] = [
 
 const READ = /^(?:read|show|cat)(?: me)?(?: the)?(?: file)? (?<paths>\S+?(?:(?:,| and|, and) \S+?)*)[.!?]*$/iu;
 
-/** Reads a sentence by fixed patterns; undefined when it holds nothing that they know. */
+/** Plans tool calls for a sentence by fixed patterns; undefined when no pattern matches. */
 export function understand(sentence: string, tools: readonly ToolSpec[]): DemoPlan | undefined {
   const text = sentence.trim().replace(/^please[ ,]+/iu, '');
   const steps = text.split(new RegExp(`,? (?:and )?then (?=(?:${VERBS})\\b)`, 'iu'));
@@ -107,7 +107,7 @@ interface WantedCall {
   readonly wanted: Wanted;
 }
 
-/** "read A and run B" is two steps when both halves make sense, otherwise one. */
+/** Splits "read A and run B" into two steps if each half matches a pattern; otherwise the whole text is one step. */
 function compoundStep(text: string): readonly WantedCall[] | undefined {
   const halves = text.split(new RegExp(`,? and (?=(?:${VERBS})\\b)`, 'iu')).map(oneStep);
   const all = halves.every((half) => half !== undefined) ? halves.flat() : undefined;

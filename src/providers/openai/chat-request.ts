@@ -4,15 +4,14 @@ import type { Quirks } from '../presets.ts';
 import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
 import {
   EMPTY_ANSWER,
-  isImage,
-  joinSystem,
-  leftOut,
   legalArguments,
-  toExchanges,
-  wireIds,
+  outputText,
+  readablePart,
   wireName,
+  wireRequest,
   type Exchange,
   type ToolMessage,
+  type WireRequest,
 } from '../transcript.ts';
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
@@ -27,16 +26,14 @@ export interface OpenAiTarget {
 /** The body of `POST /chat/completions`. The same request always gives the same bytes. */
 export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Body {
   const { maxOutputTokens, temperature } = request;
-  const { quirks } = target;
-  const ids = wireIds(request.messages, quirks.callId);
-  const system = joinSystem(request.system);
-  const exchanges = toExchanges(request.messages, { provider: target.provider, model: request.model });
+  const { provider, quirks } = target;
+  const { system, exchanges, idOf } = wireRequest(request, { provider, legalId: quirks.callId });
   return {
     model: request.model,
     ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
     messages: [
       ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
-      ...exchanges.flatMap((exchange) => toMessages(exchange, { ids, quirks })),
+      ...exchanges.flatMap((exchange) => toMessages(exchange, { idOf, quirks })),
     ],
     ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
     [quirks.maxTokens]: maxOutputTokens,
@@ -81,15 +78,15 @@ function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_
 
 function toMessages(
   { assistant, results, user }: Exchange,
-  { ids, quirks }: { readonly ids: ReadonlyMap<string, string>; readonly quirks: Quirks },
+  { idOf, quirks }: Pick<WireRequest, 'idOf'> & { readonly quirks: Quirks },
 ): Message[] {
   const messages: Message[] = [];
-  if (assistant !== null) messages.push(toAssistant(assistant, ids));
+  if (assistant !== null) messages.push(toAssistant(assistant, idOf));
   for (const result of results) {
     messages.push({
       role: 'tool',
-      tool_call_id: ids.get(result.callId) ?? result.callId,
-      content: result.output.trim() === '' ? '(no output)' : result.output,
+      tool_call_id: idOf(result.callId),
+      content: outputText(result),
     });
   }
   const parts = [...results.flatMap(imagesOf), ...user];
@@ -107,7 +104,7 @@ const reasoningField = z.object({
   extras: z.record(z.string(), z.unknown()).optional(),
 });
 
-function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, string>): Message {
+function toAssistant(parts: readonly AssistantPart[], idOf: WireRequest['idOf']): Message {
   const texts: string[] = [];
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = [];
   const reasoning: Record<string, string> = {};
@@ -129,7 +126,7 @@ function toAssistant(parts: readonly AssistantPart[], ids: ReadonlyMap<string, s
       case 'tool-call': {
         const extra = extras[calls.length - begin];
         calls.push({
-          id: ids.get(part.callId) ?? part.callId,
+          id: idOf(part.callId),
           type: 'function',
           function: { name: wireName(part.name), arguments: legalArguments(part.arguments) },
           ...(extra === undefined ? {} : { extra_content: extra }),
@@ -160,8 +157,7 @@ function toContent(parts: readonly UserPart[]): string | OpenAI.ChatCompletionCo
 }
 
 function toPart(part: UserPart): OpenAI.ChatCompletionContentPartText | OpenAI.ChatCompletionContentPartImage {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  const { mediaType } = part;
-  if (!isImage(mediaType) || !('data' in part)) return { type: 'text', text: leftOut(mediaType) };
-  return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${part.data}` } };
+  const shown = readablePart(part);
+  if (shown.type === 'text') return { type: 'text', text: shown.text };
+  return { type: 'image_url', image_url: { url: `data:${shown.mediaType};base64,${shown.data}` } };
 }

@@ -1,7 +1,6 @@
 import type { OpenAI } from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
-import type { ModelRequest } from '../provider.ts';
-import { clientsFor, endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
+import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
 
 const OFFICIAL_HOST = 'api.openai.com';
 
@@ -9,12 +8,8 @@ export function isOfficial({ baseUrl }: EndpointOptions): boolean {
   return baseUrl === null || URL.parse(baseUrl)?.host === OFFICIAL_HOST;
 }
 
-/** Gives the official SDK's client for a request; loaded and opened when first needed. */
-export function openAiClients(endpoint: EndpointOptions): (request?: ModelRequest) => Promise<OpenAI> {
-  return clientsFor(endpoint, openClient);
-}
-
-async function openClient(endpoint: EndpointOptions): Promise<OpenAI> {
+/** A client of the official SDK. */
+export async function openClient(endpoint: EndpointOptions): Promise<OpenAI> {
   const { OpenAI } = await import('openai');
   const { apiKey, headers } = endpoint;
   return new OpenAI({

@@ -3,15 +3,14 @@ import * as z from 'zod';
 import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
 import {
   EMPTY_ANSWER,
-  isImage,
-  joinSystem,
-  leftOut,
   legalArguments,
-  toExchanges,
-  wireIds,
+  outputText,
+  readablePart,
   wireName,
+  wireRequest,
   type Exchange,
   type ToolMessage,
+  type WireRequest,
 } from '../transcript.ts';
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
@@ -23,14 +22,12 @@ const CALL_ID = /^[\x21-\x7e]{1,64}$/u;
 /** The body of `POST /responses`. The same request always gives the same bytes. */
 export function toResponsesRequest(request: ModelRequest, provider: string): Body {
   const { maxOutputTokens, temperature, reasoning = 'off' } = request;
-  const ids = wireIds(request.messages, CALL_ID);
-  const instructions = joinSystem(request.system);
-  const exchanges = toExchanges(request.messages, { provider, model: request.model });
+  const { system: instructions, exchanges, idOf } = wireRequest(request, { provider, legalId: CALL_ID });
   return {
     model: request.model,
     ...(instructions === '' ? {} : { instructions }),
     ...(request.tools.length === 0 ? {} : { tools: toTools(request), ...toChoice(request.toolChoice) }),
-    input: exchanges.flatMap((exchange) => toItems(exchange, ids)),
+    input: exchanges.flatMap((exchange) => toItems(exchange, idOf)),
     // The API takes no less.
     max_output_tokens: Math.max(16, maxOutputTokens),
     ...(temperature === undefined ? {} : { temperature }),
@@ -57,10 +54,10 @@ function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
   return { tool_choice: choice === 'none' ? 'none' : { type: 'function', name: choice.tool } };
 }
 
-function toItems({ assistant, results, user }: Exchange, ids: ReadonlyMap<string, string>): Item[] {
+function toItems({ assistant, results, user }: Exchange, idOf: WireRequest['idOf']): Item[] {
   return [
-    ...(assistant === null ? [] : toAnswer(assistant, ids)),
-    ...results.map((result) => toResult(result, ids)),
+    ...(assistant === null ? [] : toAnswer(assistant, idOf)),
+    ...results.map((result) => toResult(result, idOf)),
     ...(user.length === 0 ? [] : [{ role: 'user' as const, content: toContent(user) }]),
   ];
 }
@@ -74,7 +71,7 @@ const reasoningItem = z.object({
 const phaseMark = z.object({ type: z.literal('phase'), phase: z.enum(['commentary', 'final_answer']) });
 
 /** Thoughts are legal only before what they led to, so that those at the end stay out. */
-function toAnswer(parts: readonly AssistantPart[], ids: ReadonlyMap<string, string>): Item[] {
+function toAnswer(parts: readonly AssistantPart[], idOf: WireRequest['idOf']): Item[] {
   const last = parts.findLastIndex((part) => part.type !== 'reasoning');
   const items: Item[] = [];
   let phase: z.infer<typeof phaseMark>['phase'] | undefined;
@@ -87,7 +84,7 @@ function toAnswer(parts: readonly AssistantPart[], ids: ReadonlyMap<string, stri
       case 'tool-call':
         items.push({
           type: 'function_call',
-          call_id: ids.get(part.callId) ?? part.callId,
+          call_id: idOf(part.callId),
           name: wireName(part.name),
           arguments: legalArguments(part.arguments),
         });
@@ -103,12 +100,12 @@ function toAnswer(parts: readonly AssistantPart[], ids: ReadonlyMap<string, stri
   return items.length > 0 ? items : [{ role: 'assistant', content: EMPTY_ANSWER }];
 }
 
-function toResult(result: ToolMessage, ids: ReadonlyMap<string, string>): Item {
-  const text = result.output.trim() === '' ? '(no output)' : result.output;
+function toResult(result: ToolMessage, idOf: WireRequest['idOf']): Item {
+  const text = outputText(result);
   const images = (result.images ?? []).map(toPart);
   return {
     type: 'function_call_output',
-    call_id: ids.get(result.callId) ?? result.callId,
+    call_id: idOf(result.callId),
     output: images.length === 0 ? text : [{ type: 'input_text', text }, ...images],
   };
 }
@@ -119,8 +116,7 @@ function toContent(parts: readonly UserPart[]): string | Content[] {
 }
 
 function toPart(part: UserPart): Content {
-  if (part.type === 'text') return { type: 'input_text', text: part.text };
-  const { mediaType } = part;
-  if (!isImage(mediaType) || !('data' in part)) return { type: 'input_text', text: leftOut(mediaType) };
-  return { type: 'input_image', detail: 'auto', image_url: `data:${mediaType};base64,${part.data}` };
+  const shown = readablePart(part);
+  if (shown.type === 'text') return { type: 'input_text', text: shown.text };
+  return { type: 'input_image', detail: 'auto', image_url: `data:${shown.mediaType};base64,${shown.data}` };
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Clock } from '../../util/clock.ts';
-import { openAiClients } from './client.ts';
+import { clientsFor } from '../wrappers/stream-call.ts';
+import { openClient } from './client.ts';
 
 export interface SpeechOptions {
   /** `openai`, `groq`, or any name with an address. */
@@ -16,7 +17,8 @@ export interface SpeechOptions {
 /** Turns the speech in a file into text; throws when the server does not. */
 export type Transcribe = (path: string, signal: AbortSignal) => Promise<string>;
 
-const USUAL: Readonly<Record<string, { readonly baseUrl: string | null; readonly model: string }>> = {
+/** The providers that need no address, and what they are asked with unless the configuration says otherwise. */
+export const SPEECH_PROVIDERS: Readonly<Record<string, { readonly baseUrl: string | null; readonly model: string }>> = {
   openai: { baseUrl: null, model: 'whisper-1' },
   groq: { baseUrl: 'https://api.groq.com/openai/v1', model: 'whisper-large-v3-turbo' },
 };
@@ -24,7 +26,7 @@ const USUAL: Readonly<Record<string, { readonly baseUrl: string | null; readonly
 /** Speech to text by OpenAI's transcription API, there or at a compatible server. A sentence when it cannot be asked. */
 export function speechToText(options: SpeechOptions): Transcribe | string {
   const { provider, apiKey, clock } = options;
-  const usual = USUAL[provider];
+  const usual = SPEECH_PROVIDERS[provider];
   const baseUrl = options.baseUrl ?? usual?.baseUrl ?? null;
   if (usual === undefined && baseUrl === null) {
     return `voice.provider is ${JSON.stringify(provider)}: openai and groq are known; any other needs voice.baseUrl.`;
@@ -33,7 +35,7 @@ export function speechToText(options: SpeechOptions): Transcribe | string {
     return `voice.provider is ${JSON.stringify(provider)}, which needs a key: set voice.apiKey.`;
   }
   const model = options.model ?? usual?.model ?? 'whisper-1';
-  const client = openAiClients({ name: 'voice', apiKey, baseUrl, clock });
+  const client = clientsFor({ name: 'voice', apiKey, baseUrl, clock }, openClient);
   return async (path, signal) => {
     const { audio } = await client();
     const { text } = await audio.transcriptions.create({ file: createReadStream(path), model }, { signal });

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<ModelErrorKind, string>> = {
   refusal: 'refused to answer',
   'unsupported-tool-choice': 'does not take this choice of tool',
   aborted: 'was stopped',
-  malformed: 'sent an answer that makes no sense',
+  malformed: 'sent an answer that could not be read',
 };
 
 export interface RetryOptions {

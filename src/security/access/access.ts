@@ -2,32 +2,32 @@ import type { PairedRole, Role } from '../../bus/messages.ts';
 
 const RANKS = { guest: 0, trusted: 1, owner: 2 } as const satisfies Record<Role, number>;
 
-/** Higher may do more. */
+/** Rank of a role: 0 guest, 1 trusted, 2 owner. */
 export function roleRank(role: Role): number {
   return RANKS[role];
 }
 
-/** Whether `role` may do what needs `needed`. */
+/** Whether `role` has at least the rights of `needed`. */
 export function atLeast(role: Role, needed: Role): boolean {
   return roleRank(role) >= roleRank(needed);
 }
 
-/** The role of a turn that several people started; `guest` when nobody is named. */
+/** The lowest of the given roles, as for a turn that several people started; `guest` when there is none. */
 export function weakest(...roles: readonly Role[]): Role {
   const [first, ...others] = roles;
   if (first === undefined) return 'guest';
   return others.reduce<Role>((weak, role) => (roleRank(role) < roleRank(weak) ? role : weak), first);
 }
 
-/** Whether the owner's memory and private files may be seen there: by the owner, where nobody else reads along. */
+/** Whether memory and private files of the owner may be shown: only to the owner, in a direct chat. */
 export function seesPrivate(where: {
   readonly role?: Role | undefined;
-  readonly chatType?: 'direct' | 'group' | undefined;
+  readonly chatType?: 'direct' | 'group' | null | undefined;
 }): boolean {
   return where.role === 'owner' && where.chatType === 'direct';
 }
 
-/** What a channel's configuration says of people and groups. */
+/** The part of a channel's configuration that says who may write. */
 export interface AccessSettings {
   /** Ids of people, `*` for everybody as a guest. */
   readonly allowFrom?: readonly string[] | undefined;
@@ -37,22 +37,22 @@ export interface AccessSettings {
     | {
         /** `open`: members of the groups named in `allow` are guests. */
         readonly policy?: 'mention' | 'open' | 'off' | undefined;
-        /** Ids of the groups that it takes part in; empty or `*`: every group. */
+        /** Ids of the groups in which the assistant takes part; empty or `*`: every group. */
         readonly allow?: readonly string[] | undefined;
-        /** Ids of other bots that are heard, as guests and in groups only. */
+        /** Ids of other bots that may write, in groups only and as guests. */
         readonly allowBots?: readonly string[] | undefined;
       }
     | undefined;
 }
 
-/** Who speaks, and where. Whatever is missing denies. */
+/** Facts about a message for `decideAccess`: how it came, who sent it, in which chat. A missing fact denies access. */
 export type AccessQuestion =
-  /** Whoever could open it is the owner: files and a token that nobody else may read guard it. */
+  /** Always the owner: only the owner can read the files and the token that these ways need. */
   | { readonly via: 'terminal' | 'control-socket' | 'gateway-token' }
   | {
       readonly via: 'channel';
       readonly settings?: AccessSettings | undefined;
-      /** The role that this id was paired with; undefined: it was not. @default nobody was */
+      /** The role that a person was paired with; undefined: not paired. @default no one is paired */
       readonly pairedRole?: ((senderId: string) => PairedRole | undefined) | undefined;
       readonly chatType?: 'direct' | 'group' | undefined;
       readonly chatId?: string | undefined;
@@ -61,7 +61,7 @@ export type AccessQuestion =
             /** The platform's immutable id, as text. */
             readonly id?: string | undefined;
             readonly isBot?: boolean | undefined;
-            /** It is the assistant's own account. */
+            /** True for the assistant's own account. */
             readonly isSelf?: boolean | undefined;
           }
         | undefined;
@@ -80,7 +80,7 @@ type ChannelQuestion = Extract<AccessQuestion, { readonly via: 'channel' }>;
 
 const EVERYBODY = '*';
 
-/** Decides who speaks, for every way to speak, by exact ids alone. Denies unless something allows. */
+/** Decides the role of a sender, or denies access. Compares exact ids only. Denies unless a rule allows. */
 export function decideAccess(question: AccessQuestion): AccessDecision {
   switch (question.via) {
     case 'terminal':
@@ -90,11 +90,11 @@ export function decideAccess(question: AccessQuestion): AccessDecision {
     case 'channel':
       return decideChannel(question);
     default:
-      return deny('nothing says how the message came');
+      return deny('the message does not say how it came');
   }
 }
 
-/** The role of whoever came by a way of their own machine; the weakest when they may not. */
+/** The role of a person at the terminal, the control socket or the gateway. */
 export function localRole(via: Exclude<AccessQuestion['via'], 'channel'>): Role {
   const decision = decideAccess({ via });
   return decision.allowed ? decision.role : 'guest';
@@ -126,7 +126,7 @@ function decideChannel({ settings, sender, chatType, chatId, pairedRole }: Chann
   return { ...deny(`the sender ${id} is neither in allowFrom nor paired`), stranger: chatType };
 }
 
-/** Why a group is not listened to; null when it is. */
+/** Why messages of a group are not read; null when they are. */
 function whyClosed(chatId: string, groups: AccessSettings['groups']): string | null {
   const { policy, allow: allowed } = groups ?? {};
   if (policy !== 'mention' && policy !== 'open') return 'groups are off (groups.policy)';
@@ -135,7 +135,7 @@ function whyClosed(chatId: string, groups: AccessSettings['groups']): string | n
   return `the group ${chatId} is not in groups.allow`;
 }
 
-/** Somebody who is named in two places may do what the better one allows. */
+/** The highest of the given roles; undefined when there is none. */
 function strongest(...roles: readonly (Role | undefined)[]): Role | undefined {
   return roles.reduce<Role | undefined>(
     (best, role) => (best === undefined || (role !== undefined && atLeast(role, best)) ? role : best),
@@ -143,7 +143,7 @@ function strongest(...roles: readonly (Role | undefined)[]): Role | undefined {
   );
 }
 
-/** What the lists of the configuration make of an id; `*` counts nowhere. */
+/** The role that `owners` and `allowFrom` give an id; undefined: none. `*` is ignored here. */
 function configuredRole(id: string, { allowFrom = [], owners = [] }: AccessSettings): Role | undefined {
   if (owners.includes(id)) return 'owner';
   if (!allowFrom.includes(id)) return undefined;
@@ -152,15 +152,16 @@ function configuredRole(id: string, { allowFrom = [], owners = [] }: AccessSetti
 }
 
 /**
- * The most that anybody may be in a channel's groups: what a group's tools are listed for, so that the list stays the
- * same whoever speaks. What a call may do is decided by the role of its turn. `paired`: roles that codes gave there.
+ * The highest role that a person can have in a channel's groups. The tools of a group are listed for this role, so that the
+ * list is the same for every sender; each call is still checked against the role of its turn. `paired`: the roles of people
+ * who were paired on the channel.
  */
 export function strongestRole(settings: AccessSettings | undefined, paired: readonly PairedRole[] = []): Role {
-  // Anybody may be paired at any time.
+  // At least trusted, because a person may be paired at any time.
   return paired.includes('owner') || configuredOwners(settings).length > 0 ? 'owner' : 'trusted';
 }
 
-/** The ids that the lists of the configuration make owners of a channel. */
+/** The ids that the configuration makes owners of a channel. */
 export function configuredOwners(settings: AccessSettings | undefined): readonly string[] {
   const { allowFrom = [], owners = [] } = settings ?? {};
   return [...new Set([...owners, ...allowFrom])].filter(
@@ -184,7 +185,7 @@ function deny(reason: string): Extract<AccessDecision, { readonly allowed: false
   return { allowed: false, reason, stranger: null };
 }
 
-/** A role as the journal keeps it. Unknown words are the weakest. */
+/** Reads a role from the journal; an unknown text becomes `guest`. */
 export function asRole(role: string): Role {
   return role === 'owner' || role === 'trusted' ? role : 'guest';
 }

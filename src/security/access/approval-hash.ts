@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * One value for everything that a yes covers: equal exactly when all of it is equal, whatever the order of its keys.
- * `bound` is plain data; what is undefined counts as left out.
+ * SHA-256, in hex, of everything that an approval covers. Equal exactly when all of it is equal; the order of keys does not
+ * matter. `bound` is plain JSON data; a field that is undefined counts as left out.
  */
 export function approvalHash(bound: Readonly<Record<string, unknown>>): string {
   return createHash('sha256').update(canonical(bound)).digest('hex');

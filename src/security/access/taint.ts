@@ -1,30 +1,30 @@
-/** What a request holds: text from strangers, and what is private to the owner. */
+/** The marks of a request: it contains untrusted content, and text that is private to the owner. */
 export interface TaintBits {
   readonly untrusted: boolean;
   readonly private: boolean;
-  /** Where text from others came from, as a person calls it: `a web page`. @default not known */
+  /** Where the untrusted content came from, as a person calls it: `a web page`. @default unknown */
   readonly source?: string;
 }
 
-/** What outlives the conversation that it was written in. */
+/** Targets of a write that has effects after the conversation. */
 export type LastingTarget = 'memory' | 'bootstrap' | 'skills' | 'cron' | 'mcp' | 'config';
 
-/** What a call does, as far as taint is concerned. */
+/** What a call does, as `taintDecision` needs it. */
 export type TaintAction =
   | {
       readonly kind: 'fetch-url';
-      /** The model put the address together; see `urlOrigin`. */
+      /** The model made the URL itself; see `urlOrigin`. */
       readonly composed: boolean;
-      /** Its host is opened by the configuration. */
+      /** The configuration allows its host. */
       readonly hostAllowed: boolean;
-      /** Which of many addresses of one host that only strangers gave is fetched could spell something out. */
+      /** It is one of many URLs of one host that only untrusted content named, so the choice itself could carry information. */
       readonly selected: boolean;
     }
-  /** To a chat that is not the one of the request: whoever reads it takes it for the owner's wish. */
+  /** A message to another chat than that of the request; its readers take it for the owner's wish. */
   | { readonly kind: 'message-other-chat' }
-  /** A command that nothing keeps from the network. */
+  /** A command that can use the network. */
   | { readonly kind: 'networked-exec' }
-  /** Something of the owner's, such as the text of a file, would stand in a group's chat. */
+  /** Text of the owner, such as a file, would be shown in a group. */
   | { readonly kind: 'show-to-group' }
   | { readonly kind: 'lasting-write'; readonly target: LastingTarget }
   | { readonly kind: 'other' };
@@ -46,11 +46,12 @@ const LASTING = {
 } as const satisfies Record<LastingTarget, string>;
 
 /**
- * The one table of what a request with strangers' text in it may do without a person's yes. A fetch that could carry
- * private things out is asked about when both bits are set. All else is asked about whenever strangers' text is there: a
- * lasting write leaves behind what is read later, in conversations that do not carry the bit; a message to another chat
- * says what strangers like in the owner's name; a command with a network reads files and sends them by itself; and in a
- * group the strangers read the answer.
+ * Decides which actions of a request with untrusted content need a person's approval. A fetch that could carry private text
+ * out needs one when both marks are set. All other actions need one whenever untrusted content is there:
+ * - a lasting write is read later in conversations that do not have the mark;
+ * - a message to another chat could say anything in the owner's name;
+ * - a command with a network could read files and send them;
+ * - in a group, the authors of the untrusted content may read the answer.
  */
 export function taintDecision({
   taint,

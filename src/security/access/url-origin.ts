@@ -1,28 +1,28 @@
-/** What may stand before an address in a text. People write no spaces in some scripts. */
+/** Characters that may be before a URL in a text; some scripts have no spaces. */
 const BEFORE = /[\s<>"'`()[\]{}|*_~=,;\u0080-\u{10FFFF}]/u;
-/** What may follow it; a mark counts only at the end of a sentence or before a bracket, a quote or the like. */
+/** What may follow a URL; punctuation only before the end, a space, a bracket or a quote. */
 const AFTER = /^(?:[.,;:!?*_~]{0,10}(?:$|[\s<>"'`()[\]{}|\\^\u0080-\u{10FFFF}])|#)/u;
 const MOST_AFTER = 12;
 const SCHEME = /^https?:\/\//iu;
 
-/** What was said, other than by the model; a plain text is a person's words. */
+/** A text that the model did not write; a plain string was written by a person. */
 export type GivenText =
   | string
   | {
       readonly text: string;
-      /** Strangers wrote it. */
+      /** It is untrusted content. */
       readonly strangers: boolean;
-      /** What the model said before it: an address that stands there is not given by a text that repeats it. */
+      /** What the model wrote before it. A URL that occurs there does not count as given by this text, which may repeat it. */
       readonly repeats: readonly string[];
     };
 
-/** `given`: by a person, or by what strangers had no part in; `strangers`: only they gave it; `composed`: nobody did. */
+/** `given`: a person or a trusted text named the URL. `strangers`: only untrusted content named it. `composed`: no text did. */
 export type UrlOrigin = 'given' | 'strangers' | 'composed';
 
 /**
- * Whether an address stands word for word in one of the texts, and in whose. One that is longer, shorter, or written with other
- * escapes is `composed`: what was changed could carry something out. Not counted are the fragment, which is never
- * sent, the slash behind a bare host, and a scheme that people leave out.
+ * Finds out whose text contains a URL word for word. A URL that is longer, shorter or escaped differently is `composed`,
+ * because the difference could carry private text out. Ignored are the fragment, which is never sent, the slash after a bare
+ * host, and a scheme that people left out.
  */
 export function urlOrigin(url: string, texts: Iterable<GivenText>): UrlOrigin {
   const address = withoutFragment(url.trim());
@@ -36,7 +36,7 @@ export function urlOrigin(url: string, texts: Iterable<GivenText>): UrlOrigin {
     const { text, strangers, repeats } = typeof given === 'string' ? personal(given) : given;
     if (strangers && origin === 'strangers') continue;
     if (!spellings.some((spelling) => standsIn(text, spelling))) continue;
-    // A part of something longer counts too: a refusal names the host of an address.
+    // Counts also as a part of a longer text: a refusal names the host of a URL.
     if (repeats.some((said) => said.toLowerCase().includes(spoken))) continue;
     if (!strangers) return 'given';
     origin = 'strangers';
@@ -57,7 +57,7 @@ function isBareHost(rest: string): boolean {
   return !/[/?#]/u.test(rest.replace(/\/$/u, ''));
 }
 
-/** With its scheme, or without it where the text has none there: then its host must look like one. */
+/** Whether a text contains a URL, with its scheme, or without it if the host has a dot. */
 function standsIn(text: string, spelling: string): boolean {
   const bare = spelling.replace(SCHEME, '');
   return occurs(text, spelling) || (/^[^/?]+\.[^/?]/u.test(bare) && occurs(text, bare));

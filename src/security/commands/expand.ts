@@ -4,13 +4,14 @@ import { expandParameter, valuesOf } from './parameters.ts';
 import { countWords, descend, step, type Scope } from './scope.ts';
 import { HOME } from './targets.ts';
 
+/** Most alternatives of a word or command line. If there are more, their texts are joined by SPLIT into one. */
 const MOST_ALTERNATIVES = 32;
-/** Characters that are read as quickly as a step is made. */
+/** Characters of text that count as one step of the budget (`step` in scope.ts). */
 const TEXT_PER_STEP = 200;
-/** What is read once more from its text takes longer. */
+/** The same for text that has to be parsed again, which takes longer. */
 const PARSED_PER_STEP = 10;
 
-/** Every text that a word may become. Several words from one are joined by SPLIT. */
+/** Every text that a shell word may expand to. If it expands to several words, they are joined by SPLIT. */
 export function expandWord(word: Word, scope: Scope): string[] {
   step(scope, 1 + word.text.length / TEXT_PER_STEP);
   const { parts } = word;
@@ -21,14 +22,14 @@ export function expandWord(word: Word, scope: Scope): string[] {
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(word.text);
   return combine(
     parts.map((part, i) => {
-      // No file has such a name, so the shell leaves the brackets of an address as they are.
+      // `?` and `[…]` in a URL match no file, so the shell leaves them as they are.
       const texts = part.type === 'Glob' && isUrl ? [part.text] : expandPart(part, scope, false);
       return i === 0 && part.type === 'Literal' ? texts.map((text) => tilde(word, text, scope)) : texts;
     }),
   );
 }
 
-/** What a command line's words become: one list of arguments for each way it may turn out. */
+/** The argument lists that the words of a command line may expand to, one for each possible expansion. */
 export function expandArguments(words: readonly (Word | Assignment)[], scope: Scope): string[][] {
   countWords(words);
   const choices = words.map((word) => {
@@ -41,6 +42,7 @@ export function expandArguments(words: readonly (Word | Assignment)[], scope: Sc
   return ways.map((way) => way.flat());
 }
 
+/** Every value that an assignment may give its variable; the elements of an array are joined by SPLIT. */
 export function expandAssignment({ name, value, append }: Assignment, scope: Scope): string[] {
   const words = value.type === 'Word' ? [value] : value.elements;
   const texts = words.map((word) => expandWord(word, scope));
@@ -48,6 +50,7 @@ export function expandAssignment({ name, value, append }: Assignment, scope: Sco
   return combine(all, value.type === 'Word' ? '' : SPLIT);
 }
 
+/** The text of a here-document; of several possible texts of a part, the last. */
 export function expandHereDoc(body: HereDocBody, scope: Scope): string {
   if (body.parts === undefined) return body.text;
   return body.parts.map((part) => expandPart(part, scope, true).at(-1) ?? '').join('');
@@ -93,7 +96,7 @@ function tilde(word: Word, text: string, scope: Scope): string {
   return [places[prefix] ?? `/home/${prefix.slice(1)}`, ...rest].join('/');
 }
 
-/** The choices of `{a,b}`; what nobody knows for `{1..9}`; none when the braces are plain text. */
+/** The alternatives of `{a,b}`; UNKNOWN for a range such as `{1..9}`; none when the braces are plain text. */
 function braceChoices(text: string): string[] {
   const inner = text.slice(1, -1);
   if (/^-?\w+\.\.-?\w+(?:\.\.-?\d+)?$/.test(inner)) return [UNKNOWN];
@@ -120,13 +123,13 @@ function expandBraces(word: Word, brace: WordPart, choices: readonly string[], s
   return combine(words, SPLIT);
 }
 
-/** Every way to put one text of each list after another. */
+/** Joins one text of each list, in every combination. */
 function combine(lists: readonly (readonly string[])[], between = ''): string[] {
   const ways = waysOf(lists) ?? [lists.map((texts) => texts.join(SPLIT))];
   return ways.map((way) => way.join(between));
 }
 
-/** Every way to take one of each list; undefined when there are too many. */
+/** Every combination of one item from each list; undefined when there are more than MOST_ALTERNATIVES. */
 function waysOf<T>(lists: readonly (readonly T[])[]): T[][] | undefined {
   const count = lists.reduce((ways, { length }) => Math.min(ways * length, MOST_ALTERNATIVES + 1), 1);
   if (count > MOST_ALTERNATIVES) return undefined;

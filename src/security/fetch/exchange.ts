@@ -29,7 +29,8 @@ export async function exchange(
     acceptEncoding = ACCEPT_ENCODING,
   }: { target: Target; request: FetchRequest; signal: AbortSignal; acceptEncoding?: string },
 ): Promise<Answer> {
-  const { Client } = await import('undici');
+  // By its default export: a bundle gives a CommonJS package that is loaded late no other.
+  const { Client } = (await import('undici')).default;
   let given = false;
   const client = new Client(target.url.origin, {
     // The only connection this client will ever have is the checked one. It must not be given synchronously.

@@ -1,7 +1,7 @@
 import { AppError } from '../../util/errors.ts';
 import { hasInternalSuffix } from './host-names.ts';
 
-/** A host and port as they are in a parsed URL: lower-case ASCII, no dot at the end, no brackets around IPv6. */
+/** Host and port of a parsed URL. The host is lower-case ASCII, without a dot at the end or brackets around IPv6. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
@@ -9,7 +9,7 @@ export interface HostPort {
 
 interface Entry {
   readonly host: string;
-  /** Whether it stands for the names below `host`, and not for `host` itself. */
+  /** True: the entry means all subdomains of `host`, but not `host` itself. */
   readonly below: boolean;
   /** null: every port. */
   readonly port: number | null;
@@ -20,10 +20,10 @@ export interface HostList {
 }
 
 /**
- * Reads the hosts of `tools.web.allowHosts` or `denyHosts`: `example.com` (that name alone), `*.example.com` (every
- * name below it, not itself), an address, each with `:port` for that port alone; `*` denies everything. To allow, a
- * star needs a name of one's own behind it: `*` and `*.com` would open the private network to everybody.
- * Throws `config-invalid` on anything else: a rule that is silently ignored would leave a door open.
+ * Reads the entries of `tools.web.allowHosts` or `denyHosts`: `example.com` (only this name), `*.example.com` (all its
+ * subdomains, not the name itself) or an IP address, each optionally with `:port` (only this port); in `denyHosts` also `*`
+ * for every host. `allowHosts` takes no `*` and no star before a top-level domain such as `*.com`, because that would open
+ * the private network. Throws `config-invalid` for every other text.
  */
 export function readHostList(key: 'allowHosts' | 'denyHosts', texts: readonly string[]): HostList {
   const entries = texts.map((text) => {

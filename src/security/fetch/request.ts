@@ -8,21 +8,22 @@ export interface FetchRequest {
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** What belongs to the connection; setting it could change where or what is asked. */
+/** Headers that a caller may not set: they belong to the connection and could change the target or the form of a request. */
 const CONNECTION_HEADERS =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/;
-/** What may follow a redirect to another origin: whatever else there is could be a credential. */
+/** Headers that are kept on a redirect to another origin. All others are dropped, because they could hold credentials. */
 const FOLLOWING = new Set(['accept', 'accept-language', 'user-agent']);
 const DEFAULTS = { accept: '*/*', 'user-agent': 'assistant' };
 
-/** Reads what a caller wants to send. Throws `fetch-refused`. */
+/** Checks the method, headers and body of a request and adds defaults. Throws `fetch-refused` with the reason. */
 export function readRequest(options: {
   readonly method?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array | undefined;
 }): FetchRequest {
   const method = (options.method ?? 'GET').toUpperCase();
-  if (!METHODS.has(method)) throw fetchRefused('This request was refused: its method is not one of the web.');
+  if (!METHODS.has(method))
+    throw fetchRefused('This request was refused: its method is not an HTTP method that is allowed.');
   const body = options.body ?? null;
   if (body !== null && (method === 'GET' || method === 'HEAD')) {
     throw fetchRefused(`This request was refused: ${method} has no body.`);
@@ -40,8 +41,8 @@ export function readRequest(options: {
 }
 
 /**
- * The request that follows a redirect: POST becomes GET as browsers do it (301, 302, 303), and only harmless headers go
- * to another origin. undefined: it would carry the body to another origin.
+ * The request to send after a redirect. POST becomes GET for 301, 302 and 303, as in browsers. To another origin it keeps
+ * only three harmless headers. Undefined when it would send the body to another origin.
  */
 export function followingRequest(
   request: FetchRequest,

@@ -53,6 +53,9 @@ export interface ListedEntry {
 
 const LONGEST_LIST = 10_000;
 const NEW_FILE_MODE = 0o600;
+/** Where a root really is, is looked up again after so many milliseconds: what is swapped meanwhile is outside. */
+const ROOT_MS = 1_000;
+const MOST_ROOTS = 1_000;
 
 /**
  * The one opener for every path that a tool, an attachment or a skill touches. Everything is opened first and judged
@@ -61,6 +64,7 @@ const NEW_FILE_MODE = 0o600;
  */
 export class PathGuard {
   readonly #options: PathGuardOptions;
+  readonly #real = new Map<string, { readonly place: Promise<string>; readonly until: number }>();
 
   constructor(options: PathGuardOptions) {
     this.#options = options;
@@ -258,15 +262,30 @@ export class PathGuard {
 
   async #roots(own: readonly string[] = []): Promise<PathRoots> {
     const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
-    const places = { workspace: await realPlace(resolve(workspace)), home: await realPlace(resolve(home)) };
+    const [realWorkspace, realHome, opened] = await Promise.all([
+      this.#realRoot(workspace),
+      this.#realRoot(home),
+      Promise.all([...readRoots, ...own].map((root) => this.#realRoot(root))),
+    ]);
+    const places = { workspace: realWorkspace, home: realHome };
     const links = linksOf(places);
-    const opened = await Promise.all([...readRoots, ...own].map((root) => realPlace(resolve(root))));
     return {
       ...places,
       readRoots: [...opened, ...opened.flatMap((root) => otherPaths(root, { links }))],
       restrictToWorkspace,
       links,
     };
+  }
+
+  #realRoot(root: string): Promise<string> {
+    const now = performance.now();
+    const known = this.#real.get(root);
+    if (known !== undefined && now < known.until) return known.place;
+    if (this.#real.size >= MOST_ROOTS) this.#real.clear();
+    const place = realPlace(resolve(root));
+    this.#real.set(root, { place, until: now + ROOT_MS });
+    place.catch(() => this.#real.delete(root));
+    return place;
   }
 }
 

@@ -8,7 +8,7 @@ import { taintDecision } from '../access/taint.ts';
 export interface PathCaller {
   readonly role: Role;
   /** Where: what is the owner's alone is closed outside their direct chats, and where it is not known. */
-  readonly chatType?: 'direct' | 'group';
+  readonly chatType?: 'direct' | 'group' | null;
   /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
   readonly readRoots?: readonly string[];
   readonly taint: { readonly untrusted: boolean; readonly source?: string };
@@ -45,6 +45,9 @@ const STATE = new Set([
   'search.db',
   'sessions',
   'gateway.token',
+  'service.env',
+  'secrets',
+  'bin',
   'mcp-pins.json',
   'skill-pins.json',
   'audit.jsonl',

@@ -79,7 +79,7 @@ export function sandboxArguments(profile: SandboxProfile, engine: SandboxEngine)
   ];
 }
 
-function isolationArguments({ network }: SandboxProfile, { disableUserns, filter }: SandboxEngine): string[] {
+function isolationArguments({ network }: SandboxProfile, { disableUserns, hostname, filter }: SandboxEngine): string[] {
   return [
     '--unshare-all',
     '--unshare-user',
@@ -90,8 +90,7 @@ function isolationArguments({ network }: SandboxProfile, { disableUserns, filter
     USER.id,
     '--gid',
     USER.id,
-    '--hostname',
-    'sandbox',
+    ...(hostname ? ['--hostname', 'sandbox'] : []),
     '--cap-drop',
     'ALL',
     '--die-with-parent',

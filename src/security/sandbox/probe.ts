@@ -58,13 +58,12 @@ const TIMEOUT_MS = 15_000;
 const REASON_CHARS = 200;
 const WORLD = 'test-';
 
-/** Best first: an own /proc, and bwrap's own lock on namespaces beside the filter. */
-const VARIANTS = [
-  { proc: 'new', disableUserns: true },
-  { proc: 'empty', disableUserns: true },
-  { proc: 'new', disableUserns: false },
-  { proc: 'empty', disableUserns: false },
-] as const;
+/** Best first: a host name that says nothing, an own /proc, and bwrap's own lock on namespaces beside the filter. */
+const VARIANTS = [true, false].flatMap((hostname) =>
+  [true, false].flatMap((disableUserns) =>
+    (['new', 'empty'] as const).map((proc) => ({ proc, disableUserns, hostname })),
+  ),
+);
 
 /** How bwrap is called. */
 export type Variant = (typeof VARIANTS)[number];
@@ -189,7 +188,7 @@ function judge(outcome: TestOutcome): string | undefined {
   return outcome.works ? undefined : 'A command inside the sandbox cannot write to the workspace.';
 }
 
-function notesOn({ proc, filter, disableUserns, limits }: SandboxEngine, groups: LimitGroups): string[] {
+function notesOn({ proc, filter, disableUserns, hostname, limits }: SandboxEngine, groups: LimitGroups): string[] {
   const isRoot = process.getuid?.() === 0;
   const gibibytes = Math.round((limits.memoryBytes / 1024 ** 3) * 10) / 10;
   return [
@@ -203,6 +202,7 @@ function notesOn({ proc, filter, disableUserns, limits }: SandboxEngine, groups:
         ]),
     ...(proc === 'new' ? [] : ['Commands see no /proc, because this machine masks its own.']),
     ...(disableUserns ? [] : ['Namespaces are forbidden by the filter of system calls alone.']),
+    ...(hostname ? [] : ['Commands see the name of this machine, because it does not let them have another.']),
     ...(filter === undefined ? [`System calls are not filtered on this processor (${process.arch}).`] : []),
   ];
 }

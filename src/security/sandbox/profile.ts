@@ -28,6 +28,8 @@ export interface SandboxEngine {
   readonly proc: 'new' | 'empty';
   /** bwrap itself forbids further user namespaces; otherwise the filter alone does. */
   readonly disableUserns: boolean;
+  /** Commands see the host name `sandbox`, not the machine's; some containers forbid to set one. */
+  readonly hostname: boolean;
   /** A file with the filter of system calls; undefined on processors it is not written for. */
   readonly filter: string | undefined;
   /** Folders of control groups that a command joins. */

@@ -29,7 +29,6 @@ function marked(host: string, at: number, text: string): string {
 }
 
 function looksLikeAnother(host: string): boolean {
-  if (/^\p{ASCII}*$/u.test(host)) return false;
   const labels = host.split(/[.\u3002\uFF0E\uFF61]/u);
   const isLatin = /^\p{ASCII}+$/u.test(labels.at(-1) ?? '');
   return labels.some((label) => {

@@ -3,15 +3,15 @@ import { AppError, errorMessage } from '../../util/errors.ts';
 import type { DocumentText } from './pdf-text.ts';
 import { xmlEvents } from './xml-events.ts';
 
-/** The parts that people read, in this order. */
+/** Parts of the archive with text for people, in the order of the result. */
 const PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 const TITLE = 'docProps/core.xml';
-/** Bytes of one part, unpacked. */
+/** Cap of one unpacked part, in bytes. */
 const MOST_PART = 60 * 1024 * 1024;
 
 /**
  * The text of a Word document: paragraphs as lines, headings with `#`, list items with `-`, rows of tables with `|`.
- * What is deleted (tracked changes) or hidden is left out. Throws `docx-unreadable` for one that is broken.
+ * Text that is hidden or deleted (tracked changes) is left out. Throws `docx-unreadable` for a broken or too large document.
  */
 export function docxText(bytes: Uint8Array, { mostChars }: { readonly mostChars: number }): DocumentText {
   const parts = unpacked(bytes);
@@ -23,7 +23,7 @@ export function docxText(bytes: Uint8Array, { mostChars }: { readonly mostChars:
   return { ...reader.end(), title: titleOf(parts[TITLE]) };
 }
 
-/** Whether an archive holds the text of a Word document. */
+/** Whether the bytes of an archive name the main part of a Word document. */
 export function isDocx(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(PARTS[0]);
 }
@@ -35,7 +35,7 @@ function unreadable(why: string): AppError {
 function unpacked(bytes: Uint8Array): Readonly<Record<string, string | undefined>> {
   const wanted: ReadonlySet<string> = new Set([...PARTS, TITLE]);
   try {
-    // What unpacks to more than it says is cut off there.
+    // `unzipSync` stops at the size that the archive declares, so a part cannot unpack to more.
     const files = unzipSync(bytes, {
       filter: ({ name, originalSize }) => {
         if (!wanted.has(name)) return false;
@@ -60,23 +60,23 @@ function titleOf(xml: string | undefined): string | null {
   return title === null || title.trim() === '' ? null : title.trim();
 }
 
-/** Names of paragraph styles, in whatever language the program ran: the number tells. */
+/** Paragraph styles of headings, as Word names them in several languages; the number is the level. */
 const HEADING = /^(?:heading|berschrift|überschrift|titre|titolo|título|rubrik|kop)\s*(?<level>[1-6])$/iu;
-/** What is in there is said elsewhere, or not said. */
+/** Elements whose text is left out: deleted or moved away, a second form of the same content, field codes. */
 const SKIPPED: ReadonlySet<string> = new Set(['w:del', 'w:moveFrom', 'mc:Fallback', 'w:instrText']);
 
 class BodyReader {
   readonly #mostChars: number;
   readonly #lines: string[] = [];
   #length = 0;
-  /** Those that are open: a text box stands within a paragraph. */
+  /** Stack of open paragraphs: a text box inside a paragraph has paragraphs of its own. */
   readonly #paragraphs: { line: string; prefix: string }[] = [];
   #isHidden = false;
   #inRun = false;
   #inText = false;
-  /** Depth within something that is skipped. */
+  /** How many `SKIPPED` elements are open. */
   #skipped = 0;
-  /** Of each row and cell that is open, its cells and its paragraphs: a table may stand within a cell. */
+  /** Stacks of open rows (their cells) and open cells (their paragraphs): a cell may contain a table. */
   readonly #rows: string[][] = [];
   readonly #cells: string[][] = [];
   #isFull = false;
@@ -89,7 +89,7 @@ class BodyReader {
     for (const event of xmlEvents(xml)) {
       if (this.#isFull) return;
       if (event.type === 'text') {
-        if (this.#inText) this.#say(event.text);
+        if (this.#inText) this.#append(event.text);
       } else if (SKIPPED.has(event.name)) {
         this.#skipped += event.type === 'open' ? 1 : -1;
       } else if (this.#skipped === 0) {
@@ -128,11 +128,11 @@ class BodyReader {
         this.#inText = true;
         return;
       case 'w:tab':
-        if (this.#inRun) this.#say('\t');
+        if (this.#inRun) this.#append('\t');
         return;
       case 'w:br':
       case 'w:cr':
-        this.#say('\n');
+        this.#append('\n');
         return;
       case 'w:tr':
         this.#rows.push([]);
@@ -167,12 +167,13 @@ class BodyReader {
     }
   }
 
-  #say(text: string): void {
+  /** Adds text to the innermost open paragraph. */
+  #append(text: string): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph !== undefined && !this.#isHidden) paragraph.line += text;
   }
 
-  /** A line of the document, or of the cell that is open. */
+  /** Adds a line to the open cell, or to the document when no cell is open. */
   #write(text: string): void {
     (this.#cells.at(-1) ?? this.#lines).push(text);
     this.#length += text.length + 1;

@@ -2,13 +2,13 @@ import { encodingsOf } from '../files/file-text.ts';
 import { LineScanner, type LinePage, type PageWish } from './line-page.ts';
 
 export interface LargeText extends LinePage {
-  /** How it is encoded; null: it is binary. */
+  /** Name of the encoding, as `TextDecoder` takes it; null: the file is binary. */
   readonly encoding: string | null;
 }
 
 /**
- * A page of a text that comes in pieces, which may be asked for more than once: as much memory as a piece and a page take,
- * however long the text or its lines are.
+ * Reads one page of a text of `size` bytes that is given in pieces; `pieces` is called again for each encoding that is tried.
+ * Needs only the memory of one piece and one page, even if the text or its lines are long.
  */
 export function largeText(pieces: () => Iterable<Uint8Array>, size: number, wish: PageWish): LargeText {
   for (const encoding of encodingsOf(firstOf(pieces()), size)) {
@@ -19,7 +19,7 @@ export function largeText(pieces: () => Iterable<Uint8Array>, size: number, wish
       scanner.push(decoder.decode());
       return { ...scanner.end(), encoding };
     } catch (error) {
-      // It is not UTF-8 after all.
+      // The text is not valid UTF-8: try the next encoding.
       if (!(error instanceof TypeError)) throw error;
     }
   }

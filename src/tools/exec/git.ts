@@ -34,7 +34,7 @@ export async function askToPutBack(
   if (undone.length === 0 || git === undefined) return [];
   const request = requestFor(undone);
   if (request.detail.length > LONGEST_QUESTION) return undoneNotes(undone);
-  const answer = await context.approve(request).catch(() => ({ approved: false }) as const);
+  const answer = await context.people.approve(request).catch(() => ({ approved: false }) as const);
   if (!answer.approved) return undoneNotes(undone);
   const changed = await git.allow(undone);
   return changed.length === 0

@@ -1,18 +1,20 @@
 import type { Clock } from '../../util/clock.ts';
 import { cut, cutStart } from '../../util/text.ts';
 
-/** Characters kept of a long output: its beginning and its end. */
+/** Characters that are kept of the beginning and of the end of a long output. */
 const HEAD_CHARS = 10_000;
 const TAIL_CHARS = 5_000;
-/** What is cut ends or begins with a whole line, when the next one is no further away. */
+/** A cut is moved to the nearest line break if that is at most this many characters away. */
 const LINE_WITHIN = 2_000;
-/** A UTF-8 sequence has four bytes at most. */
+/** Memory for these characters: one character has at most four bytes in UTF-8. */
 const HEAD_BYTES = HEAD_CHARS * 4;
 const TAIL_BYTES = TAIL_CHARS * 4;
 
-/** Keeps the beginning and the end of an output in fixed memory. */
+/** Keeps the beginning and the end of a program's output in fixed memory (60 kB). */
 export class OutputEnds {
+  /** Bytes of the whole output so far. */
   bytes = 0;
+  /** When output came last, by `Clock.monotonic`; 0: none came yet. */
   lastAt = 0;
   readonly #clock: Clock;
   readonly #head = Buffer.alloc(HEAD_BYTES);
@@ -34,6 +36,7 @@ export class OutputEnds {
     this.#tailLength = kept + rest.length;
   }
 
+  /** The output, with control characters escaped; if it is too long, with a note in place of its middle. */
   text(): { readonly output: string; readonly truncated: boolean } {
     const head = this.#head.subarray(0, Math.min(this.bytes, HEAD_BYTES));
     const tail = this.#tail.subarray(0, this.#tailLength);
@@ -42,12 +45,12 @@ export class OutputEnds {
     if (whole !== undefined && whole.length <= HEAD_CHARS + TAIL_CHARS) return { output: whole, truncated: false };
     const first = upToLine(cut(whole ?? withoutControls(head), HEAD_CHARS));
     const last = fromLine(cutStart(whole ?? withoutControls(tail), TAIL_CHARS));
-    const note = `[… the middle of ${this.bytes} bytes is left out here; write the output to a file and read parts of it to see more …]`;
+    const note = `[… the middle of ${this.bytes} bytes is left out and not kept; if the command changes nothing, run it again with its output written to a file, and read that …]`;
     return { output: `${first}\n\n${note}\n\n${last}`, truncated: true };
   }
 }
 
-/** Half a line could be half a secret, which nothing would know. */
+/** Cuts after the last whole line, because half a line may hold half a secret, which redaction would not find. */
 function upToLine(text: string): string {
   const end = text.lastIndexOf('\n');
   return end === -1 || text.length - end > LINE_WITHIN ? text : text.slice(0, end);
@@ -58,7 +61,7 @@ function fromLine(text: string): string {
   return start > LINE_WITHIN ? text : text.slice(start);
 }
 
-/** UTF-8 with U+FFFD for what is none; control characters but line ends and tabs as `\x1b`. */
+/** Decodes UTF-8 (U+FFFD for invalid bytes) and writes control characters, except line breaks and tabs, as `\x1b`. */
 export function withoutControls(bytes: Buffer): string {
   return bytes
     .toString('utf8')

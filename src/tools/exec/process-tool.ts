@@ -62,8 +62,8 @@ type Params = z.infer<typeof parameters>;
 /** Looks after commands that `exec` started in the background. None survives the assistant, so all of it can be repeated. */
 export function processTool(options: ProcessToolOptions): Tool {
   const { processes } = options;
-  const find = ({ id }: Params, { sessionKey }: ToolContext): BackgroundProcess | undefined =>
-    processes.of(sessionKey).find((process) => process.id === id);
+  const find = ({ id }: Params, { call }: ToolContext): BackgroundProcess | undefined =>
+    processes.of(call.sessionKey).find((process) => process.id === id);
 
   return defineTool({
     name: NAME,
@@ -85,7 +85,7 @@ export function processTool(options: ProcessToolOptions): Tool {
       return { action: { kind: 'networked-exec' }, ...requestFor(params, process) };
     },
     async execute(params, context) {
-      const all = processes.of(context.sessionKey);
+      const all = processes.of(context.call.sessionKey);
       if (params.action === 'list') return listOf(all);
       const process = find(params, context);
       if (process === undefined) return errorResult(NAME, unknown(params, all));
@@ -125,12 +125,12 @@ async function poll(
   return shown(process, page, `polled ${name(process)}`, isOver);
 }
 
-async function write(process: BackgroundProcess, { text }: Params, { taint }: ToolContext): Promise<ToolResult> {
+async function write(process: BackgroundProcess, { text }: Params, { conversation }: ToolContext): Promise<ToolResult> {
   const title = `write to ${name(process)}`;
   if (text === undefined) return errorResult(title, 'Nothing was written: the action write needs text.');
   if (process.end !== null)
     return errorResult(title, 'Nothing was written: the command has ended. Use the action poll to see how.');
-  if (taint.untrusted) await process.taint();
+  if (conversation.taint.untrusted) await process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };

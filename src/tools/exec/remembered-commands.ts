@@ -8,20 +8,23 @@ import { namedFiles } from '../../security/commands/named-files.ts';
 import { within } from '../../security/paths/rules.ts';
 import { findProgram } from './shell.ts';
 
-/** What a yes to a command covers beside its text. */
+/** The circumstances of a command that an approval covers in addition to its text. */
 export interface CommandProfile {
-  /** Real path of the folder it starts in. */
+  /** Real path of the folder in which it starts. */
   readonly folder: string;
+  /** `tools.exec.mode`. */
   readonly mode: string;
+  /** Whether it runs in the sandbox. */
   readonly enclosed: boolean;
+  /** Whether it may use the network. */
   readonly network: boolean;
-  /** Names of the variables it sees. */
+  /** Names of its environment variables, sorted. */
   readonly environment: readonly string[];
-  /** Files of the workspace that it names, with their content. */
+  /** Files of the workspace that the command names, by path, with their content. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The profile of a command as it would run now. */
+/** Builds the profile that a command would have if it ran now. Reads the files that it names. */
 export async function profileOf(
   command: string,
   profile: Omit<CommandProfile, 'files' | 'environment'> & { readonly environment: object; readonly workspace: string },
@@ -37,19 +40,20 @@ export async function profileOf(
   };
 }
 
-/** An exact program with exact arguments, which reaches the same each time. */
+/** One program with fixed arguments, which can be allowed for all later runs. */
 export interface RememberableCommand {
   /** The absolute path of the program, then its arguments. */
   readonly program: readonly string[];
   readonly folder: string;
   readonly hash: string;
-  /** What it looks at, if it only reads and prints: then it may be allowed for good in a chat. Null: only the configuration can. */
+  /** What the program reads, if it only reads and prints; such a command may be allowed from a chat. Null: only in the configuration. */
   readonly reads: ReadSubject | null;
 }
 
 /**
- * A command as it could be allowed for good; null for all but one plain program with spelled out arguments, for shells,
- * wrappers, interpreters and the like, and for programs that lie in the workspace, which the assistant may write.
+ * The form in which a command can be allowed for all later runs. Null unless the command is one program with literal arguments.
+ * Null also for programs that run other programs (shells, wrappers, interpreters), and for programs in the workspace, because
+ * the assistant may change those. `path`: the PATH in which the program is searched.
  */
 export async function rememberableCommandOf(
   command: string,
@@ -61,7 +65,8 @@ export async function rememberableCommandOf(
   }: {
     readonly path: string;
     readonly workspace: string;
-    /** It is to go on by itself. */ readonly background: boolean;
+    /** Whether it runs in the background. */
+    readonly background: boolean;
   },
 ): Promise<RememberableCommand | null> {
   const exact = await exactProgram(command, path, workspace);
@@ -72,7 +77,7 @@ export async function rememberableCommandOf(
   return { program, folder, hash: approvalHash(allowed), reads };
 }
 
-/** The repository that a folder of the workspace lies in; the folder itself where there is none. */
+/** Root of the Git repository in which a folder of the workspace lies; the folder itself when there is none. */
 export async function repositoryOf(folder: string, workspace: string): Promise<string> {
   const root = await realpath(workspace);
   for (let at = folder; within(root, at); at = dirname(at)) {
@@ -83,7 +88,7 @@ export async function repositoryOf(folder: string, workspace: string): Promise<s
   return folder;
 }
 
-/** Whether the configuration allows this very command (tools.exec.allowCommands). */
+/** Whether `tools.exec.allowCommands` lists this command with the same program path and arguments. */
 export function isListed({ program }: RememberableCommand, allowCommands: readonly string[]): boolean {
   return allowCommands.some((listed) => {
     const words = exactWords(listed.trim());
@@ -114,7 +119,7 @@ async function exactProgram(
   return { program: [file, ...args], reads: subjects.includes(null) ? null : (subjects[0] ?? null) };
 }
 
-/** Whether what an owner allowed for good, once, may still be. */
+/** Whether a command that the owner allowed in a chat still counts as one that only reads and prints. */
 export function isRememberable([file = '', ...args]: readonly string[]): boolean {
   return readSubject(basename(file), args) !== null;
 }

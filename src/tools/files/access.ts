@@ -24,13 +24,13 @@ export interface FileAccess {
 export const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit_file', 'apply_patch']);
 
 /** On whose behalf a tool touches a path; an approval covers exactly the path that was shown. */
-export function useOf({ role, chatType, taint, approved, readRoots }: ToolContext): PathUse {
+export function useOf({ person, conversation, files, approval }: ToolContext): PathUse {
   return {
-    role,
-    ...(chatType === undefined ? {} : { chatType }),
-    taint,
-    ...(readRoots === undefined ? {} : { readRoots }),
-    ...(approved === undefined ? {} : { approved: (path: string) => path === approved }),
+    role: person.role,
+    chatType: person.chatType,
+    taint: conversation.taint,
+    readRoots: files.readRoots,
+    ...(approval === null ? {} : { approved: (path: string) => path === approval.covers }),
   };
 }
 
@@ -42,7 +42,7 @@ export async function decidePathUse(
   context: ToolContext,
   preview?: () => string | Promise<string>,
 ): Promise<ToolDecision> {
-  const decision: PathDecision = await guard.check(path, access, context);
+  const decision: PathDecision = await guard.check(path, access, useOf(context));
   switch (decision.decision) {
     case 'allow':
       return { decision: 'allow' };
@@ -109,11 +109,11 @@ export async function writeThrough(
   { path, bytes, read: known }: FileWrite,
   context: ToolContext,
 ): ReturnType<PathGuard['writeFile']> {
-  const place = await guard.check(path, 'write', context);
+  const place = await guard.check(path, 'write', useOf(context));
   if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
   const read = known ?? undefined;
   const before = known === undefined ? await readBefore(guard, path, context) : known;
-  const { sessionKey, turnId, callId } = context;
+  const { sessionKey, turnId, id: callId } = context.call;
   await changes.recordChange({
     sessionKey,
     turnId,
@@ -122,7 +122,7 @@ export async function writeThrough(
     before: before === null ? null : { bytes: before.bytes, mode: before.stat.mode & 0o777 },
     after: bytes,
   });
-  if (context.taint.untrusted || (read !== undefined && (await origins?.holds(read)) === true)) {
+  if (context.conversation.taint.untrusted || (read !== undefined && (await origins?.holds(read)) === true)) {
     await origins?.mark(path, bytes);
   }
   return await guard.writeFile(path, bytes, { ...useOf(context), unchangedSince: before?.stat ?? null });

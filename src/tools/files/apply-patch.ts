@@ -65,7 +65,7 @@ async function decidePatch(
 ): Promise<ToolDecision> {
   const asked = new Map<string, string>();
   for (const path of new Set(edits.map((edit) => edit.path))) {
-    const decision = await guard.check(path, 'write', context);
+    const decision = await guard.check(path, 'write', useOf(context));
     if (decision.decision === 'deny') return decision;
     if (decision.decision === 'ask') asked.set(decision.path, decision.reason);
   }

@@ -1,7 +1,7 @@
 import type { PathGuard } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { diffLines, type LineChange } from '../../util/line-diff.ts';
-import { readWhole } from './access.ts';
+import { readWhole, useOf } from './access.ts';
 import { decodeText } from './file-text.ts';
 import type { ToolContext } from '../tool.ts';
 
@@ -39,7 +39,7 @@ function linesOf(before: string, after: string): readonly LineChange[] {
 
 async function freeText(guard: PathGuard, path: string, context: ToolContext): Promise<string> {
   try {
-    if ((await guard.check(path, 'read', context)).decision !== 'allow') return '';
+    if ((await guard.check(path, 'read', useOf(context))).decision !== 'allow') return '';
     const decoded = decodeText((await readWhole(guard, path, context)).bytes);
     return 'binary' in decoded ? '' : decoded.text;
   } catch {

@@ -5,13 +5,12 @@ import { harmless } from '../../security/text/untrusted.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { decidePathUse, useOf } from './access.ts';
+import { NOT_ENTERED } from './search/finding.ts';
 import { bitsOfFolders, type FileOrigins } from './taint.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 
 const MOST_ENTRIES = 500;
 const DEEPEST = 8;
-/** Listed, never entered. */
-const NOT_ENTERED = new Set(['.git', 'node_modules']);
 
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({

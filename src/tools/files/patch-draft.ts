@@ -1,5 +1,5 @@
 import { AppError } from '../../util/errors.ts';
-import { readWhole, type FileAccess, type WholeFile } from './access.ts';
+import { readWhole, useOf, type FileAccess, type WholeFile } from './access.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
 import type { ToolContext } from '../tool.ts';
 import { editText, type TextEdit } from './text-edit.ts';
@@ -48,7 +48,7 @@ export async function draftPatch(
   for (const [n, edit] of edits.entries()) {
     context.signal.throwIfAborted();
     const say = (problem: string): void => void problems.push(`Edit ${n + 1} (${edit.path}): ${problem}`);
-    const place = await guard.check(edit.path, 'write', context);
+    const place = await guard.check(edit.path, 'write', useOf(context));
     if (place.decision === 'deny') {
       say(place.reason);
       continue;

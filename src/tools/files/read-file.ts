@@ -148,18 +148,22 @@ async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Docum
   return { ...result, output: result.output + more, ...bits };
 }
 
+function readerOf({ person, signal }: ToolContext): Parameters<ReadDocument>[3] {
+  return { role: person.role, signal };
+}
+
 function readAnew(
   kind: 'pdf' | 'docx',
   { file, context, readDocument }: Reading,
 ): Promise<DocumentAnswers['pdf' | 'docx']> {
-  context.progress(`reading ${basename(file.path)}`);
+  context.people.progress(`reading ${basename(file.path)}`);
   const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
-  return readDocument(kind, task, sourceOf(file), context);
+  return readDocument(kind, task, sourceOf(file), readerOf(context));
 }
 
 async function readLarge({ path, file, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
   const { size } = file.stat;
-  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), context);
+  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), readerOf(context));
   const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash });
   const result = encoding === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
   return { ...result, ...bits };

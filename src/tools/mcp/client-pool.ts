@@ -7,7 +7,8 @@ import type { Random } from '../../util/random.ts';
 import { nearest, plural } from '../../util/text.ts';
 import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import type { Tool } from '../tool.ts';
-import { difference, differs, hashOfJson, listingHash, type Difference, type Listing } from './listing.ts';
+import { difference, differs, hashOfJson, listingHash, type Listing } from './listing.ts';
+import type { Difference, ServerFacts, ServerReport } from './server-facts.ts';
 import { TrustStore } from './trust-store.ts';
 import type { KeepFile } from './result.ts';
 import { McpServer } from './server.ts';
@@ -32,39 +33,6 @@ export interface McpClientsOptions {
   readonly redact: (text: string) => string;
   /** See `ServerPorts`. @default 500 */
   readonly settleMs?: number;
-}
-
-/** How a server stands, for people. */
-export interface ServerFacts {
-  readonly name: string;
-  /** The command line, or the address; without secrets. */
-  readonly runs: string;
-  readonly state: 'idle' | 'starting' | 'running' | 'failed';
-  readonly trouble: string | null;
-  /** Null: no contact yet. */
-  readonly pinned: { readonly at: number; readonly tools: number } | null;
-  /** Names under which its tools are offered. */
-  readonly offered: readonly string[];
-  /** How what it offers now differs from what was agreed to; null: it is not running, so nobody knows. */
-  readonly difference: Difference | null;
-}
-
-/** What a server offers now. */
-export interface ServerReport extends ServerFacts {
-  /** As it names itself. */
-  readonly is: string;
-  readonly tools: readonly {
-    readonly name: string;
-    readonly description: string;
-    /** Its JSON Schema, which a model reads too. */
-    readonly parameters: Readonly<Record<string, unknown>>;
-    /** `added` and `changed` ones are off until they are agreed to; no model can be shown an `unusable` one. */
-    readonly state: 'agreed' | 'added' | 'changed' | 'unusable';
-  }[];
-  readonly resources: boolean;
-  readonly prompts: boolean;
-  /** Of all this; an agreement names it. */
-  readonly hash: string;
 }
 
 interface Member {

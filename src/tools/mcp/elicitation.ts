@@ -1,17 +1,17 @@
 import { oneLine } from '../../util/text.ts';
 
-/** What a server asks its user in the middle of a call. */
+/** A question that an MCP server asks the user during a call. */
 export interface Elicitation {
   readonly message: string;
-  /** The answer that its form suggests: each field with its default. */
+  /** The default of each field that has one; sent as the answer when the person agrees. */
   readonly suggested: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  /** Fields that must be filled in and have no default. */
+  /** Names of the required fields without a default. */
   readonly missing: readonly string[];
 }
 
 const LONGEST_MESSAGE = 600;
 
-/** Reads a form request. Fields without a default are left out of the answer. */
+/** Reads the parameters of an `elicitation/create` request in form mode. */
 export function readElicitation(params: {
   readonly message: string;
   readonly requestedSchema: {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { Difference } from './server-facts.ts';
 
 /** A tool as its server describes it. */
 const foreignToolSchema = z.object({
@@ -45,13 +46,6 @@ function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
-}
-
-/** How what a server offers now differs from what was agreed to. Names of tools, and `resources`, `prompts`. */
-export interface Difference {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
 }
 
 export function difference(pinned: Listing, live: Listing): Difference {

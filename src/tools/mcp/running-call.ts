@@ -57,7 +57,7 @@ export class RunningCall implements Disposable {
     if (now - this.#shownAt < PROGRESS_EVERY_MS) return;
     this.#shownAt = now;
     const share = total === undefined || total <= 0 ? String(progress) : `${progress} of ${total}`;
-    this.#context.progress(oneLine(`${this.#server}: ${message === '' ? share : `${message} (${share})`}`, 80));
+    this.#context.people.progress(oneLine(`${this.#server}: ${message === '' ? share : `${message} (${share})`}`, 80));
   }
 
   /** Asks the person behind the turn; no answer and nobody to ask are a no. */
@@ -65,7 +65,7 @@ export class RunningCall implements Disposable {
     this.#pause();
     try {
       const answer = Object.keys(suggested).length === 0 ? '(an empty form)' : JSON.stringify(suggested, null, 2);
-      const { approved } = await this.#context.approve({
+      const { approved } = await this.#context.people.approve({
         title: `Answer the MCP server ${this.#server}`,
         detail: `It asks: ${message}\nThe answer would be: ${answer}`,
         reason: 'an MCP server asks this in the middle of a call',

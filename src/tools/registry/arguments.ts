@@ -5,8 +5,8 @@ export type ParsedArguments =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * What a model wrote as arguments, checked against the tool's schema. Text that is not JSON is refused, never repaired;
- * harmless slips inside valid JSON are put right: "5" for 5, a single value for a list, null for an absent field.
+ * Parses the arguments of a call and checks them against the tool's schema. Text that is no JSON is refused, never repaired.
+ * Harmless mistakes in valid JSON are corrected: "5" for 5, a single value for a list, null for an absent field.
  */
 export function parseArguments(schema: z.ZodObject, text: string): ParsedArguments {
   let given: unknown;

@@ -8,15 +8,15 @@ interface CheckedCall {
   readonly params: Record<string, unknown>;
 }
 
-/** What the model reads when the yes it got was for something else. */
+/** The tool result when the action changed after it was approved. */
 export const CHANGED =
   'Not done: the action, or a file that it names, changed after it was approved. Call the tool again to have it approved as it is now.';
 
 const UNKNOWN: ApprovalAnswer = { approved: false, reason: 'it cannot be determined what an approval would allow' };
 
 /**
- * Asks a person about a call. With a yes comes the context that it runs in: what was allowed, and a look at whether it is
- * still the same. Being stopped and failing to ask are a no.
+ * Asks a person about a call. A yes returns the context in which the call must run, with a check whether the action is still
+ * the approved one. A stop, or an error while asking, counts as a no.
  */
 export async function askAbout(
   call: CheckedCall,
@@ -27,21 +27,22 @@ export async function askAbout(
   const answer = hash === null ? UNKNOWN : await ask({ ...request, hash }, context);
   if (!answer.approved) return answer;
   const changed = async (): Promise<boolean> => (await boundHash(call, context)) !== hash;
-  return { allowed: { ...context, approved: request.path ?? request.detail, changed }, by: answer.by ?? 'somebody' };
+  const approval = { covers: request.path ?? request.detail, changed };
+  return { allowed: { ...context, approval }, by: answer.by ?? 'somebody' };
 }
 
 async function ask(request: ApprovalRequest, context: ToolContext): Promise<ApprovalAnswer> {
   try {
-    return await raceAbort(context.approve(request), context.signal);
+    return await raceAbort(context.people.approve(request), context.signal);
   } catch (error) {
     return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };
   }
 }
 
-/** Of what a yes covers; null when it cannot be told. */
+/** Hash of everything that a yes allows; null when it cannot be determined. */
 async function boundHash({ tool, params }: CheckedCall, context: ToolContext): Promise<string | null> {
   try {
-    const { workingDirectory } = context;
+    const { workingDirectory } = context.files;
     return approvalHash({ tool: tool.name, params, workingDirectory, binds: await tool.binds?.(params, context) });
   } catch {
     return null;

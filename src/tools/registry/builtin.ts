@@ -4,7 +4,8 @@ import type { Clock } from '../../util/clock.ts';
 import type { BackgroundProcesses } from '../exec/background/background-processes.ts';
 import { createDocumentReader } from '../documents/document-reader.ts';
 import { editFileTool } from '../files/edit-file.ts';
-import { createExecTool, type ExecOptions } from '../exec/exec.ts';
+import { createExecTool } from '../exec/exec.ts';
+import type { ExecOptions } from '../exec/options.ts';
 import type { ChangeRecorder } from '../files/access.ts';
 import type { FileOrigins } from '../files/taint.ts';
 import { applyPatchTool } from '../files/apply-patch.ts';
@@ -23,28 +24,28 @@ import { writeFileTool } from '../files/write-file.ts';
 
 export interface BuiltinOptions {
   readonly guard: PathGuard;
-  /** Keeps what file tools replace, for /undo. */
+  /** Keeps the files that file tools replace, for /undo. */
   readonly changes: ChangeRecorder;
-  /** Which files strangers had a part in. @default nothing is known of that */
+  /** Knows which files hold untrusted content. @default none is known */
   readonly origins?: FileOrigins;
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
   readonly exec: Omit<ExecOptions, 'clock'> & {
-    /** @default no command goes on by itself */ readonly background?: BackgroundProcesses;
+    /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
   readonly memory: FactStore;
-  /** For addresses that a model or a stranger chose. */
+  /** Fetches URLs that a model or untrusted content chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
-  /** Keeps an image that the model is to see; returns its absolute path. @default images are not shown */
+  /** Stores an image for the model; returns its absolute path. @default images are not shown to the model */
   readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
-/** Room for the header and the sentence at the end of a page. */
+/** Characters of an output that are reserved for the header and the sentence at the end of a page. */
 export const PAGE_MARGIN = 400;
 
-/** The tools that come with the assistant, registered like those of any plugin. */
+/** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
   const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };

@@ -5,9 +5,9 @@ import type { Tool } from '../tool.ts';
 export interface ToolPolicy {
   /** Names or patterns with `*`. */
   readonly allow: readonly string[];
-  /** Wins over `allow`. */
+  /** Names or patterns; stronger than `allow`. */
   readonly deny: readonly string[];
-  /** What guests may call; nothing else, and never what only the owner may. */
+  /** Names or patterns of the only tools that guests may call; tools for the owner stay refused. */
   readonly guest: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export function refusalOf(tool: Tool, role: Role, policy: ToolPolicy): string | 
   return atLeast(role, needed) ? null : `${tool.name} is for the ${needed} only.`;
 }
 
-/** Whether a pattern, in which `*` is any part, matches the whole name. */
+/** Whether one of the patterns matches the whole name; `*` matches any text. */
 export function matches(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => {
     const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&'));

@@ -11,9 +11,9 @@ import { capOutput, errorResult, failureLine, refusedResult } from './result.ts'
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
-import type { EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
+import type { CallIds, CallPerson, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
 
-/** Names that models know from elsewhere. */
+/** Names of tools in other programs, which models call by habit → our name. */
 const ALIASES: Readonly<Record<string, string>> = {
   read: 'read_file',
   write: 'write_file',
@@ -37,11 +37,14 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 const TIMEOUT_MS = 120_000;
-/** Below the 2 s in which a /stop is acknowledged. */
+/** How long a stopped tool may clean up; less than the 2 s in which a /stop is answered. */
 const CLEAN_UP_MS = 1_500;
-/** Longest part of an unknown name that is repeated. */
+/** Characters of an unknown tool name that an error repeats. */
 const LONGEST_NAME = 64;
 const CUT_OFF = 'Cut off: the turn was stopped.';
+
+/** Writes an output that is too long for a result to a file; resolves with the path. */
+export type KeepWhole = (call: CallIds, output: string) => Promise<string>;
 
 export interface RegistryOptions {
   readonly policy: ToolPolicy;
@@ -50,11 +53,11 @@ export interface RegistryOptions {
   readonly redact: (text: string) => string;
   /** Longest output in characters. */
   readonly maxOutput: number;
-  /** Keeps what is longer, where the session can read it; returns the path. @default it is lost */
-  readonly spill?: (context: ToolContext, output: string) => Promise<string>;
-  /** Told what was decided before it is done. @default nobody is told */
+  /** Keeps an output longer than `maxOutput` in a file that the session can read. @default the rest is lost */
+  readonly spill?: KeepWhole;
+  /** Records each decision before the call runs. @default not recorded */
   readonly audit?: Audit;
-  /** A sentence when nobody is owner where this person (`channel:id`) writes. @default nothing is known of that */
+  /** One sentence that the channel of this person (`channel:id`) has no owner; null when it has one. @default always null */
   readonly ownerless?: (who: string) => string | null;
 }
 
@@ -65,9 +68,9 @@ export interface RequestedCall {
 }
 
 export interface ToolRunOptions {
-  /** Awaited before a tool starts that is not of class `none`, after everything that could refuse it. */
+  /** Awaited right before a tool with effects starts, when nothing can refuse the call any more. */
   readonly beforeEffect?: (effect: 'idempotent' | 'effect') => Promise<unknown>;
-  /** Runs the tool inside a slot of the caller's. */
+  /** Runs the tool while it holds a slot of the caller. @default no limit */
   readonly slot?: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
@@ -78,7 +81,7 @@ interface Registered {
 
 type Ready = { readonly tool: Tool; readonly params: Record<string, unknown> };
 
-/** The tools there are. Decides by code who may call what, and always answers a call with a result. */
+/** Holds all tools, checks and decides each call, runs it, and always returns a result, also for a refusal or an error. */
 export class ToolRegistry {
   readonly #options: RegistryOptions;
   readonly #tools = new Map<string, Registered>();
@@ -88,7 +91,7 @@ export class ToolRegistry {
     this.#options = options;
   }
 
-  /** Throws when the name is taken or the schema cannot be shown to a model. */
+  /** Adds a tool; disposing of the result removes it. Throws when the name is taken or its schema has no JSON Schema. */
   register(tool: Tool): Disposable {
     if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
     const { name, description } = tool;
@@ -103,7 +106,7 @@ export class ToolRegistry {
     };
   }
 
-  /** What a role is offered, in the order of `list`. */
+  /** The specs of the tools that a role may call, in the order of `list`. */
   specs(role: Role): readonly ToolSpec[] {
     const known = this.#specs.get(role);
     if (known !== undefined) return known;
@@ -114,7 +117,7 @@ export class ToolRegistry {
     return specs;
   }
 
-  /** Every tool: our own sorted by name, then those from elsewhere, so that a change there moves none of ours. */
+  /** All tools: the built-in ones by name, then those of MCP servers by name, so that a new MCP tool keeps the cached prompt prefix. */
   list(): readonly Registered[] {
     const foreign = ({ tool }: Registered): number => (tool.jsonSchema === undefined ? 0 : 1);
     return [...this.#tools.values()].toSorted(
@@ -122,40 +125,42 @@ export class ToolRegistry {
     );
   }
 
-  /** The tool that a name means, also by a name that models know from elsewhere. */
+  /** Finds a tool by its name or an alias (`bash` is `exec`). */
   named(name: string): Pick<Tool, 'name' | 'effect'> | undefined {
     return this.#find(name);
   }
 
-  /** Unknown names count as `none`: calling them does nothing. */
+  /** The effect class of a tool; `none` for an unknown name, which runs nothing. */
   effectOf(name: string): EffectClass {
     return this.#find(name)?.effect ?? 'none';
   }
 
-  /** What policy says of a call; runs nothing. */
+  /** Decides whether a call is allowed, refused, or needs a person's approval. Runs nothing. Never rejects. */
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
     const ready = this.#prepare(call, context);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
-    const withheld = context.withheld?.(ready.tool.name) ?? null;
+    const withheld = context.limits.withheld(ready.tool.name);
     if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
-    const limited = refusedBySkills(ready.tool.name, ready.params, context.skills);
+    const limited = refusedBySkills(ready.tool.name, ready.params, context.limits.skills);
     if (limited !== null) return { decision: 'deny', reason: limited };
     const { tool, params } = ready;
     try {
       const decision = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
       if (decision.decision === 'deny') return decision;
-      const declared = (await tool.action?.(params, context)) ?? shownToGroup(tool.shows?.(params, context), context);
-      return withTaint(decision, declared, context.taint);
+      const declared =
+        (await tool.action?.(params, context)) ?? shownToGroup(tool.shows?.(params, context), context.person);
+      return withTaint(decision, declared, context.conversation.taint);
     } catch (error) {
       return { decision: 'deny', reason: failureLine(error) };
     }
   }
 
-  /** Decides, asks where a person has to be asked, runs. Never throws unless `beforeEffect` does. */
+  /** Decides, asks a person if needed, and runs the call. Rejects only when `beforeEffect` or `audit` does. */
   async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
     const result = await this.#run(call, context, options);
     const untrusted = result.untrusted === true || this.#find(call.name)?.untrusted === true;
-    const isPrivate = result.private === true || (untrusted && context.taint.private && this.#repeats(call, context));
+    const isPrivate =
+      result.private === true || (untrusted && context.conversation.taint.private && this.#repeats(call, context));
     const bits = { ...(untrusted ? { untrusted } : {}), ...(isPrivate ? { private: true } : {}) };
     return this.#clean({ ...result, ...bits }, context);
   }
@@ -196,7 +201,7 @@ export class ToolRegistry {
     try {
       return await (slot ?? unlimited)(async () => {
         context.signal.throwIfAborted();
-        if ((await context.changed?.()) === true) return ownError(tool, CHANGED);
+        if ((await context.approval?.changed()) === true) return ownError(tool, CHANGED);
         if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);
         context.signal.throwIfAborted();
         started = true;
@@ -229,7 +234,7 @@ export class ToolRegistry {
     }
   }
 
-  /** Rejects as soon as `signal` aborts; a tool that was stopped may clean up (end its processes) before. */
+  /** Rejects when `signal` aborts. After a /stop (`stopped`) it first waits up to `CLEAN_UP_MS` for the tool to end its processes. */
   async #cleanedUp<T>(running: Promise<T>, signal: AbortSignal, stopped = signal): Promise<T> {
     try {
       return await raceAbort(running, signal);
@@ -243,7 +248,7 @@ export class ToolRegistry {
     call: RequestedCall,
     context: ToolContext,
   ): Ready | { readonly problem: string; readonly refused?: boolean } {
-    const { role } = context;
+    const { role } = context.person;
     const tool = this.#find(call.name);
     if (tool === undefined) {
       const known = this.specs(role).map(({ name }) => name);
@@ -252,7 +257,7 @@ export class ToolRegistry {
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
       return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
-    const refusal = this.#refusal(tool, context);
+    const refusal = this.#refusal(tool, context.person);
     if (refusal !== null) return { problem: refusal, refused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
@@ -262,14 +267,14 @@ export class ToolRegistry {
     }
   }
 
-  /** Somebody who may be the owner and is not, because nobody is, is told what to set. */
-  #refusal(tool: Tool, { role, chatType, who = '' }: ToolContext): string | null {
+  /** The reason why a role may not call a tool. A trusted person in a direct chat also reads how to get an owner, if there is none. */
+  #refusal(tool: Tool, { role, chatType, who }: CallPerson): string | null {
     const refusal = refusalOf(tool, role, this.#options.policy);
     if (refusal === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refusal;
-    return `${refusal} ${this.#options.ownerless?.(who) ?? ''}`.trim();
+    return `${refusal} ${this.#options.ownerless?.(who ?? '') ?? ''}`.trim();
   }
 
-  /** Whether what others answer may hold what the model put into the call. A tool that breaks may. */
+  /** Whether the result may repeat the arguments, which can hold private text. True when the tool does not say or throws. */
   #repeats(call: RequestedCall, context: ToolContext): boolean {
     const ready = this.#prepare(call, context);
     if ('problem' in ready) return true;
@@ -290,7 +295,7 @@ export class ToolRegistry {
       Object.entries(result.metadata).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]),
     );
     const output = redact(result.output);
-    // A page of something longer is not kept: the whole can be read as before.
+    // A page of a longer text is not kept in a file: the tool can read the whole again.
     const isPage = result.metadata['truncated'] === true;
     const kept = output.length > maxOutput && !isPage ? await this.#spill(context, output) : undefined;
     return {
@@ -302,34 +307,34 @@ export class ToolRegistry {
     };
   }
 
-  /** Undefined when it could not be kept; the result is then cut all the same. */
+  /** Path of the file with the whole output; undefined when it could not be written. */
   async #spill(context: ToolContext, output: string): Promise<string | undefined> {
     try {
-      return await this.#options.spill?.(context, output);
+      return await this.#options.spill?.(context.call, output);
     } catch {
       return undefined;
     }
   }
 }
 
-/** What is to be said of a call that started and was not waited for. */
+/** A warning for a call that started and was cut off, if its tool has effects. */
 function doubt(tool: Tool): string {
   return tool.effect === 'none' ? '' : ' It may have taken effect.';
 }
 
-/** An error in the program's own words: of a tool whose results are fenced it stands outside of the fence. */
+/** An error text of the program. For a tool whose results are fenced as untrusted, it is put outside of the fence (`note`). */
 function ownError(tool: Tool, words: string): ToolResult {
   return tool.untrusted === true
     ? { title: tool.name, output: '', note: words, metadata: {}, isError: true }
     : errorResult(tool.name, words);
 }
 
-/** Why rules or a person did not let a call run. */
+/** The result of a call that the policy or a person refused. */
 function refusal(tool: Tool, words: string): ToolResult {
   return { ...ownError(tool, words), refused: true };
 }
 
-/** What a tool threw: others' words may stand in it, beside what it declares to be the program's own. */
+/** The result for an error that a tool threw. Its text may be untrusted, except `own` of an `OwnWordsError`. */
 function thrownResult(tool: Tool, error: unknown): ToolResult {
   if (!(error instanceof OwnWordsError)) return errorResult(tool.name, failureLine(error));
   return { ...errorResult(tool.name, failureLine(error.said)), note: error.own };

@@ -4,26 +4,26 @@ import type { ToolMetadata, ToolResult } from '../tool.ts';
 
 const HEAD = 1_200;
 const TAIL = 600;
-/** Room for the sentence between head and tail. */
+/** Characters reserved for the sentence between head and tail. */
 const NOTICE = 160;
 const LONGEST_FAILURE = 1_000;
 
-/** A result that says why nothing was done or what went wrong. */
+/** A result with the error mark; `output` says what went wrong. */
 export function errorResult(title: string, output: string, metadata: ToolMetadata = {}): ToolResult {
   return { title, output, metadata, isError: true };
 }
 
-/** A result that says why rules or a person did not let a call run. */
+/** A result for a call that the policy or a person refused; `output` says why. */
 export function refusedResult(title: string, output: string): ToolResult {
   return { ...errorResult(title, output), refused: true };
 }
 
-/** What was thrown, on one line. */
+/** The message of a thrown value, on one line, at most 1,000 characters. */
 export function failureLine(thrown: unknown): string {
   return cut(errorMessage(thrown).replace(/\s*[\r\n]+\s*/gu, ' '), LONGEST_FAILURE);
 }
 
-/** What the model reads: one header line made of the title and the facts, then the output. */
+/** The text of a result for the model: a header line with title and metadata, then the output. */
 export function renderResult({ title, output, metadata, note = '', isError }: ToolResult): string {
   const facts = Object.entries(metadata)
     .filter(([, value]) => value !== null && value !== false)
@@ -33,8 +33,8 @@ export function renderResult({ title, output, metadata, note = '', isError }: To
 }
 
 /**
- * At most `limit` characters: beyond it the head and the tail with a sentence between them. `kept` is a path where the
- * whole can be read.
+ * Cuts an output that is longer than `limit` characters to its beginning and end, with a sentence between them. `kept`: path
+ * of a file with the whole output.
  */
 export function capOutput(output: string, limit: number, kept?: string): string {
   if (output.length <= limit) return output;
@@ -49,7 +49,7 @@ export function capOutput(output: string, limit: number, kept?: string): string 
   return `${cut(output, head)}\n\n[… ${left} of ${output.length} characters are left out here; ${how} …]\n\n${cutStart(output, tail)}`;
 }
 
-/** What a call is about, in one line, before it runs: `read_file notes.md`. Broken arguments are left out. */
+/** A title of a call before it runs, on one line: `read_file notes.md`; only the name when the arguments are no JSON. */
 export function callTitle(call: { readonly name: string; readonly arguments: string }): string {
   let given: unknown;
   try {

@@ -1,7 +1,8 @@
 import { localRole } from '../../security/access/access.ts';
 import type { IdFactory } from '../../util/ids.ts';
 import type { ToolRegistry } from './registry.ts';
-import type { ToolContext, ToolResult } from '../tool.ts';
+import type { ToolResult } from '../tool.ts';
+import { contextOutsideTurn } from './outside-turn.ts';
 
 interface OnceOptions {
   readonly workspace: string;
@@ -16,8 +17,8 @@ interface OnceReport {
 }
 
 /**
- * Runs one tool for the owner outside a turn, through the same registry and policy as a turn. What would have to be
- * asked is not run: nobody is asked here.
+ * Runs one tool for the owner outside a turn, with the same registry and policy as in a turn. A call that needs an approval
+ * is not run, because no one can be asked.
  */
 export async function runToolOnce(
   registry: ToolRegistry,
@@ -25,21 +26,19 @@ export async function runToolOnce(
   options: OnceOptions,
 ): Promise<OnceReport> {
   const id = options.newId();
-  const context: ToolContext = {
-    sessionKey: 'terminal:tools',
-    turnId: id,
-    callId: `${id}.1`,
-    messageId: id,
-    workingDirectory: options.workspace,
+  const context = contextOutsideTurn({
     signal: new AbortController().signal,
-    role: localRole('control-socket'),
-    origin: 'user',
-    who: 'terminal:owner',
-    chatType: 'direct',
-    taint: { untrusted: false, private: false },
+    call: { id: `${id}.1`, turnId: id, sessionKey: 'terminal:tools', messageId: id },
+    person: {
+      role: localRole('control-socket'),
+      origin: 'user',
+      who: 'terminal:owner',
+      chatType: 'direct',
+      chat: null,
+    },
+    files: { workingDirectory: options.workspace, readRoots: [] },
     approve: async () => ({ approved: false, reason: 'no one can be asked here' }),
-    progress: () => {},
-  };
+  });
   const decision = await registry.decide(call, context);
   const reason = decision.decision === 'allow' ? null : decision.reason;
   if (call.dryRun || decision.decision !== 'allow') return { decision: decision.decision, reason, result: null };

@@ -6,12 +6,12 @@ import { AppError } from '../../util/errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Of tools that several assistants in one process have. */
+/** Cache, for several assistants in one process. */
 const made = new WeakMap<z.ZodObject | z3.AnyZodObject, JsonObject>();
 
 /**
- * The JSON Schema (draft-7) that a model sees of a zod schema, from zod 4 or, as plugins bring them, zod 3. Stripped of
- * what costs tokens and tells a model nothing. Throws for a schema that would come out without properties it has.
+ * Makes the JSON Schema (draft-7) for a model from a schema of zod 4 or, from plugins, zod 3. Leaves out what costs tokens
+ * and does not help a model. Throws when properties of the schema would be lost.
  */
 export function toJsonSchema(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
   const known = made.get(schema);
@@ -38,7 +38,7 @@ function convert(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
   return stripped;
 }
 
-/** Only plugins bring zod 3; nobody else waits for what reads it. */
+/** The converter for zod 3, loaded when a plugin first needs it. */
 function bridge(): typeof zodBridge {
   return createRequire(import.meta.url)('zod-to-json-schema');
 }
@@ -47,12 +47,12 @@ function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {
   return '_zod' in schema;
 }
 
-/** Models keep to what a description says; a call outside of these is answered with the range. */
+/** Left out of the schema: descriptions name the ranges, and a call outside of a range gets an error that names it. */
 const BOUNDS = new Set(
   'minLength maxLength minItems maxItems minimum maximum exclusiveMinimum exclusiveMaximum pattern'.split(' '),
 );
 
-/** Dropped where it says nothing. */
+/** Keywords that are left out when they have one of these values, which mean nothing. */
 const EMPTY: Readonly<Record<string, readonly string[]>> = {
   additionalProperties: ['true', 'false', '{}'],
   default: ['{}'],

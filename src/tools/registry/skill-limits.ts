@@ -3,18 +3,18 @@ import { within } from '../../security/paths/rules.ts';
 import { runsOnly } from '../../security/commands/prefix.ts';
 import type { ActiveSkills } from '../tool.ts';
 
-/** Loading another skill is always allowed; it adds its own limits. */
+/** Always allowed: loading another skill, which adds its own limits. */
 const FREE = new Set(['skill']);
-/** So is reading what a skill brings along. */
+/** Allowed for the files of an active skill. */
 const READERS = new Set(['read_file', 'list_dir', 'glob', 'grep']);
 
-/** Why the active skills do not let a call pass; null when they do. */
+/** Why the limits of the active skills refuse a call; null when they allow it. */
 export function refusedBySkills(
   tool: string,
   params: Readonly<Record<string, unknown>>,
-  skills: ActiveSkills | undefined,
+  skills: ActiveSkills,
 ): string | null {
-  if (skills === undefined || skills.allowed === null || FREE.has(tool)) return null;
+  if (skills.allowed === null || FREE.has(tool)) return null;
   const path = params['path'];
   if (
     READERS.has(tool) &&

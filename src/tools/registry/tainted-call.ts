@@ -1,8 +1,8 @@
 import { taintDecision } from '../../security/access/taint.ts';
 import { sentences } from '../../util/text.ts';
-import type { DeclaredAction, Taint, ToolContext, ToolDecision } from '../tool.ts';
+import type { CallPerson, DeclaredAction, Taint, ToolDecision } from '../tool.ts';
 
-/** A tool's own decision, which allows or asks, with what the request's taint demands: one question for both. */
+/** Combines a tool's own decision (allow or ask) with what the taint of the conversation demands, into one question. */
 export function withTaint(
   own: Exclude<ToolDecision, { decision: 'deny' }>,
   declared: DeclaredAction | null,
@@ -15,15 +15,15 @@ export function withTaint(
   const { reason } = decision;
   if (own.decision === 'allow') return { decision: 'ask', reason, request: { title, detail, reason } };
   const both = sentences(own.reason, reason);
-  // While strangers have a say nothing is allowed for good.
+  // "always" is not offered in a conversation with untrusted content.
   const { always: _, ...request } = own.request;
   return { decision: 'ask', reason: both, request: { ...request, reason: both } };
 }
 
-/** What a call shows of the owner's, where others read the answer; null: nothing, or nobody else reads it. */
+/** The action `show-to-group` for a call that would show text of the owner (`detail`) in a group; null: no text, or no group. */
 export function shownToGroup(
   detail: string | null | undefined,
-  { chatType }: Pick<ToolContext, 'chatType'>,
+  { chatType }: Pick<CallPerson, 'chatType'>,
 ): DeclaredAction | null {
   if (detail === null || detail === undefined || chatType === 'direct') return null;
   return { action: { kind: 'show-to-group' }, title: 'Show something of yours to a group', detail };

@@ -4,10 +4,10 @@ import { errorCode } from '../../util/errors.ts';
 import { createDocumentReader, readingBudgetMs, type ReadDocument } from '../documents/document-reader.ts';
 import type { PageTask, PageText } from './page-task.ts';
 
-/** An answer of a server that is to be read. */
+/** The body of an HTTP response, with what is needed to turn it into text. */
 export type FetchedPage = Pick<PageTask, 'kind' | 'charset' | 'url'> & { readonly bytes: Uint8Array };
 
-/** Makes text of the bytes of an answer. Throws as `ReadDocument` does. */
+/** Turns the body of a response into text. Throws as `ReadDocument` does. */
 export type ReadPage = (
   page: FetchedPage,
   options: { readonly role: Role; readonly signal: AbortSignal },
@@ -15,15 +15,15 @@ export type ReadPage = (
 
 export interface PageReaderOptions {
   readonly clock: Clock;
-  /** For one page. @default by its kind and size */
+  /** Timeout for one page. @default depends on its kind and size */
   readonly timeoutMs?: number;
   /** @default a reader of its own */
   readonly readDocument?: ReadDocument;
 }
 
 /**
- * Reads each page in a child process of its own: what a page does to a parser (endless loops, all memory) ends there, and
- * no page meets another. A page that is too much for the parser is read once more without one.
+ * Creates a reader that parses each page in a child process of its own, so that a page which makes the parser hang or use too
+ * much memory harms nothing else. An HTML page that exceeds time or memory is read once more without a parser.
  */
 export function createPageReader({
   clock,

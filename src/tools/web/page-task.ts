@@ -1,27 +1,27 @@
-/** How the bytes of an answer are read. */
+/** How the body of an HTTP response is to be turned into text. */
 export interface PageTask {
   readonly kind: 'html' | 'text' | 'pdf';
-  /** As the server says it. */
+  /** Charset named by the server; null: none. */
   readonly charset: string | null;
-  /** Where it was found; relative links start from it. */
+  /** Address of the page, against which relative links are resolved. */
   readonly url: string;
-  /** Without a parser, in time that grows with the length alone. */
+  /** True: read it without a parser, in linear time. */
   readonly simple: boolean;
-  /** In which a PDF is read as far as it goes. */
+  /** Time for reading a PDF; after it the pages read so far are returned. */
   readonly budgetMs: number;
 }
 
-/** What it makes of it: everything here is text of strangers. */
+/** The text of a page. All of it is untrusted content. */
 export interface PageText {
   readonly title: string | null;
-  /** Markdown, or the text as it is. */
+  /** Markdown for HTML; plain text otherwise. */
   readonly text: string;
-  /** When it was published, as the page says it. */
+  /** Date of publication in the page's own words; null: it names none. */
   readonly published: string | null;
-  /** Parts that people do not see, left out. */
+  /** Number of parts that were left out because people cannot see them. */
   readonly hidden: number;
-  /** A page that was read without a parser: nothing was left out as unimportant. */
+  /** True: read without a parser, so menus and the like are still in it. */
   readonly simple: boolean;
-  /** There was more than is read. */
+  /** True: the page is longer than the text that was read. */
   readonly cut: boolean;
 }

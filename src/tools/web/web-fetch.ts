@@ -65,14 +65,14 @@ export function webFetchTool({
       return decision.decision === 'allow' ? { decision: 'allow' } : decision;
     },
     // A server that was asked for what nobody gave may answer with it.
-    repeats: ({ url }, { given }) => urlOrigin(withScheme(url), given?.() ?? []) === 'composed',
-    action: async ({ url }, { given, fetches }) => {
+    repeats: ({ url }, { conversation }) => urlOrigin(withScheme(url), conversation.given()) === 'composed',
+    action: async ({ url }, { conversation }) => {
       const address = withScheme(url);
       // What is kept is shown without asking any server.
       if (cache.get(withoutFragment(address)) !== undefined) return null;
-      const texts = given?.() ?? [];
+      const texts = conversation.given();
       const composed = urlOrigin(address, texts) === 'composed';
-      const selected = isOneOfMany(address, texts, fetches?.() ?? []);
+      const selected = isOneOfMany(address, texts, conversation.fetches());
       const checked = composed || selected ? await fetch.checkUrl(address) : undefined;
       const hostAllowed = checked?.decision === 'allow' && checked.opened;
       return {
@@ -99,14 +99,14 @@ async function find(
   address: string,
   { fetch, readPage, context }: { fetch: GuardedFetch; readPage: ReadPage; context: ToolContext },
 ): Promise<FoundPage | ToolResult> {
-  const { role, signal } = context;
-  context.progress(titleOf(address).replace('fetched', 'fetching'));
+  const { signal, person, people } = context;
+  people.progress(titleOf(address).replace('fetched', 'fetching'));
   const answer = await fetch.fetchGuarded(address, { signal, headers: { accept: ACCEPT } });
   const { url, status, headers, bytes } = answer;
   const { kind, mediaType, charset } = contentKind(headers['content-type'], bytes);
   if (kind === 'binary') return binary(answer, mediaType);
   try {
-    const page = await readPage({ bytes, kind, charset, url }, { role, signal });
+    const page = await readPage({ bytes, kind, charset, url }, { role: person.role, signal });
     return { ...page, cut: page.cut || answer.truncated, url, status, mediaType };
   } catch (error) {
     signal.throwIfAborted();

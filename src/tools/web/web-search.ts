@@ -56,7 +56,7 @@ export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
       if (typeof chosen === 'string') return errorResult(title, chosen);
       const { name, url, key } = chosen;
       const provider = SEARCH_PROVIDERS[name];
-      context.progress(`searching with ${provider.title}`);
+      context.people.progress(`searching with ${provider.title}`);
       const { url: address, ...request } = provider.request({ query, count, key, url });
       const answer = await fetch.fetchGuarded(address, {
         ...request,

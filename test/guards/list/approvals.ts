@@ -102,7 +102,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'question-elsewhere',
-        holds: 'Whoever is asked about somebody else is told for whom it is.',
+        holds: 'A question about the message of another person names that person.',
         find: 'return ` (for ${who} in \\`${sessionKey}\\`)`;',
         replace: "return '';",
         tests: ['agent/question-text.test.ts'],

@@ -7,12 +7,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
     ['channels/discord-inbound.test.ts'],
     [
       {
-        name: 'discord-addressed',
-        holds: 'What people in a server say to each other is not heard.',
-        find: "type: isMeant ? 'message' : 'overheard',",
-        replace: "type: 'message',",
-      },
-      {
         name: 'discord-webhook',
         holds: 'A webhook speaks for nobody, whatever name it has.',
         find: 'message.author.bot === true || message.webhook_id !== undefined',
@@ -31,12 +25,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         replace: 'sender: { id: user.username, isBot,',
       },
       {
-        name: 'discord-role',
-        holds: 'A message has the role that was decided.',
-        find: 'role: decision.role,\n      text: isEdit',
-        replace: "role: 'owner',\n      text: isEdit",
-      },
-      {
         name: 'discord-quoted-author',
         holds: 'Words that are answered are known by who wrote them; a forward is nobody’s own.',
         find: "if (answered.message_snapshots !== undefined && answered.message_snapshots.length > 0) return 'other';",
@@ -47,18 +35,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         holds: 'A webhook’s words are not those of the person whose name it has.',
         find: '&& answered.webhook_id === undefined ?',
         replace: '?',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'channels/discord/listener.ts',
-    ['e2e/discord.test.ts'],
-    [
-      {
-        name: 'discord-knock-direct',
-        holds: 'Nobody in a server is sent a code.',
-        find: "if (where === 'direct') void context.knock(",
-        replace: 'void context.knock(',
       },
     ],
   ),

@@ -16,7 +16,7 @@ export const DOCUMENT_GUARDS: readonly Guard[] = [
       },
       {
         name: 'document-permission',
-        holds: 'Whoever takes over a reader of documents reads no other file, writes none and starts nothing.',
+        holds: 'A document that takes over its reader cannot read another file, write one or start a process.',
         find: "'--v8-pool-size=1', '--permission'",
         replace: "'--v8-pool-size=1'",
       },

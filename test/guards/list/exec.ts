@@ -17,12 +17,31 @@ export const EXEC_GUARDS: readonly Guard[] = [
         tests: ['e2e/roles.test.ts'],
       },
       {
+        name: 'exec-taint-action',
+        holds: 'A command with the network is asked about while strangers have a say.',
+        find: "if ((await enclosure.reachOf(params)) === 'workspace') return null;",
+        replace: 'if (params.command !== null) return null;',
+        tests: ['tools/exec-ask-about.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec/decision.ts',
+    [EXEC],
+    [
+      {
         name: 'exec-standing-tree',
         holds: 'What was allowed for good does not count while files with text from others lie where it runs.',
         find: "reads !== 'machine' &&",
         replace: "reads === 'machine' &&",
         tests: ['tools/exec-ask-about.test.ts'],
       },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec/enclosure.ts',
+    [EXEC],
+    [
       {
         name: 'exec-asks-outside',
         holds: 'A command that nothing encloses is asked about.',
@@ -32,7 +51,7 @@ export const EXEC_GUARDS: readonly Guard[] = [
       {
         name: 'exec-asks-network',
         holds: 'A command that wants the network is asked about.',
-        find: "return params.network === true && !options.network ? 'It wants to reach the network.' : null;",
+        find: "return params.network === true && !this.#options.network ? 'It wants to reach the network.' : null;",
         replace: 'return null;',
         tests: ['tools/exec-ask-about.test.ts'],
       },
@@ -46,8 +65,8 @@ export const EXEC_GUARDS: readonly Guard[] = [
       {
         name: 'exec-private-in-groups',
         holds: "Where others read along, the owner's commands do not show the memory.",
-        find: "role: seesPrivate(context) ? 'owner' : weakest(context.role, 'trusted'),",
-        replace: 'role: context.role,',
+        find: "role: seesPrivate(context.person) ? 'owner' : weakest(context.person.role, 'trusted'),",
+        replace: 'role: context.person.role,',
         tests: ['tools/exec-group.test.ts'],
       },
       {
@@ -57,13 +76,12 @@ export const EXEC_GUARDS: readonly Guard[] = [
         replace:
           "return shellCall(params.command, { ...(process.env as Record<string, string>), ...env, HOME: environment['HOME'] ?? workspace });",
       },
-      {
-        name: 'exec-taint-action',
-        holds: 'A command with the network is asked about while strangers have a say.',
-        find: "if ((await reachOf(params)) === 'workspace') return null;",
-        replace: 'if (params.command !== null) return null;',
-        tests: ['tools/exec-ask-about.test.ts'],
-      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/exec/execution.ts',
+    [EXEC],
+    [
       {
         name: 'exec-leaves-marks',
         holds: 'Files that a command writes while strangers have a say count as theirs.',

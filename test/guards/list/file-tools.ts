@@ -12,7 +12,7 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
       {
         name: 'file-approved-path',
         holds: 'A yes to one file opens no other.',
-        find: 'approved: (path: string) => path === approved',
+        find: 'approved: (path: string) => path === approval.covers',
         replace: 'approved: () => true',
         tests: ['tools/file-guards.test.ts'],
       },
@@ -64,7 +64,7 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'memory-write-shown',
-        holds: 'Whoever is asked sees all of the change.',
+        holds: 'The person who is asked sees all of the change.',
         find: "blank(fact) ? 'Remove a line' : `Write: ${fact}`,",
         replace: "'Write a fact',",
       },
@@ -77,7 +77,7 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
       {
         name: 'memory-search-scope',
         holds: 'Others than the owner, and groups, find nothing outside their own conversation.',
-        find: "return seesPrivate(context) ? 'all' : [context.sessionKey];",
+        find: "return seesPrivate(person) ? 'all' : [call.sessionKey];",
         replace: "return 'all';",
       },
     ],

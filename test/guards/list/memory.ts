@@ -56,7 +56,7 @@ export const MEMORY_GUARDS: readonly Guard[] = [
   ),
   ...guardsIn(
     'agent/consolidation/memory-change.ts',
-    ['agent/consolidation-memory.test.ts'],
+    ['agent/consolidation/memory-change.test.ts'],
     [
       {
         name: 'archive-shrinks',

@@ -3,28 +3,26 @@ import { guardsIn, type Guard } from '../guard.ts';
 /** What is sent to people. */
 export const OUTGOING_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'channels/telegram/channel.ts',
-    ['channels/telegram-receive.test.ts'],
+    'channels/inbound/gate.ts',
+    ['channels/telegram-receive.test.ts', 'e2e/discord.test.ts'],
     [
       {
-        name: 'telegram-knock-direct',
+        name: 'knock-direct',
         holds: 'Nobody in a group is sent a code.',
-        find: "if (where === 'direct') strangers.set(",
-        replace: 'strangers.set(',
+        find: "where === 'direct' ? { senderId: sender.id, name: sender.name, chatId } : null",
+        replace: '{ senderId: sender.id, name: sender.name, chatId }',
       },
+    ],
+  ),
+  ...guardsIn(
+    'channels/telegram/channel.ts',
+    ['channels/telegram-send.test.ts', 'channels/telegram-senders.test.ts'],
+    [
       {
         name: 'telegram-no-previews',
-        holds: 'A message that is sent does not make servers fetch the addresses in it.',
-        find: '...addressOf(part),\n      link_preview_options: { is_disabled: true },',
-        replace: '...addressOf(part),',
-        tests: ['channels/telegram-send.test.ts'],
-      },
-      {
-        name: 'telegram-no-previews-edited',
-        holds: 'A message that is edited does not make servers fetch the addresses in it.',
-        find: 'message_id: Number(part.platformId),\n      link_preview_options: { is_disabled: true },',
-        replace: 'message_id: Number(part.platformId),',
-        tests: ['channels/telegram-senders.test.ts'],
+        holds: 'A message that is sent or edited does not make servers fetch the addresses in it.',
+        find: 'return {\n    link_preview_options: { is_disabled: true },',
+        replace: 'return {',
       },
     ],
   ),
@@ -65,12 +63,12 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
       {
         name: 'message-unknown-chat',
         holds: 'A chat of which it cannot be told whether it is this one counts as another.',
-        find: 'target === undefined || context.chat === undefined || nameOf(target) !== nameOf(context.chat)',
-        replace: 'target !== undefined && context.chat !== undefined && nameOf(target) !== nameOf(context.chat)',
+        find: 'target === null || person.chat === null || nameOf(target) !== nameOf(person.chat)',
+        replace: 'target !== null && person.chat !== null && nameOf(target) !== nameOf(person.chat)',
       },
       {
         name: 'message-files-shown',
-        holds: 'Whoever is asked about a message is told of its files.',
+        holds: 'The question about a message names its files.',
         find: '[text, ...media, ...buttons',
         replace: '[text, ...buttons',
       },

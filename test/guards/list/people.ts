@@ -19,7 +19,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       {
         name: 'access-unknown-way',
         holds: 'A message that came by a way nobody knows is not heard.',
-        find: "return deny('nothing says how the message came');",
+        find: "return deny('the message does not say how it came');",
         replace: "return allow('owner');",
       },
       {
@@ -115,14 +115,26 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'cli/format.ts',
+    ['cli/pair.test.ts', 'cli/approvals.test.ts', 'cli/audit.test.ts'],
+    [
+      {
+        name: 'cli-lines-harmless',
+        holds: 'What a command lists cannot move the cursor or hide a character of what a person agrees to.',
+        find: 'escape = escapeInvisible } = found',
+        replace: 'escape = (text: string) => text } = found',
+      },
+    ],
+  ),
+  ...guardsIn(
     'cli/pair.ts',
     ['cli/pair.test.ts'],
     [
       {
         name: 'people-owner-asked',
         holds: 'Nobody becomes an owner by a code without a flag or a yes that says so.',
-        find: "if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return false;",
-        replace: "if (flags['trusted'] === true || flags['json'] === true || !isTerminal) return true;",
+        find: 'if (trusted || json || !isTerminal) return false;',
+        replace: 'if (trusted || json || !isTerminal) return true;',
       },
     ],
   ),
@@ -138,9 +150,27 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       },
       {
         name: 'people-removed',
-        holds: 'Whoever is shut out again is not heard any more.',
+        holds: 'A person who was removed is not heard any more.',
         find: "db.run('DELETE FROM people WHERE channel = ? AND user_id = ?', channel, id);",
         replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'channels/inbound/draft.ts',
+    ['channels/telegram-inbound.test.ts', 'channels/discord-inbound.test.ts', 'e2e/slack.test.ts'],
+    [
+      {
+        name: 'inbound-addressed',
+        holds: 'What people in a group say to each other is not heard.',
+        find: "type: isMeant ? 'message' : 'overheard',",
+        replace: "type: 'message',",
+      },
+      {
+        name: 'inbound-role',
+        holds: 'A message has the role that was decided.',
+        find: 'role: decision.role,\n    text,\n    media,',
+        replace: "role: 'trusted',\n    text,\n    media,",
       },
     ],
   ),
@@ -149,23 +179,11 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     [TELEGRAM],
     [
       {
-        name: 'telegram-addressed',
-        holds: 'What people in a group say to each other is not heard.',
-        find: "type: isMeant ? 'message' : 'overheard',",
-        replace: "type: 'message',",
-      },
-      {
         name: 'telegram-press-bot',
         holds: 'A program presses no button.',
         find: '|| from.is_bot) return nothing;',
         replace: ') return nothing;',
         tests: ['channels/telegram-senders.test.ts'],
-      },
-      {
-        name: 'telegram-role',
-        holds: 'A message has the role that was decided.',
-        find: 'sender,\n      role: decision.role,\n      text: edited',
-        replace: "sender,\n      role: 'owner',\n      text: edited",
       },
       {
         name: 'telegram-quoted-author',

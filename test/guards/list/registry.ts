@@ -27,7 +27,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-taint',
         holds: 'What taint demands a yes for is asked about.',
-        find: 'return withTaint(decision, declared, context.taint);',
+        find: 'return withTaint(decision, declared, context.conversation.taint);',
         replace: 'return decision;',
         tests: [TAINTED],
       },
@@ -59,7 +59,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-shows',
         holds: "A tool that shows the owner's files is asked about in a group.",
-        find: '?? shownToGroup(tool.shows?.(params, context), context)',
+        find: '?? shownToGroup(tool.shows?.(params, context), context.person)',
         replace: '?? null',
         tests: [TAINTED],
       },
@@ -129,7 +129,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       },
       {
         name: 'tainted-call-both-reasons',
-        holds: 'Whoever is asked anyway is told that strangers have a say.',
+        holds: 'A question that is asked anyway says that text from others is in the conversation.',
         find: 'const both = sentences(own.reason, reason);',
         replace: 'const both = own.reason;',
       },

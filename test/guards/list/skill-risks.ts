@@ -44,7 +44,7 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
       },
       {
         name: 'skills-add-shows',
-        holds: 'Whoever is asked sees all that the skill brings first.',
+        holds: 'The person who is asked sees all that the skill brings first.',
         find: "context.stdout.write(`${terminalText(aboutPlan(plan).join('\\n'))}\\n`);",
         replace: '',
       },

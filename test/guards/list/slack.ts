@@ -6,24 +6,6 @@ const LINE = 'channels/slack-reconnect.test.ts';
 /** What Slack's channel reads, fetches and shows. */
 export const SLACK_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'channels/slack/inbound.ts',
-    [E2E],
-    [
-      {
-        name: 'slack-addressed',
-        holds: 'What people in a channel say to each other is not heard.',
-        find: "type: isMeant ? 'message' : 'overheard',",
-        replace: "type: 'message',",
-      },
-      {
-        name: 'slack-role',
-        holds: 'A message has the role that was decided.',
-        find: 'sender,\n      role: decision.role,\n      text: edited',
-        replace: "sender,\n      role: 'trusted',\n      text: edited",
-      },
-    ],
-  ),
-  ...guardsIn(
     'channels/slack/threads.ts',
     [E2E],
     [

@@ -17,7 +17,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
       },
       {
         name: 'fence-secret-boundary',
-        holds: 'Whoever writes a text cannot compute the boundary that it will get.',
+        holds: 'The author of a text cannot compute the boundary that it will get.',
         find: 'JSON.stringify([secret, text])',
         replace: 'JSON.stringify([text])',
       },

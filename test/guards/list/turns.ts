@@ -36,7 +36,7 @@ export const TURN_GUARDS: readonly Guard[] = [
       {
         name: 'parse-pressed',
         holds: 'The label of a button that a model made is no command, whoever presses it.',
-        find: ' || heldAtButton(message) !== null) return null;',
+        find: ' || taintOfButton(message) !== null) return null;',
         replace: ') return null;',
         tests: ['e2e/pressed-words.test.ts'],
       },
@@ -56,7 +56,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/turn/turn.ts',
+    'agent/turn/tool-contexts.ts',
     [TAINT],
     [
       {

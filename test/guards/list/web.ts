@@ -19,15 +19,15 @@ export const WEB_GUARDS: readonly Guard[] = [
       },
       {
         name: 'web-fetch-unknown-given',
-        holds: 'Where nobody knows which addresses were given, every one counts as put together.',
-        find: 'const texts = given?.() ?? [];',
-        replace: 'const texts = given?.() ?? [address];',
+        holds: 'Where no addresses were given, every one counts as put together.',
+        find: 'const texts = conversation.given();',
+        replace: 'const texts = [...conversation.given(), address];',
         tests: [GUARDS],
       },
       {
         name: 'web-fetch-selected',
         holds: 'Which of many addresses that strangers gave is fetched spells nothing out.',
-        find: 'const selected = isOneOfMany(address, texts, fetches?.() ?? []);',
+        find: 'const selected = isOneOfMany(address, texts, conversation.fetches());',
         replace: 'const selected = false;',
       },
       {

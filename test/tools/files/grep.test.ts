@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmod, link, mkdir, open, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ToolContext, ToolResult } from '../../../src/tools/tool.ts';
+import type { ToolResult } from '../../../src/tools/tool.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
+import type { TestCall } from '../../support/tool-context.ts';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -228,7 +229,7 @@ describe('what is closed', () => {
 
   test('is not searched, and the answer says that something was left out', async () => {
     await using files = await closed();
-    const context: Partial<ToolContext> = { role: 'trusted' };
+    const context: Partial<TestCall> = { role: 'trusted' };
     const { output } = await files.call('grep', { pattern: 'canary|mine' }, context);
     expect(output).toMatch(/^mine\.txt\n1: mine\n\n\(\d files or folders left out/u);
     expect(output).not.toContain(SECRET);

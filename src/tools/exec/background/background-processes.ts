@@ -9,6 +9,7 @@ import type { Random } from '../../../util/random.ts';
 import { RecentMap } from '../../../util/recent-map.ts';
 import { oneLine } from '../../../util/text.ts';
 import type { FileOrigins } from '../../files/taint.ts';
+import type { ToolContext } from '../../tool.ts';
 import { ProcessTree } from '../process-tree.ts';
 import { BackgroundProcess, type BackgroundCommand } from './process.ts';
 import { ProcessRecords, type Addressee, type ProcessRecord, endedText, lostText } from './records.ts';
@@ -42,12 +43,7 @@ export interface BackgroundProcessesOptions {
 }
 
 /** Who starts a command in the background. */
-interface StartContext {
-  readonly sessionKey: string;
-  readonly messageId: string;
-  readonly role: Addressee['role'];
-  readonly origin: string;
-}
+type StartContext = Pick<ToolContext, 'call' | 'person'>;
 
 interface Entry {
   readonly process: BackgroundProcess;
@@ -119,7 +115,7 @@ export class BackgroundProcesses implements AsyncDisposable {
     try {
       const { outputs, clock, origins, random } = this.#options;
       const id = Array.from(random.bytes(8), (byte) => SIGNS[byte % SIGNS.length]).join('');
-      const folder = outputs(context.sessionKey);
+      const folder = outputs(context.call.sessionKey);
       await ensureDirectory(folder);
       await using undo = new AsyncDisposableStack();
       const file = await CappedFile.create(join(folder, `process-${id}.txt`), MOST_OUTPUT_BYTES);
@@ -201,7 +197,9 @@ export class BackgroundProcesses implements AsyncDisposable {
     return [...this.#entries.values()].filter(({ record }) => record.addressee.sessionKey === sessionKey);
   }
 
-  #addressee({ messageId, role, sessionKey, origin }: StartContext): Addressee {
+  #addressee({ call, person }: StartContext): Addressee {
+    const { messageId, sessionKey } = call;
+    const { role, origin } = person;
     const found = this.#options.addressee(messageId);
     if (found === undefined || origin === 'subagent') {
       const why = 'no one could be told here when the command ends; run it without background: true';
@@ -211,12 +209,12 @@ export class BackgroundProcesses implements AsyncDisposable {
     return { ...found, role, sessionKey };
   }
 
-  #requireSlot({ sessionKey }: StartContext): void {
+  #requireSlot({ call }: StartContext): void {
     const all = [...this.#entries.values()].filter(({ process }) => process.end === null).length;
     if (this.#closing.signal.aborted || all + this.#starting >= MOST_RUNNING_IN_ALL) {
       throw new AppError('process-room', 'Nothing was started: too many commands run in the background already.');
     }
-    const running = this.of(sessionKey).filter(({ end }) => end === null);
+    const running = this.of(call.sessionKey).filter(({ end }) => end === null);
     if (running.length >= MOST_RUNNING) {
       const ids = running.map(({ id }) => id).join(', ');
       throw new AppError(
@@ -224,7 +222,7 @@ export class BackgroundProcesses implements AsyncDisposable {
         `Nothing was started: ${MOST_RUNNING} commands run in the background here already (${ids}). End one with process first.`,
       );
     }
-    if ((this.#wakes.get(sessionKey) ?? 0) >= MOST_WAKES) {
+    if ((this.#wakes.get(call.sessionKey) ?? 0) >= MOST_WAKES) {
       throw new AppError(
         'process-circle',
         `Nothing was started: commands in the background woke this session ${MOST_WAKES} times since a person last asked for one. Run it without background: true, or say what is left to do.`,

@@ -1,8 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ensureDirectory, readIfExists, replaceDurable } from '../../../storage/files.ts';
-import { errorCode } from '../../../util/errors.ts';
+import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../../storage/files.ts';
 import type { BackgroundProcess } from './process.ts';
 
 const recordSchema = z.object({
@@ -60,7 +59,7 @@ export class ProcessRecords {
 
   /** Those that an earlier process left; what cannot be read as one is removed. */
   async all(): Promise<readonly ProcessRecord[]> {
-    const names = await this.#names();
+    const names = await namesIn(this.#folder);
     const found = await Promise.all(names.map((name) => this.#read(name)));
     return found.flatMap((record) => record ?? []);
   }
@@ -73,15 +72,6 @@ export class ProcessRecords {
       return undefined;
     }
     return record;
-  }
-
-  async #names(): Promise<readonly string[]> {
-    try {
-      return await readdir(this.#folder);
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    }
   }
 
   #path(id: string): string {

@@ -3,7 +3,7 @@ import type { FindTask } from './find-task.ts';
 
 /** Whatever comes after so many names is not looked at. */
 export const MOST_ENTRIES = 500_000;
-/** Not entered below the folder that was named. */
+/** Folders that are listed, and not entered below the folder that was named. */
 export const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 export interface FindPorts {

@@ -30,7 +30,10 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       const title = `found ${oneLine(params.pattern, 60)}`;
       const { base, prefix } = await searchBaseOf(guard, path, context);
       if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
-      const found = await find({ kind: 'glob', base, prefix, pattern, offset, limit, pageChars }, context);
+      const found = await find(
+        { kind: 'glob', base, prefix, pattern, offset, limit, pageChars },
+        { signal: context.signal, progress: context.people.progress },
+      );
       return await foundResult(found, { title, what: 'such file', origins });
     },
   });

@@ -61,7 +61,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         limit: rest.limit ?? LIMIT,
         pageChars,
       };
-      const found = await find(task, context);
+      const found = await find(task, { signal: context.signal, progress: context.people.progress });
       const what = mode === 'lines' ? 'match' : 'file with a match';
       return await foundResult(found, { title: `searched ${oneLine(pattern, 60)}`, what, origins });
     },

@@ -1,0 +1,72 @@
+import type { ToolContext } from '../../tools/tool.ts';
+import { chatOf } from '../outgoing.ts';
+import type { TurnPorts } from '../ports.ts';
+import { subagentOf, withheldFrom } from '../subagents/task.ts';
+import type { Turn } from './current-turn.ts';
+import { earlierFetches } from './earlier-fetches.ts';
+import { givenTexts } from './provenance.ts';
+
+/** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
+export async function toolContexts(
+  turn: Turn,
+  { tools, people }: Pick<TurnPorts, 'tools' | 'people'>,
+): Promise<(callId: string) => ToolContext> {
+  const { session, facts, live } = turn;
+  const target = facts.messages.at(-1);
+  const history = session.history();
+  const [skills, folders] = await Promise.all([
+    tools.skills.active(session.turn(facts.turnId)),
+    tools.skills.folders(),
+  ]);
+  const source = history.source ?? (skills.foreign ? 'a skill by another author' : null);
+  const taint = {
+    untrusted: history.untrusted || skills.foreign,
+    private: history.private || turn.isOwners,
+    ...(source === null ? {} : { source }),
+  };
+  const task = subagentOf(target);
+  // A subagent may also read the kept files of the session that started it.
+  const readers = [facts.sessionKey, ...(task === null ? [] : [task.session])];
+  const ownFolders = readers.flatMap((key) => [tools.spill.folder(key), tools.media.folder(key)]);
+  const common = {
+    signal: turn.signal,
+    person: {
+      role: turn.role,
+      origin: target?.origin ?? 'system',
+      who: target === undefined ? null : `${target.channel}:${target.sender.id}`,
+      chatType: target?.chatType ?? null,
+      chat: target === undefined ? null : chatOf(target),
+    },
+    files: { workingDirectory: tools.workspace, readRoots: [...ownFolders, ...folders] },
+    limits: { skills, withheld: (tool: string) => (task === null ? null : withheldFrom(task, tool)) },
+    approval: null,
+    runPart: null,
+  } as const;
+  const { turnId, sessionKey } = facts;
+  return (callId) => {
+    const asked = { turnId, callId, signal: turn.signal, target };
+    return {
+      ...common,
+      call: { id: callId, turnId, sessionKey, messageId: target?.id ?? '' },
+      conversation: {
+        taint,
+        given: () => givenTexts(session),
+        fetches: () => earlierFetches(session, callId),
+      },
+      people: {
+        approve: async (request) => {
+          using _paused = turn.pauseDeadline();
+          // After a restart the question is found by the id of its call, so the call must be durable before it is asked.
+          await session.append([], 'durable');
+          return await people.questions.approve({ ...asked, sessionKey: task?.session ?? sessionKey }, request);
+        },
+        ask: async (question) => {
+          using _paused = turn.pauseDeadline();
+          await session.append([], 'durable');
+          return await people.questions.ask({ ...asked, sessionKey }, question);
+        },
+        progress: (text) => live({ type: 'status', text }),
+      },
+    };
+  };
+}

@@ -1,0 +1,46 @@
+import { HookRunner, type Hooks } from '../agent/hooks/hooks.ts';
+import { unifiedSession } from '../agent/joining.ts';
+import { MessageBus, type OutboxPort } from '../bus/bus.ts';
+import type { Journal } from '../journal/journal.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Base } from './base.ts';
+
+/** A plugin's hooks, named after it. */
+export interface HookSet {
+  readonly owner: string;
+  readonly hooks: Hooks;
+  /** A guard that throws denies; an ordinary hook that throws is skipped. */
+  readonly guard?: boolean;
+}
+
+/** The hooks of the plugins that run, then those that were given. */
+export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {
+  const hooks = new HookRunner(log, clock);
+  for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
+  for (const set of given) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
+  return hooks;
+}
+
+/** The bus over the journal: what goes out is free of secrets, and a hook may say which session a message belongs to. */
+export function openBus(
+  { config, newId, log, redact }: Base,
+  { journal, hooks }: { readonly journal: Journal; readonly hooks: HookRunner },
+): MessageBus {
+  return new MessageBus({
+    ...journal,
+    outbox: cleanOutbox(journal.outbox, redact),
+    newId,
+    onListenerFailure: (error) =>
+      log.warn('live events: a listener failed and gets no more of them', { reason: errorMessage(error) }),
+    sessionKey: (draft) => hooks.session(draft) ?? (config.session.unified ? unifiedSession(draft) : undefined),
+  });
+}
+
+/** The same outbox: what is put into it is free of secrets. */
+function cleanOutbox(outbox: OutboxPort, redact: (text: string) => string): OutboxPort {
+  return {
+    enqueue: (messages) => outbox.enqueue(messages.map((message) => ({ ...message, text: redact(message.text) }))),
+    page: (after, limit) => outbox.page(after, limit),
+    onQueued: (listener) => outbox.onQueued(listener),
+  };
+}

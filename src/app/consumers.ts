@@ -1,0 +1,94 @@
+import type { CommandTable } from '../agent/commands/table.ts';
+import { recoverTurns } from '../agent/recovery/recovery.ts';
+import type { MessageBus } from '../bus/bus.ts';
+import type { MenuCommand } from '../channels/channel.ts';
+import type { Journal } from '../journal/journal.ts';
+import { sleep } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { Agent } from './agent.ts';
+import type { Base } from './base.ts';
+import type { Channels } from './channels.ts';
+import { dropOldAllowances } from './old-allowances.ts';
+import { announceSafeMode, whenCalm } from './safe-mode.ts';
+
+/** Together below the 10 s in which a stop ends. */
+const TURN_GRACE_MS = 3_000;
+const DELIVERY_GRACE_MS = 1_500;
+const RESTART_WAIT_MS = 1_000;
+
+interface Joined {
+  readonly agent: Agent;
+  readonly bus: MessageBus;
+  readonly journal: Journal;
+}
+
+/** Start is recovery: what an earlier process left is taken up before any channel opens. */
+export async function takeUp(base: Base, { agent, bus, journal }: Joined): Promise<void> {
+  await dropOldAllowances(base, { journal, bus });
+  await agent.background.recover();
+  const recovered = await recoverTurns(agent.loop, agent.ports);
+  if (recovered > 0) base.log.info('recovery: turns of an earlier process resumed', { turns: recovered });
+  agent.consolidation.start();
+}
+
+/**
+ * Starts what takes messages and makes them: delivery, the loop, the channels, the schedule. `stack` stops them in the
+ * opposite order: the schedule, then the turns, then the deliveries.
+ */
+export async function startConsumers(
+  base: Base,
+  {
+    agent,
+    channels,
+    bus,
+    journal,
+    closing,
+    onRestart,
+  }: Joined & {
+    readonly channels: Channels;
+    /** Is aborted when the process stops. */
+    readonly closing: AbortController;
+    readonly onRestart: (() => void) | undefined;
+  },
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  const { loop, mcp, automation } = agent;
+  channels.delivery.start();
+  stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
+  stack.defer(() => closing.abort(new Error('the process is stopping')));
+  const looping = keepRunning(() => loop.run(), base);
+  stack.defer(async () => {
+    await loop.stop(TURN_GRACE_MS);
+    bus.close();
+    await looping;
+  });
+
+  await channels.manager.start(menuOf(agent.ports.commands.table));
+  if (base.serving) mcp.connectNew();
+  stack.use(automation);
+  stack.use(agent.heartbeat);
+  const scheduled = (base.safe ? announceSafeMode(base, { journal, bus }) : automation.start()).then(() =>
+    agent.heartbeat.start(),
+  );
+  stack.defer(async () => await scheduled);
+  stack.use(whenCalm(base, { journal, running: agent.runningTurns, restart: onRestart }));
+}
+
+/** Of everybody's commands, and of those for owners. */
+function menuOf(table: CommandTable): readonly MenuCommand[] {
+  const everybodys = new Set(table.of('guest').map(({ name }) => name));
+  return table.of('owner').map(({ name, description }) => ({ name, description, isOwners: !everybodys.has(name) }));
+}
+
+/** A consumer that fails (the disk could not be read) begins again; what it had not finished is still in the journal. */
+async function keepRunning(run: () => Promise<void>, { log, clock }: Pick<Base, 'log' | 'clock'>): Promise<void> {
+  for (;;) {
+    try {
+      await run();
+      return;
+    } catch (error) {
+      log.error('agent: loop failed, starting it again', { reason: errorMessage(error) });
+      await sleep(clock, RESTART_WAIT_MS);
+    }
+  }
+}

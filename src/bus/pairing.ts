@@ -1,0 +1,28 @@
+import type { PairedRole } from './messages.ts';
+
+/** A person who got a role by a pairing code. Times are milliseconds since 1970. */
+export interface PairedPerson {
+  readonly channel: string;
+  readonly id: string;
+  /** The name that the person chose; not verified. */
+  readonly name: string | null;
+  readonly role: PairedRole;
+  readonly addedAt: number;
+  readonly addedBy: string;
+}
+
+/** The paired people, and those who wait for the approval of their code. */
+export interface Pairing {
+  readonly people: readonly PairedPerson[];
+  readonly pending: readonly {
+    readonly channel: string;
+    readonly id: string;
+    readonly name: string | null;
+    readonly code: string;
+    readonly expiresAt: number;
+  }[];
+  /** Until when no code is accepted, because too many were wrong; null: codes are accepted. */
+  readonly lockedUntil: number | null;
+  /** Whether at least one channel has an owner. */
+  readonly hasOwner: boolean;
+}

@@ -1,0 +1,96 @@
+import type { InboundDraft } from '../../bus/messages.ts';
+import type { AccessDecision } from '../../security/access/access.ts';
+import { nothing, type InboundResult } from './inbound-result.ts';
+
+/** The sender and chat of a message, button press or command, and whether the sender may write there. */
+export interface SenderAccess extends Pick<
+  InboundDraft,
+  'channel' | 'account' | 'chatId' | 'threadId' | 'chatType' | 'sender' | 'receivedAt'
+> {
+  readonly decision: AccessDecision;
+}
+
+/** The content of a message. */
+export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untrusted' | 'replyTo'> {
+  /** The platform's id of the message. */
+  readonly messageId: string;
+  /** Key of this edit of the message; undefined: it is no edit. */
+  readonly edit: string | undefined;
+  /** Further metadata. */
+  readonly metadata?: InboundDraft['metadata'];
+}
+
+/**
+ * Makes an `InboundResult` of a message. `read` is called only when the sender may write, so that the content of others is
+ * not read; it returns null for a message without content. An edit that does not address the bot is `nothing`.
+ */
+export function writtenBy(
+  by: SenderAccess,
+  { isMeant, isEdit }: { readonly isMeant: boolean; readonly isEdit: boolean },
+  read: () => Content | null,
+): InboundResult {
+  const { decision, ...who } = by;
+  const { sender, chatId, chatType } = who;
+  if (!decision.allowed) {
+    if (decision.stranger === null || !isMeant) return nothing;
+    return { type: 'stranger', sender, chatId, where: chatType };
+  }
+  if (isEdit && !isMeant) return nothing;
+  const content = read();
+  if (content === null) return nothing;
+  const { messageId, edit, text, media, untrusted, replyTo, metadata } = content;
+  const externalId = `m:${messageId}`;
+  const draft: InboundDraft = {
+    ...who,
+    role: decision.role,
+    text,
+    media,
+    ...(replyTo === undefined ? {} : { replyTo }),
+    mentioned: isMeant,
+    context: [],
+    externalId,
+    origin: 'user',
+    untrusted,
+    metadata: { messageId, ...metadata },
+  };
+  return {
+    type: isMeant ? 'message' : 'overheard',
+    draft: edit === undefined ? draft : { ...draft, ...editedTo(text, { externalId, messageId, edit }) },
+  };
+}
+
+/** The fields of an edit: it has its own key and no files. */
+function editedTo(
+  text: string,
+  { externalId, messageId, edit }: { readonly externalId: string; readonly messageId: string; readonly edit: string },
+): Pick<InboundDraft, 'text' | 'media' | 'externalId' | 'edits'> {
+  return {
+    text: `[edited an earlier message, which now says:]\n${text}`,
+    media: [],
+    externalId: `e:${messageId}:${edit}`,
+    edits: { externalId, text },
+  };
+}
+
+/** Makes the draft of an action such as a button press, which always addresses the bot. Null: the sender may not write. */
+export function actOf(
+  by: SenderAccess,
+  act: { readonly id: string; readonly text: string; readonly action?: InboundDraft['action'] },
+): InboundDraft | null {
+  const { decision, ...who } = by;
+  if (!decision.allowed) return null;
+  const { id, text, action } = act;
+  return {
+    ...who,
+    role: decision.role,
+    text,
+    media: [],
+    mentioned: true,
+    context: [],
+    externalId: `b:${id}`,
+    origin: 'user',
+    untrusted: false,
+    ...(action === undefined ? {} : { action }),
+    metadata: {},
+  };
+}

@@ -1,0 +1,99 @@
+import { decideAccess } from '../../security/access/access.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import { ChannelError, type ChannelContext } from '../channel.ts';
+import type { Link } from '../platform.ts';
+import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused } from './errors.ts';
+import { EventReader } from './event-reader.ts';
+import { addListeners } from './home.ts';
+import type { SlackOptions } from './options.ts';
+import { botAccount, type BotAccount } from './post.ts';
+import { JournalingReceiver, openApp } from './receiver.ts';
+import { isAppTokenRefused } from './reconnect.ts';
+import { missingScopes, openClient, type SlackClient } from './web-client.ts';
+
+const HELLO_DEADLINE_MS = 15_000;
+
+/** A connection to Slack. */
+export interface SlackConnection extends AsyncDisposable {
+  readonly client: SlackClient;
+  readonly context: ChannelContext;
+}
+
+/** Asks for the bot, opens Socket Mode, and fetches what was posted meanwhile. */
+export async function connect(options: SlackOptions, commandPrefix: string, link: Link): Promise<SlackConnection> {
+  const { name, context, report } = link;
+  const client = openClient(options);
+  const me = await hello(client, link);
+  /** Whether Slack can bring something now. */
+  const line = { isUp: false };
+  const reader = new EventReader({ options, me, client, link, isLineUp: () => line.isUp });
+  reader.lost();
+  const receiver = new JournalingReceiver({
+    options,
+    link,
+    take: (type, body) => reader.take(type, body),
+    report: (trouble) => {
+      line.isUp = trouble === undefined;
+      report('connection', trouble);
+    },
+    lost: () => reader.lost(),
+    connected: () => reader.connected(),
+  });
+  addListeners(openApp(receiver, { options, me }), {
+    name: me.user,
+    commands: context.commands,
+    commandPrefix,
+    roleOf: (id) => roleOf(id, options, context),
+    log: context.log,
+  });
+  const { over } = await receiver.start().catch((error: unknown) => {
+    const failure = callFailure(error);
+    if (isAppTokenRefused(error)) throw appTokenRefused(name, failure);
+    throw new ChannelError(failure.reason, { retry: true });
+  });
+  line.isUp = true;
+  const ended = over.then(
+    (error) => error !== null && context.fail(error),
+    (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
+  );
+  reader.connected();
+  return {
+    client,
+    context,
+    [Symbol.asyncDispose]: async () => {
+      line.isUp = false;
+      await Promise.all([ended, reader[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+async function hello(client: SlackClient, { name, context, signal }: Link): Promise<BotAccount> {
+  using limit = deadline(context.clock, HELLO_DEADLINE_MS, 'Asking Slack for the bot');
+  try {
+    const answer = await raceAbort(client.auth.test(), AbortSignal.any([signal, limit.signal]));
+    const missing = missingScopes(answer.response_metadata?.scopes);
+    if (missing.length > 0)
+      context.log.warn(
+        `slack: the app of channel "${name}" lacks scopes: add ${missing.join(', ')} under "OAuth & Permissions" and install it again`,
+      );
+    return botAccount.parse(answer);
+  } catch (error) {
+    const failure = callFailure(error);
+    if (isTokenRefused(failure)) throw botTokenRefused(name, failure);
+    throw new ChannelError(failure.reason, { retry: true });
+  }
+}
+
+/** Of who opens the app's home; null: they may not write. */
+function roleOf(id: string, options: SlackOptions, context: ChannelContext): 'owner' | 'other' | null {
+  const decision = decideAccess({
+    via: 'channel',
+    settings: options,
+    chatType: 'direct',
+    chatId: id,
+    sender: { id, isBot: false, isSelf: false },
+    pairedRole: (who) => context.pairedRole(who),
+  });
+  if (!decision.allowed) return null;
+  return decision.role === 'owner' ? 'owner' : 'other';
+}

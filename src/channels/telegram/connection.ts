@@ -1,0 +1,129 @@
+import { Api } from 'grammy/web';
+import { deadline } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import { ChannelError, type ChannelContext, type Stranger } from '../channel.ts';
+import { unknownShape } from '../inbound/inbound-result.ts';
+import { receive, type Received } from '../inbound/writer.ts';
+import type { Link } from '../platform.ts';
+import { callFailure, isTokenRefused, tokenRefused } from './errors.ts';
+import { readUpdate } from './inbound.ts';
+import { showMenu } from './menu.ts';
+import type { TelegramOptions } from './options.ts';
+import { pollUpdates } from './poll.ts';
+import { forGrammy, openTransport, type Transport } from './transport.ts';
+import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
+
+const PRESS_DEADLINE_MS = 10_000;
+const HELLO_DEADLINE_MS = 20_000;
+
+/** A connection to the Bot API. */
+export interface TelegramConnection extends AsyncDisposable {
+  readonly api: Api;
+  readonly transport: Transport;
+  readonly log: Logger;
+}
+
+/** Asks Telegram for the bot's account and begins to poll. Throws a `ChannelError` when it does not answer or refuses the token. */
+export async function connect(options: TelegramOptions, link: Link): Promise<TelegramConnection> {
+  const { name, context, signal } = link;
+  const { clock, log, commands } = context;
+  await using stack = new AsyncDisposableStack();
+  const transport = stack.use(openTransport(clock));
+  const { token, apiRoot, owners, allowFrom } = options;
+  const api = new Api(token, { ...(apiRoot == null ? {} : { apiRoot }), fetch: transport.call });
+  const me = await hello(api, link);
+  if (options.groups.policy === 'open' && !me.can_read_all_group_messages) {
+    // In privacy mode Telegram sends a bot only messages that address it, so the policy `open` has no effect.
+    log.warn(
+      `telegram: channels.${name}.groups.policy is "open", but Telegram sends this bot only messages that address it: switch its privacy mode off at @BotFather (/setprivacy), then add it to the group again.`,
+    );
+  }
+  const polling = poll(api, { options, me, link });
+  stack.defer(() => polling);
+  const menu = { commands, owners: owners.length > 0 ? owners : allowFrom, log };
+  if (commands.length > 0) void showMenu(api, menu, forGrammy(signal));
+  const open = stack.move();
+  return { api, transport, log, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+async function hello(api: Api, { name, context, signal }: Link): Promise<BotAccount> {
+  using limit = deadline(context.clock, HELLO_DEADLINE_MS, 'Asking Telegram for the bot');
+  try {
+    return botAccount.parse(await api.raw.getMe(forGrammy(AbortSignal.any([signal, limit.signal]))));
+  } catch (error) {
+    const failure = callFailure(error);
+    throw isTokenRefused(failure) ? tokenRefused(name) : new ChannelError(failure.reason, { retry: true });
+  }
+}
+
+interface Polling {
+  readonly options: TelegramOptions;
+  readonly me: BotAccount;
+  readonly link: Link;
+}
+
+async function poll(api: Api, polling: Polling): Promise<void> {
+  const { name, context, random, signal, heard, report } = polling.link;
+  const { clock, log } = context;
+  const ended = await pollUpdates(
+    {
+      getUpdates: (query, cut) =>
+        api.raw.getUpdates(
+          { ...query, allowed_updates: ['message', 'edited_message', 'callback_query'] },
+          forGrammy(cut),
+        ),
+      take: (updates) => take(api, updates, polling),
+      report: (trouble) => {
+        if (trouble === undefined) heard();
+        report('connection', trouble);
+      },
+      clock,
+      log,
+      random,
+    },
+    signal,
+  );
+  if (ended === 'token-refused') context.fail(tokenRefused(name));
+}
+
+/** Reads a batch of updates and writes their messages in one transaction. Rejects only when the channel stops. */
+async function take(api: Api, updates: readonly unknown[], { options, me, link }: Polling): Promise<void> {
+  const { name, context, gate, signal } = link;
+  const { allowFrom, owners, groups } = options;
+  const access = { allowFrom, owners, groups };
+  const pairedRole = (id: string): ReturnType<ChannelContext['pairedRole']> => context.pairedRole(id);
+  const reading = { channel: name, me, access, pairedRole, now: context.clock.now() };
+  const received: Received[] = [];
+  const strangers = new Map<string, Stranger>();
+  const pressed: string[] = [];
+  for (const update of updates) {
+    const one = receive(update, () => {
+      const body = understood(update);
+      const { draft, stranger } = gate.take(readUpdate(body, reading), context);
+      if (stranger !== null) strangers.set(stranger.senderId, stranger);
+      if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
+      return draft;
+    });
+    if (one !== null) received.push(one);
+  }
+  await context.write(received, { signal });
+  await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
+  for (const id of pressed) void confirmPress(api, id, context);
+}
+
+/** Ends the button's loading animation. The result of the press is a message in the chat. Never rejects. */
+async function confirmPress(api: Api, id: string, { clock, log }: ChannelContext): Promise<void> {
+  using limit = deadline(clock, PRESS_DEADLINE_MS, 'Confirming a pressed button');
+  try {
+    await api.raw.answerCallbackQuery({ callback_query_id: id }, forGrammy(limit.signal));
+  } catch (error) {
+    log.debug('telegram: answerCallbackQuery failed', { reason: callFailure(error).reason });
+  }
+}
+
+/** Checks the shape of an update. Throws an error of one sentence when it is unknown. */
+function understood(update: unknown): TelegramUpdate {
+  const parsed = updateBody.safeParse(update);
+  if (parsed.success) return parsed.data;
+  throw unknownShape(parsed.error);
+}

@@ -1,0 +1,88 @@
+import { command, type Group } from './command.ts';
+import { argument, flag, text, wholeNumber } from './values.ts';
+
+// The commands about what it did, and what did not come to its end.
+
+const json = flag('as JSON');
+const id = argument('from the list');
+/** Entries that are shown where `--last` is not given. */
+const SHOWN = 30;
+
+export const outbox: Group = {
+  name: 'outbox',
+  description: 'messages that wait to be sent or could not be delivered',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list messages that wait to be sent or could not be delivered',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../mail.ts')).outboxListCommand,
+    }),
+    command({
+      name: 'retry',
+      description: 'send a message again',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../mail.ts')).mailCommand('outboxRetry', 'The message is sent again.'),
+    }),
+    command({
+      name: 'drop',
+      description: 'give up a message: it is not sent',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../mail.ts')).mailCommand('outboxDrop', 'The message is not sent.'),
+    }),
+  ],
+};
+
+export const inbox: Group = {
+  name: 'inbox',
+  description: 'messages that have not been answered',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list messages that have not been answered',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../mail.ts')).inboxListCommand,
+    }),
+    command({
+      name: 'retry',
+      description: 'give a message a new turn, so that it is answered',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../mail.ts')).mailCommand('inboxRetry', 'The message is queued for a new turn.'),
+    }),
+    command({
+      name: 'drop',
+      description: 'give up a message: it is not answered',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../mail.ts')).mailCommand('inboxDrop', 'The message is not answered.'),
+    }),
+  ],
+};
+
+export const why = command({
+  name: 'why',
+  description: 'show scheduled and heartbeat runs, and why you were or were not told about them',
+  options: { last: last(999), json },
+  load: async () => (await import('../why.ts')).whyCommand,
+});
+
+export const audit = command({
+  name: 'audit',
+  description: 'tool calls, chat commands and changes: who asked, and what was decided',
+  options: {
+    last: last(9_999),
+    about: text('<text>', 'only with this text in the call, the session, the person or the turn'),
+    asked: flag('only what was refused or needed an answer'),
+    json,
+  },
+  load: async () => (await import('../audit.ts')).auditCommand,
+});
+
+function last(max: number) {
+  return wholeNumber('<count>', `how many entries to show (default: ${SHOWN})`, { min: 1, max, fallback: SHOWN });
+}

@@ -1,0 +1,81 @@
+import { command, type Group } from './command.ts';
+import { flag, number, text, texts, wholeNumber } from './values.ts';
+
+// The commands about the assistant itself: run it, talk to it, see how it is.
+
+const json = flag('as JSON');
+
+export const gateway = command({
+  name: 'gateway',
+  description: 'run the assistant: chat platforms, schedule, HTTP',
+  options: { port: wholeNumber('<number>', 'port for HTTP (0: any)', { min: 0, max: 65_535 }) },
+  load: async () => (await import('../gateway.ts')).gatewayCommand,
+});
+
+export const chat = command({
+  name: 'chat',
+  description: 'talk to the assistant in this terminal, attached to a running gateway or alone',
+  options: {
+    message: text('<text>', 'say this, print the answer and end ("-": read it from stdin)', { short: 'm' }),
+    json: flag('print the answer and its facts as JSON'),
+    image: texts('<path>', 'send an image with the message; may be repeated'),
+    model: text('<ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5'),
+    session: text('<name>', 'the conversation to continue', { fallback: 'main' }),
+    timeout: number('<seconds>', 'stop after this many seconds; the exit code is then 1'),
+  },
+  after: 'Exit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',
+  load: async () => (await import('../chat.ts')).chatCommand,
+});
+
+export const init = command({
+  name: 'init',
+  description: 'set the assistant up: model, key, time zone, workspace; may be run again at any time',
+  options: {
+    yes: flag('ask nothing: take what is given here, and what is usual or there already'),
+    provider: text('<name>', 'who provides the model, e.g. anthropic, openai, ollama, demo'),
+    model: text('<name>', 'the model, as the provider calls it'),
+    keyEnv: text('<variable>', 'the environment variable that holds the API key'),
+    baseUrl: text('<address>', 'the address of a server that speaks OpenAI’s API'),
+    timezone: text('<zone>', 'your time zone, e.g. Europe/Vienna'),
+    telegramTokenEnv: text('<variable>', 'the environment variable that holds the token of your bot on Telegram'),
+    telegramOwner: text('<id>', 'your numeric id on Telegram: you are its owner there'),
+    discordTokenEnv: text('<variable>', 'the environment variable that holds the token of your bot on Discord'),
+    discordOwner: text('<id>', 'your user id on Discord: you are its owner there'),
+    slackBotTokenEnv: text('<variable>', 'the environment variable that holds the bot token of your app in Slack'),
+    slackAppTokenEnv: text('<variable>', 'the environment variable that holds its app-level token'),
+    slackOwner: text('<id>', 'your member id in Slack: you are its owner there'),
+    noCheck: flag('save without asking the model for an answer'),
+  },
+  load: async () => (await import('../init.ts')).initCommand,
+});
+
+export const status = command({
+  name: 'status',
+  description: 'show the state of the assistant, its channels, models and stores',
+  options: { json },
+  load: async () => (await import('../status.ts')).statusCommand,
+});
+
+export const prompt = command({
+  name: 'prompt',
+  description: 'show the system prompt and the tools, and the size of each part',
+  options: {
+    session: text('<key>', 'the session, e.g. telegram:123456789', { fallback: 'terminal:main' }),
+    full: flag('with the whole text of the system prompt and of every tool'),
+    json,
+  },
+  load: async () => (await import('../prompt.ts')).promptCommand,
+});
+
+export const store: Group = {
+  name: 'store',
+  description: 'the databases of the home',
+  commands: [
+    command({
+      name: 'vacuum',
+      description: 'make the databases smaller; stop the assistant first',
+      options: { json },
+      load: async () => (await import('../store.ts')).storeVacuumCommand,
+    }),
+  ],
+};

@@ -1,0 +1,157 @@
+import { command, type Group } from './command.ts';
+import { argument, choice, flag, optionalArgument, text } from './values.ts';
+
+// The commands about what it keeps: the memory, the people, the schedule, what was allowed for good.
+
+const json = flag('as JSON');
+const id = argument('from the list');
+
+export const memory: Group = {
+  name: 'memory',
+  description: 'the long-term memory and its earlier versions',
+  commands: [
+    command({
+      name: 'show',
+      description: 'show the memory, or an earlier version of it',
+      isDefault: true,
+      arguments: { version: optionalArgument('from the log') },
+      options: { json },
+      load: async () => (await import('../memory.ts')).memoryShowCommand,
+    }),
+    command({
+      name: 'log',
+      description: 'list the earlier versions, newest first',
+      options: { json },
+      load: async () => (await import('../memory.ts')).memoryLogCommand,
+    }),
+    command({
+      name: 'restore',
+      description: 'restore an earlier version; the present one is kept as a version',
+      arguments: { version: argument('from the log') },
+      options: { json },
+      load: async () => (await import('../memory.ts')).memoryRestoreCommand,
+    }),
+  ],
+};
+
+export const pair: Group = {
+  name: 'pair',
+  description: 'people who may write because a pairing code was approved',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the people who are paired, and the codes that wait for approval',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../pair.ts')).pairListCommand,
+    }),
+    command({
+      name: 'approve',
+      description: 'approve the person who received this code',
+      arguments: { code: argument('the code that the person told you, or CHANNEL:ID of a person who is paired') },
+      options: {
+        owner: flag('as an owner, who may do everything'),
+        trusted: flag('as a trusted person (default)'),
+        json,
+      },
+      load: async () => (await import('../pair.ts')).pairApproveCommand,
+    }),
+    command({
+      name: 'remove',
+      description: 'remove a person: they may no longer write to the assistant',
+      arguments: { person: argument('channel and id, such as telegram:123456789') },
+      options: { json },
+      load: async () => (await import('../pair.ts')).pairRemoveCommand,
+    }),
+  ],
+};
+
+export const cron: Group = {
+  name: 'cron',
+  description: 'reminders and scheduled tasks',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the jobs',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../cron.ts')).cronListCommand,
+    }),
+    command({
+      name: 'add',
+      description: 'add a job',
+      arguments: {
+        when: argument('"in 20m", "tomorrow at 9", "2027-03-01T09:00", "every 2h" or "0 9 * * 1-5"'),
+        text: argument('the message, or with --kind the task or command'),
+      },
+      options: {
+        kind: choice('<kind>', 'message: the text is sent; agent: it is a task; command: a comma command', {
+          choices: ['message', 'agent', 'command'],
+          fallback: 'message',
+        }),
+        id: text('<id>', 'its name (default: made of the text)'),
+        zone: text('<zone>', 'time zone, e.g. Europe/Vienna'),
+        chat: text('<chat>', 'where it speaks, e.g. telegram:123456789 (default: where the owner last wrote)'),
+        session: choice('<which>', 'a conversation of its own, or that of the chat', { choices: ['own', 'main'] }),
+        json,
+      },
+      load: async () => (await import('../cron.ts')).cronAddCommand,
+    }),
+    command({
+      name: 'show',
+      description: 'show a job and its last 20 runs',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../cron.ts')).cronOneCommand('show'),
+    }),
+    command({
+      name: 'remove',
+      description: 'remove a job',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../cron.ts')).cronOneCommand('remove'),
+    }),
+    command({
+      name: 'disable',
+      description: 'switch a job off',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../cron.ts')).cronOneCommand('disable'),
+    }),
+    command({
+      name: 'run',
+      description: 'run a job now',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../cron.ts')).cronOneCommand('run'),
+    }),
+    command({
+      name: 'enable',
+      description: 'switch a job on; asks first if the job was only found in cron/jobs.json',
+      arguments: { id },
+      options: { yes: flag('do not ask'), json },
+      load: async () => (await import('../cron.ts')).cronEnableCommand,
+    }),
+  ],
+};
+
+export const approvals: Group = {
+  name: 'approvals',
+  description: 'commands that an owner allowed for good, and open questions',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the commands that run without a question, and the questions that wait',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../approvals.ts')).approvalsListCommand,
+    }),
+    command({
+      name: 'forget',
+      description: 'withdraw a permission: the assistant asks again before it runs this command',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../approvals.ts')).approvalsForgetCommand,
+    }),
+  ],
+};

@@ -1,0 +1,56 @@
+import { command, type Group } from './command.ts';
+import { flag } from './values.ts';
+
+// The commands about the service: systemd or launchd runs the assistant, also after a crash and a start of the machine.
+
+const system = flag('the service of the machine, with a user of its own, instead of yours (systemd only)');
+
+export const service: Group = {
+  name: 'service',
+  description: 'run the assistant in the background, with systemd or launchd',
+  commands: [
+    command({
+      name: 'install',
+      description: 'install the service and start it; an older one is brought up to date',
+      options: { system },
+      load: async () => (await import('../service.ts')).serviceInstallCommand,
+    }),
+    command({
+      name: 'uninstall',
+      description: 'stop and remove the service; the home stays as it is',
+      options: { system },
+      load: async () => (await import('../service.ts')).serviceUninstallCommand,
+    }),
+    command({
+      name: 'start',
+      description: 'start the service',
+      options: { system },
+      load: async () => (await import('../service.ts')).serviceActCommand('start'),
+    }),
+    command({
+      name: 'stop',
+      description: 'stop the service, until the next start of the machine',
+      options: { system },
+      load: async () => (await import('../service.ts')).serviceActCommand('stop'),
+    }),
+    command({
+      name: 'restart',
+      description: 'stop the service and start it again',
+      options: { system },
+      load: async () => (await import('../service.ts')).serviceActCommand('restart'),
+    }),
+    command({
+      name: 'status',
+      description: 'show whether the service is installed and running, since when, and for which home',
+      options: { system, json: flag('as JSON') },
+      after: 'Exit codes: 0 it is running; 1 it is not.',
+      load: async () => (await import('../service.ts')).serviceStatusCommand,
+    }),
+    command({
+      name: 'logs',
+      description: 'show the last 200 lines of its log',
+      options: { system, follow: flag('wait for new lines, until Ctrl-C', { short: 'f' }) },
+      load: async () => (await import('../service.ts')).serviceLogsCommand,
+    }),
+  ],
+};

@@ -1,0 +1,48 @@
+import { isLocalAddress, type EndpointOptions } from './endpoint.ts';
+import type { ErrorContext } from './errors.ts';
+import { withImagesRead } from './images.ts';
+import type { ModelEvent, ModelRequest, Provider } from './provider.ts';
+import { clientsFor, streamCall } from './wrappers/stream-call.ts';
+
+/** What only one API has, over its official SDK. */
+export interface SdkAdapter<Client, Body extends object, Raw> {
+  /** Loads the SDK and opens a client for this endpoint. */
+  readonly open: (endpoint: EndpointOptions) => Promise<Client>;
+  /** The body of a request whose images were read. The same request always gives the same bytes. */
+  readonly body: (request: ModelRequest) => Body;
+  readonly send: (
+    client: Client,
+    body: Body,
+    options: { readonly signal: AbortSignal },
+  ) => PromiseLike<AsyncIterable<Raw>>;
+  readonly read: (raw: AsyncIterable<Raw>, context: ErrorContext) => AsyncIterable<ModelEvent>;
+}
+
+/** A provider over an official SDK, which is loaded at the first call; `extraBody` of its endpoint goes over each body. */
+export function sdkProvider<Client, Body extends object, Raw>(
+  endpoint: EndpointOptions,
+  { open, body, send, read }: SdkAdapter<Client, Body, Raw>,
+): Provider {
+  const connect = clientsFor(endpoint, open);
+  const bodyOf = (request: ModelRequest): Body => ({ ...body(request), ...endpoint.extraBody });
+  return {
+    name: endpoint.name,
+    local: isLocalAddress(endpoint.baseUrl),
+    chat: (request, { signal }) =>
+      streamCall({
+        endpoint,
+        request,
+        signal,
+        open: async (signal, ready) => {
+          // A request that cannot be written down fails before anything is loaded or opened.
+          const whole = bodyOf(ready);
+          return await send(await connect(request), whole, { signal });
+        },
+        read,
+      }),
+    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
+    warm: async () => {
+      await connect().catch(() => {});
+    },
+  };
+}

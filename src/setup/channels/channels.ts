@@ -1,0 +1,80 @@
+import { enabledChannels } from '../../config/channels.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { ChannelSettings } from '../../config/schema/channels.ts';
+import type { Choice } from '../asker.ts';
+import { saveSettings, type Saved } from '../save.ts';
+import type { Given, SetupWorld } from '../world.ts';
+import type { ReadyChannel } from './telegram.ts';
+
+const NOTHING = '(nothing)';
+
+type Platform = 'telegram' | 'discord' | 'slack';
+
+const PLATFORMS: readonly { readonly name: Platform; readonly title: string; readonly variable: string }[] = [
+  { name: 'telegram', title: 'Telegram', variable: 'TELEGRAM_BOT_TOKEN' },
+  { name: 'discord', title: 'Discord', variable: 'DISCORD_BOT_TOKEN' },
+  { name: 'slack', title: 'Slack', variable: 'SLACK_BOT_TOKEN' },
+];
+
+/**
+ * Adds a chat platform to a home that has its model: asks which, checks its token, makes the person its owner, saves,
+ * and says a first message there. Undefined: none was wanted, or it did not come about. Throws `Cancelled` at Ctrl-C; nothing
+ * of the platform is written then.
+ */
+export async function setUpChannel(world: SetupWorld, given: Given): Promise<Saved | undefined> {
+  const { paths, env, tell } = world;
+  const { config } = await loadConfig({ home: paths.home, env });
+  const platform = await choosePlatform(world, Object.keys(enabledChannels(config)), given);
+  if (platform === undefined) return undefined;
+  const before = Object.hasOwn(config.channels, platform) ? config.channels[platform] : undefined;
+  const ready = await prepare(platform, { world, before, given });
+  if (ready === null) return undefined;
+  const saved = await saveSettings(paths, ready.settings);
+  if (saved.written.length === 0) return saved;
+  const isThere = await ready.greet('This is your assistant. You are my owner here. I answer as soon as I am running.');
+  if (isThere) tell.good('I wrote to you there.');
+  else tell.say('I could not write to you there: write to the bot first, once it runs.');
+  return saved;
+}
+
+async function prepare(
+  platform: Platform,
+  { world, before, given }: { world: SetupWorld; before: ChannelSettings | undefined; given: Given },
+): Promise<ReadyChannel | null> {
+  switch (platform) {
+    case 'telegram': {
+      const { setUpTelegram } = await import('./telegram.ts');
+      return setUpTelegram(world, before, { tokenEnv: given.telegramTokenEnv, owner: given.telegramOwner });
+    }
+    case 'discord': {
+      const { setUpDiscord } = await import('./discord.ts');
+      return setUpDiscord(world, before, { tokenEnv: given.discordTokenEnv, owner: given.discordOwner });
+    }
+    case 'slack': {
+      const { setUpSlack } = await import('./slack.ts');
+      const { slackBotTokenEnv: botTokenEnv, slackAppTokenEnv: appTokenEnv, slackOwner: owner } = given;
+      return setUpSlack(world, before, { botTokenEnv, appTokenEnv, owner });
+    }
+  }
+}
+
+async function choosePlatform(
+  { person, env }: SetupWorld,
+  configured: readonly string[],
+  given: Given,
+): Promise<Platform | undefined> {
+  if (given.telegramTokenEnv !== undefined) return 'telegram';
+  if (given.discordTokenEnv !== undefined) return 'discord';
+  if (given.slackBotTokenEnv !== undefined) return 'slack';
+  if (person === null) return undefined;
+  const hint = (name: string, variable: string): Pick<Choice, 'hint'> => {
+    if (env[variable] !== undefined) return { hint: `${variable} is set` };
+    return configured.includes(name) ? { hint: 'is set up' } : {};
+  };
+  const choices: Choice[] = [
+    { value: NOTHING, label: configured.length === 0 ? 'in this terminal only' : 'as it is' },
+    ...PLATFORMS.map(({ name, title, variable }) => ({ value: name, label: title, ...hint(name, variable) })),
+  ];
+  const chosen = await person.choose('Where do you want to talk to it?', choices, NOTHING);
+  return PLATFORMS.find(({ name }) => name === chosen)?.name;
+}

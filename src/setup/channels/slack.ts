@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { callFailure, isTokenRefused } from '../../channels/slack/errors.ts';
+import { openClient } from '../../channels/slack/web-client.ts';
+import type { ChannelSettings } from '../../config/schema/channels.ts';
+import { packageFile } from '../../config/version.ts';
+import type { SetupWorld } from '../world.ts';
+import type { ReadyChannel } from './telegram.ts';
+import { channelError, chooseToken, ownerSettings } from './token.ts';
+
+/** Sets an app in Slack up: the manifest to paste, both tokens, and the owner's member id. */
+export async function setUpSlack(
+  world: SetupWorld,
+  before: ChannelSettings | undefined,
+  given: {
+    readonly botTokenEnv: string | undefined;
+    readonly appTokenEnv: string | undefined;
+    readonly owner: string | undefined;
+  },
+): Promise<ReadyChannel> {
+  const { person, tell } = world;
+  if (given.owner !== undefined && !isMember(given.owner)) {
+    throw channelError('slack', 'A member id in Slack looks like U0123456789.');
+  }
+  if (person !== null && typeof before?.['botToken'] !== 'string') {
+    tell.say('At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, and paste this:');
+    person.plain(await manifest());
+    tell.say(
+      'Then Install App and copy the Bot User OAuth Token; and under Basic Information, App-Level Tokens, generate one with the scope connections:write.',
+    );
+  }
+  const common = { channel: 'slack', before } as const;
+  const bot = await chooseToken(world, {
+    ...common,
+    key: 'botToken',
+    variable: 'SLACK_BOT_TOKEN',
+    given: given.botTokenEnv,
+    question: 'The bot token, xoxb-… (it is not shown)',
+    check: (token) => ask(token, before, 'xoxb-'),
+  });
+  tell.good(`The bot token is right: ${bot.facts}.`);
+  const app = await chooseToken(world, {
+    ...common,
+    key: 'appToken',
+    variable: 'SLACK_APP_TOKEN',
+    given: given.appTokenEnv,
+    question: 'The app-level token, xapp-… (it is not shown)',
+    check: (token) => ask(token, before, 'xapp-'),
+  });
+  tell.good('The app-level token is right.');
+  const owner = given.owner ?? before?.owners[0] ?? (await chooseOwner(world));
+  const written = [bot.setting, app.setting].filter((setting) => setting !== null);
+  return {
+    settings: [...written, ...(owner === null ? [] : ownerSettings('slack', before, owner))],
+    greet: async (words) => {
+      if (owner === null) return false;
+      const client = openClient({ botToken: bot.value, apiUrl: apiUrlOf(before) });
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- Slack's method, not a window's
+      return await client.chat.postMessage({ channel: owner, text: words }).then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+/** The manifest of docs/slack.md, which comes with the package. */
+async function manifest(): Promise<string> {
+  const page = packageFile('docs/slack.md');
+  const text = page === undefined ? '' : await readFile(page, 'utf8');
+  const found = /^ {3}```yaml\n(?<yaml>[\s\S]*?)^ {3}```$/mu.exec(text)?.groups?.['yaml'];
+  return found?.replaceAll(/^ {3}/gmu, '') ?? '(the manifest is in docs/slack.md)';
+}
+
+async function chooseOwner({ person, tell }: SetupWorld): Promise<string | null> {
+  if (person === null) {
+    tell.say('Nobody is owner in Slack yet: give --slack-owner ID, or run this in a terminal.');
+    return null;
+  }
+  return person.text('Your member id (your profile in Slack, ⋮, Copy member ID)', '', (answer) =>
+    isMember(answer) ? undefined : 'A member id looks like U0123456789.',
+  );
+}
+
+function isMember(text: string): boolean {
+  return /^[UW][A-Z0-9]{5,20}$/u.test(text);
+}
+
+/** The SDK wants the address to end in a slash. */
+function apiUrlOf(before: ChannelSettings | undefined): string | null {
+  return before?.apiUrl == null ? null : `${before.apiUrl.replace(/\/+$/u, '')}/`;
+}
+
+async function ask(
+  token: string,
+  before: ChannelSettings | undefined,
+  prefix: 'xoxb-' | 'xapp-',
+): Promise<{ readonly facts: string } | string> {
+  if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) return `This token does not begin with ${prefix}.`;
+  const client = openClient({ botToken: token, apiUrl: apiUrlOf(before) });
+  try {
+    if (prefix === 'xoxb-') return { facts: (await client.auth.test()).user ?? 'the bot' };
+    await client.apps.connections.open();
+    return { facts: '' };
+  } catch (error) {
+    const failure = callFailure(error);
+    if (isTokenRefused(failure)) return 'Slack refused this token. Copy it again from the page of your app.';
+    return failure.code === undefined ? `${failure.reason}. Check the network.` : `${failure.reason}.`;
+  }
+}

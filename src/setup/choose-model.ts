@@ -1,0 +1,249 @@
+import type { Config } from '../config/schema.ts';
+import { hasBaseUrl, keysOf, type ProviderConfig } from '../providers/open-provider.ts';
+import { findPreset, PRESETS } from '../providers/presets.ts';
+import { Cancelled, type Choice } from './asker.ts';
+import { listModels } from './models.ts';
+import { windowSettings } from './ollama-window.ts';
+import type { Setting } from './save.ts';
+import { localAddress, scan } from './scan.ts';
+import { tryModel, type TrialResult } from './try-model.ts';
+import { setupError, type Given, type SetupWorld } from './world.ts';
+
+/** Which model answers, and what has to be written for that. */
+export interface ModelChoice {
+  readonly provider: string;
+  readonly model: string;
+  readonly settings: readonly Setting[];
+}
+
+/** The key of a draft, and what is written so that it is found again. */
+interface Key {
+  readonly value: string | null;
+  readonly setting: Setting | null;
+}
+
+interface Draft {
+  readonly provider: string;
+  readonly config: ProviderConfig;
+  readonly key: Key;
+  readonly model: string;
+}
+
+const OTHER = '(other)';
+const CUSTOM = 'custom';
+
+/**
+ * Finds out which model answers: asks for provider, key and model, or takes what was given, and makes one real call.
+ * Where that fails the person corrects what was wrong; without a person it throws. Throws `Cancelled` at Ctrl-C.
+ */
+export async function chooseModel(world: SetupWorld, config: Config, given: Given): Promise<ModelChoice> {
+  let provider = await chooseProvider(world, config, given);
+  for (;;) {
+    if (provider === 'demo') return { provider, model: 'scripted', settings: [] };
+    const draft = await complete(world, config, await draftOf(world, config, given, provider), given);
+    if (draft !== null) {
+      const { model, key } = draft;
+      const place = { provider: draft.provider, model, baseUrl: draft.config.baseUrl ?? null, apiKey: key.value };
+      const windows = given.noCheck ? [] : await windowSettings(world, config, place);
+      return { provider: draft.provider, model, settings: [...settingsOf(draft, config), ...windows] };
+    }
+    provider = await chooseProvider(world, config, { ...given, provider: undefined });
+  }
+}
+
+async function chooseProvider({ person, env, clock, tell }: SetupWorld, config: Config, given: Given): Promise<string> {
+  if (given.provider !== undefined) return requireKnown(given.provider, config, given);
+  const [named] = given.model?.includes('/') === true ? given.model.split('/') : [];
+  if (named !== undefined && isKnown(named, config)) return named;
+  const offers = await scan(config, env, clock);
+  const current = config.agent.model === 'auto' ? undefined : config.agent.model.split('/')[0];
+  const first = current ?? offers.find(({ found }) => found !== null)?.provider;
+  if (person === null) {
+    if (first !== undefined) return first;
+    throw setupError(
+      'There is no key in the environment and no Ollama or LM Studio on this machine. Give --provider NAME with --key-env VARIABLE, or --provider demo.',
+    );
+  }
+  if (first === undefined) tell.say('No key is in the environment, and no Ollama or LM Studio runs here.');
+  const choices: Choice[] = [
+    ...offers.map(({ provider, found }) => ({ value: provider, label: provider, hint: found ?? needOf(provider) })),
+    { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },
+    { value: 'demo', label: 'demo', hint: 'no AI: to look around without a key' },
+  ];
+  return person.choose('Who provides the model?', choices, first ?? 'anthropic');
+}
+
+function needOf(provider: string): string {
+  return findPreset(provider)?.keyVariable === null ? 'does not run here now' : 'needs a key';
+}
+
+function isKnown(provider: string, config: Config): boolean {
+  return Object.hasOwn(PRESETS, provider) || Object.hasOwn(config.providers, provider);
+}
+
+function requireKnown(provider: string, config: Config, { baseUrl }: Given): string {
+  if (isKnown(provider, config) || (baseUrl !== undefined && /^[\w-]+$/u.test(provider))) return provider;
+  const known = Object.keys(PRESETS).join(', ');
+  throw setupError(`The provider "${provider}" is not known. Known: ${known}; any other needs --base-url.`);
+}
+
+/** Provider, address and key; not yet the model. */
+async function draftOf(world: SetupWorld, config: Config, given: Given, chosen: string): Promise<Draft> {
+  const { env, person } = world;
+  const provider = chosen === OTHER ? CUSTOM : chosen;
+  const before: ProviderConfig = (Object.hasOwn(config.providers, provider) && config.providers[provider]) || {};
+  const address = async (): Promise<string | null> => {
+    if (given.baseUrl !== undefined) return requireAddress(given.baseUrl);
+    if (chosen !== OTHER || person === null) return localAddress(provider, config, env);
+    return person.text('Its address, as in http://127.0.0.1:8000/v1', before.baseUrl ?? '', addressProblem);
+  };
+  const baseUrl = await address();
+  const entry: ProviderConfig = {
+    ...before,
+    ...(baseUrl === null ? {} : { baseUrl }),
+    ...(findPreset(provider) === undefined && before.kind == null ? { kind: 'openai' } : {}),
+  };
+  return { provider, config: entry, key: await keyOf(world, provider, entry, given), model: '' };
+}
+
+async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig, { keyEnv }: Given): Promise<Key> {
+  const [configured = null] = keysOf(entry);
+  if (keyEnv !== undefined) {
+    if (!/^[A-Z_][A-Z0-9_]*$/u.test(keyEnv)) {
+      throw setupError('--key-env takes the name of an environment variable such as ANTHROPIC_API_KEY, not the key.');
+    }
+    const value = world.env[keyEnv];
+    if (value === undefined) throw setupError(`${keyEnv} is not set in the environment.`);
+    const path = ['providers', provider, 'apiKey'];
+    return { value, setting: value === configured ? null : { path, value: `\${${keyEnv}}` } };
+  }
+  const variable = findPreset(entry.kind ?? provider)?.keyVariable ?? null;
+  if (configured !== null || variable === null || (findPreset(provider) === undefined && hasBaseUrl(entry))) {
+    return { value: configured, setting: null };
+  }
+  if (world.person === null) {
+    throw setupError(`${provider} needs a key. Put it into ${variable}, or name its variable with --key-env.`);
+  }
+  return askKey(world, provider);
+}
+
+async function askKey({ person }: SetupWorld, provider: string): Promise<Key> {
+  const secret = (await person?.secret(`The API key of ${provider} (it is not shown)`)) ?? '';
+  const name = findPreset(provider)?.keyVariable ?? `${provider.toUpperCase().replaceAll(/\W/gu, '_')}_API_KEY`;
+  return { value: secret, setting: { path: ['providers', provider, 'apiKey'], name, secret } };
+}
+
+/** Goes on until the model has answered; null: the person wants another provider. */
+async function complete(world: SetupWorld, config: Config, begun: Draft, given: Given): Promise<Draft | null> {
+  let draft = begun;
+  const wanted = given.model === undefined ? '' : withoutProvider(given.model, draft.provider);
+  draft = { ...draft, model: wanted === '' ? '' : requireModel(wanted) };
+  for (;;) {
+    if (draft.model === '') {
+      const found = await askModel(world, config, draft);
+      if (found === null) return null;
+      draft = found;
+    }
+    if (given.noCheck) return draft;
+    const result = await tryDraft(world, draft);
+    if (result.ok) {
+      world.tell.good(`${draft.provider}/${draft.model} answered in ${result.seconds.toFixed(1)} s.`);
+      return draft;
+    }
+    if (world.person === null) throw setupError(result.why);
+    world.tell.bad(result.why);
+    if (result.wrong === 'key') draft = { ...draft, key: await askKey(world, draft.provider) };
+    else if (result.wrong === 'model') draft = { ...draft, model: '' };
+    else {
+      const choices = [
+        { value: 'again', label: 'Try again' },
+        { value: 'provider', label: 'Choose another provider' },
+        { value: 'save', label: 'Go on with it, without an answer' },
+      ];
+      const next = await world.person.choose('What now?', choices, 'again');
+      if (next === 'provider') return null;
+      if (next === 'save') return draft;
+    }
+  }
+}
+
+async function tryDraft({ tell, clock, signal }: SetupWorld, draft: Draft): Promise<TrialResult> {
+  tell.say(`Asking ${draft.provider}/${draft.model} for one answer …`);
+  const { provider, model, config, key } = draft;
+  const result = await tryModel({ provider, model, config, apiKey: key.value, clock, signal });
+  if (signal.aborted) throw new Cancelled();
+  return result;
+}
+
+/** The draft with a model, and with another key where the first was refused. */
+async function askModel(world: SetupWorld, config: Config, begun: Draft): Promise<Draft | null> {
+  const { person, clock, tell } = world;
+  let draft = begun;
+  const { provider } = draft;
+  const list = () => listModels({ provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
+  let listed = await list();
+  while (listed.kind === 'refused') {
+    if (person === null) break;
+    tell.bad(draft.key.value === null ? `${provider} asks for an API key.` : `${provider} refused the API key (401).`);
+    draft = { ...draft, key: await askKey(world, provider) };
+    listed = await list();
+  }
+  const names = listed.kind === 'listed' ? listed.names : [];
+  const configured = config.agent.model.startsWith(`${provider}/`) ? withoutProvider(config.agent.model, provider) : '';
+  const usual = configured === '' ? (findPreset(provider)?.defaultModel ?? '') : configured;
+  if (listed.kind === 'listed' && names.length === 0 && usual === '') {
+    const pull = provider === 'ollama' ? ' Get one with: ollama pull qwen3' : '';
+    if (person === null) throw setupError(`${provider} has no model yet.${pull}`);
+    tell.bad(`${provider} has no model yet.${pull}`);
+    return null;
+  }
+  // What a person wrote comes first, listed or not.
+  const first = configured !== '' || names.length === 0 || names.includes(usual) ? usual : (names[0] ?? usual);
+  if (person === null) {
+    if (first === '') throw setupError(`${provider} does not say which models it has. Give --model NAME.`);
+    return { ...draft, model: first };
+  }
+  const typed = (): Promise<string> => person.text('Which model?', first, modelProblem);
+  if (names.length === 0) return { ...draft, model: await typed() };
+  const choices: Choice[] = [
+    { value: first, label: first },
+    ...names.filter((name) => name !== first).map((value) => ({ value, label: value })),
+    { value: OTHER, label: 'another name' },
+  ];
+  const chosen = await person.choose('Which model?', choices, first);
+  return { ...draft, model: chosen === OTHER ? await typed() : chosen };
+}
+
+function withoutProvider(model: string, provider: string): string {
+  return model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+}
+
+function requireModel(model: string): string {
+  const problem = modelProblem(model);
+  if (problem !== undefined) throw setupError(problem);
+  return model;
+}
+
+function modelProblem(model: string): string | undefined {
+  return /^\S+$/u.test(model) ? undefined : 'A model’s name has no spaces and is not empty.';
+}
+
+function requireAddress(address: string): string {
+  const problem = addressProblem(address);
+  if (problem !== undefined) throw setupError(problem);
+  return address;
+}
+
+function addressProblem(address: string): string | undefined {
+  const isAddress = /^https?:$/u.test(URL.parse(address)?.protocol ?? '');
+  return isAddress ? undefined : 'An address begins with http:// or https://, as in http://127.0.0.1:8000/v1.';
+}
+
+function settingsOf({ provider, config, key }: Draft, { providers }: Config): readonly Setting[] {
+  const before = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  const changed = (['kind', 'baseUrl'] as const).filter((name) => (config[name] ?? null) !== (before?.[name] ?? null));
+  return [
+    ...changed.map((name) => ({ path: ['providers', provider, name], value: config[name] })),
+    ...(key.setting === null ? [] : [key.setting]),
+  ];
+}

@@ -1,0 +1,48 @@
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
+import type { Asker } from './asker.ts';
+
+/** What the command line gave; undefined is not given. */
+export interface Given {
+  readonly provider: string | undefined;
+  /** The provider's own name of it, or `provider/model`. */
+  readonly model: string | undefined;
+  /** The environment variable that holds the key. */
+  readonly keyEnv: string | undefined;
+  /** The address of a server that speaks OpenAI's API. */
+  readonly baseUrl: string | undefined;
+  readonly timezone: string | undefined;
+  /** The model is saved without having answered. */
+  readonly noCheck: boolean;
+  /** The environment variable that holds the token of a bot on Telegram. */
+  readonly telegramTokenEnv: string | undefined;
+  /** The numeric id of its owner. */
+  readonly telegramOwner: string | undefined;
+  /** The same of a bot on Discord. */
+  readonly discordTokenEnv: string | undefined;
+  readonly discordOwner: string | undefined;
+  /** The same of an app in Slack, which has two tokens. */
+  readonly slackBotTokenEnv: string | undefined;
+  readonly slackAppTokenEnv: string | undefined;
+  readonly slackOwner: string | undefined;
+}
+
+/** The world as the set-up sees it. */
+export interface SetupWorld {
+  readonly paths: HomePaths;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Null: nobody is asked, and what was not given is what is usual. */
+  readonly person: Asker | null;
+  /** Where progress is told; the person's terminal, or plain lines. */
+  readonly tell: Pick<Asker, 'say' | 'good' | 'bad'>;
+  /** Aborted by Ctrl-C between two questions. */
+  readonly signal: AbortSignal;
+}
+
+/** Something that only a person, or another flag, can put right. Nothing was written. */
+export function setupError(message: string): AppError {
+  return new AppError('setup', `${message} Nothing was written.`);
+}

@@ -1,0 +1,310 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MemoryRequest } from '../../../src/agent/consolidation/memory-change.ts';
+import { Consolidation, type NextRequest } from '../../../src/agent/consolidation/consolidation.ts';
+import { Budget, type BudgetLimits } from '../../../src/agent/context/budget.ts';
+import { memCommand } from '../../../src/agent/commands/mem.ts';
+import { ContextWindow } from '../../../src/agent/context/fit.ts';
+import { SideCalls } from '../../../src/agent/side-calls/side-calls.ts';
+import { ToolChoices } from '../../../src/agent/side-calls/structured.ts';
+import type { ChosenModel } from '../../../src/agent/turn/current-turn.ts';
+import { MessageBus } from '../../../src/bus/bus.ts';
+import type { InboundMessage } from '../../../src/bus/messages.ts';
+import { openJournal, type Journal } from '../../../src/journal/journal.ts';
+import { MemoryStore } from '../../../src/memory/files/store.ts';
+import { ContextWindows } from '../../../src/providers/context-window-registry.ts';
+import { Pricing } from '../../../src/providers/pricing.ts';
+import type { ModelEvent, ModelRequest } from '../../../src/providers/provider.ts';
+import type { EntryDraft, EntryOf } from '../../../src/session/entry.ts';
+import type { Session } from '../../../src/session/session.ts';
+import { Sessions } from '../../../src/session/sessions.ts';
+import { systemClock, type Clock } from '../../../src/util/clock.ts';
+import { createIds } from '../../../src/util/ids.ts';
+import { systemRandom } from '../../../src/util/random.ts';
+import { noUsage } from '../../../src/util/token-usage.ts';
+import { inboundMessage } from '../../support/inbound.ts';
+import { recordingLog } from '../../support/recording-log.ts';
+import { tempFolder } from '../../support/temp.ts';
+import { eventsOf, type Answering } from './model.ts';
+
+export interface WorldOptions {
+  readonly answer: Answering;
+  /** Tokens. @default 8000 */
+  readonly window?: number;
+  readonly memory?: string;
+  readonly clock?: Clock;
+  readonly confirm?: ((request: MemoryRequest, signal: AbortSignal) => Promise<boolean>) | null;
+  readonly limits?: Partial<BudgetLimits>;
+}
+
+export const OWNER = inboundMessage({ chatId: '1' });
+export const GROUP: Partial<InboundMessage> = { chatId: '-100', chatType: 'group', role: 'guest' };
+const UNLIMITED: BudgetLimits = {
+  turnUsd: null,
+  chatDayUsd: null,
+  dayUsd: null,
+  turnTokens: null,
+  dayTokens: null,
+  selfDayTokens: 1e9,
+  jobTokens: 1e9,
+};
+
+/** Lets a number of durable steps happen and then behaves like a killed process, until the world is opened again. */
+class Doom {
+  #left = Infinity;
+  #steps = 0;
+
+  /** Steps since the start. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  after(steps: number): void {
+    this.#left = steps;
+  }
+
+  revive(): void {
+    this.#left = Infinity;
+  }
+
+  /** Dies before a step or after it. */
+  async around<T>(step: () => Promise<T>): Promise<T> {
+    this.#step();
+    const value = await step();
+    this.#step();
+    return value;
+  }
+
+  #step(): void {
+    this.#steps += 1;
+    this.#left -= 1;
+    if (this.#left < 0) throw new Error('killed');
+  }
+
+  /** The same object, whose methods of these names are steps. */
+  watch<T extends object>(target: T, names: readonly (keyof T)[]): T {
+    return new Proxy(target, {
+      get: (on, name) => {
+        const value: unknown = Reflect.get(on, name, on);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          const call = (): unknown => Reflect.apply(value, on, args);
+          return names.includes(name as keyof T) ? this.around(async () => await call()) : call();
+        };
+      },
+    });
+  }
+}
+
+/** Archiving with everything real but the model and the owner. */
+export class ConsolidationWorld implements AsyncDisposable {
+  readonly folder: string;
+  readonly options: WorldOptions;
+  readonly log = recordingLog();
+  readonly doom = new Doom();
+  readonly requests: ModelRequest[] = [];
+  readonly confirmations: MemoryRequest[] = [];
+  readonly notices: { readonly session: string; readonly text: string }[] = [];
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #watched = new WeakMap<Session, Session>();
+  answer: Answering;
+  consolidation!: Consolidation;
+  journal!: Journal;
+  sessions!: Sessions;
+  context!: ContextWindow;
+  store!: MemoryStore;
+
+  private constructor(folder: string, options: WorldOptions) {
+    this.folder = folder;
+    this.options = options;
+    this.answer = options.answer;
+    this.clock = options.clock ?? systemClock;
+    this.newId = createIds(this.clock, systemRandom);
+  }
+
+  static async open(options: WorldOptions): Promise<ConsolidationWorld> {
+    const folder = await tempFolder();
+    const world = new ConsolidationWorld(folder.path, options);
+    world.#stack.use(folder);
+    await mkdir(join(folder.path, 'memory'));
+    if (options.memory !== undefined) await writeFile(join(folder.path, 'memory', 'MEMORY.md'), options.memory);
+    await world.#open();
+    return world;
+  }
+
+  /** What a new process finds. */
+  async reopen(): Promise<void> {
+    await this.#close();
+    this.doom.revive();
+    await this.#open();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+    await this.#stack.disposeAsync();
+  }
+
+  /** A turn from its claim to its close. */
+  async say(text: string, answer: string, turn: Turn = {}): Promise<string> {
+    const id = this.newId();
+    const message = inboundMessage({ chatId: '1', text, ...turn.message, id: this.newId(), externalId: `m:${id}` });
+    const session = await this.sessions.open(message.sessionKey);
+    await this.journal.inbox.accept([message]);
+    await this.journal.turns.claim({ id, session: session.key, role: message.role, messages: [message] });
+    await session.append([
+      { kind: 'turn-start', turn: id, sources: [message.id], role: message.role, origin: turn.origin ?? 'user' },
+      { kind: 'message', role: 'user', turn: id, sources: [message.id], content: [{ type: 'text', text }] },
+      ...(turn.more ?? []).map((draft) => ({ ...draft, turn: id })),
+      {
+        kind: 'message',
+        role: 'assistant',
+        turn: id,
+        content: [{ type: 'text', text: answer }],
+        provider: 'p',
+        model: 'm',
+        stopReason: 'stop',
+        usage: null,
+      },
+      {
+        kind: 'turn-end',
+        turn: id,
+        outcome: 'answered',
+        answer,
+        target: { channel: message.channel, chatId: message.chatId },
+        usage: noUsage,
+        costUsd: null,
+        model: null,
+        iterations: 1,
+      },
+    ]);
+    await this.journal.turns.close(id, 'answered', []);
+    return id;
+  }
+
+  /** What the model was asked as its n-th question, from 0 (from -1: backwards). */
+  question(n: number): ModelRequest {
+    const request = this.requests.at(n);
+    if (request === undefined) throw new Error(`there was no question ${n}`);
+    return request;
+  }
+
+  async request(key = OWNER.sessionKey): Promise<NextRequest> {
+    const session = this.#watch(await this.sessions.open(key));
+    return { session, model: { provider: 'p', model: 'm' }, system: ['Be kind.'], tools: [] };
+  }
+
+  async used(key?: string): Promise<number> {
+    return (await this.context.report(await this.request(key))).used;
+  }
+
+  /** As after a turn; resolves when nothing is under way any more. */
+  async afterTurn(key?: string): Promise<void> {
+    this.consolidation.afterTurn(await this.request(key));
+    await this.idle();
+  }
+
+  /** What /mem answers. */
+  async mem(note = '', message = OWNER, signal = new AbortController().signal): Promise<string> {
+    const command = memCommand({ consolidate: (...asked) => this.consolidation.mem(...asked) });
+    const reply = await command.run({ turnId: 'C', message, args: note, dropped: 0, signal });
+    return typeof reply === 'string' ? reply : '';
+  }
+
+  async idle(): Promise<void> {
+    await this.consolidation.idle();
+  }
+
+  async anchors(key = OWNER.sessionKey): Promise<readonly EntryOf<'anchor'>[]> {
+    const found: EntryOf<'anchor'>[] = [];
+    const session = await this.sessions.open(key);
+    for await (const entry of session.backwards()) if (entry.kind === 'anchor') found.unshift(entry);
+    return found;
+  }
+
+  memory(): Promise<string> {
+    return this.#read('MEMORY.md');
+  }
+
+  history(): Promise<string> {
+    return this.#read('HISTORY.md');
+  }
+
+  async #read(name: string): Promise<string> {
+    return await readFile(join(this.folder, 'memory', name), 'utf8').catch(() => '');
+  }
+
+  async #open(): Promise<void> {
+    const { folder, log, clock, newId, doom } = this;
+    this.journal = await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId });
+    this.sessions = new Sessions({ directory: join(folder, 'sessions'), quarantine: folder, clock, newId, log });
+    this.store = new MemoryStore({
+      workspace: folder,
+      versions: join(folder, 'versions'),
+      clock,
+      log,
+      timezone: 'UTC',
+    });
+    const pricing = new Pricing({ models: {}, providers: {}, log });
+    const most = this.options.window ?? 8000;
+    const windows = new ContextWindows({ pricing, most, ask: async () => null, clock, log });
+    this.context = new ContextWindow({ windows, maxOutputTokens: 100, log });
+    const bus = new MessageBus({ inbox: this.journal.inbox, outbox: this.journal.outbox, newId });
+    const limits = { ...UNLIMITED, ...this.options.limits };
+    const budget = new Budget({ limits, ledger: this.journal.usage, pricing, bus, clock, timezone: null, log });
+    const confirm = this.options.confirm;
+    this.consolidation = new Consolidation({
+      consolidations: doom.watch(this.journal.consolidations, ['begin', 'save']),
+      sessions: { open: async (key) => this.#watch(await this.sessions.open(key)) },
+      memory: doom.watch(this.store, ['appendRendered', 'replace']),
+      calls: new SideCalls({ budget, prepare: async () => {} }),
+      choices: new ToolChoices(),
+      sessionModel: () => this.#model(),
+      context: this.context,
+      confirm:
+        confirm === undefined || confirm === null
+          ? null
+          : async (request, signal) => {
+              this.confirmations.push(request);
+              return await confirm(request, signal);
+            },
+      notify: async (session, { text }) => void this.notices.push({ session, text }),
+      clock,
+      log,
+      newId,
+      timezone: 'UTC',
+      consolidateAt: 0.5,
+    });
+    this.consolidation.start();
+  }
+
+  async #close(): Promise<void> {
+    await this.consolidation[Symbol.asyncDispose]();
+    await this.sessions.close();
+    this.journal[Symbol.dispose]();
+  }
+
+  #watch(session: Session): Session {
+    const known = this.#watched.get(session);
+    if (known !== undefined) return known;
+    const watched = this.doom.watch(session, ['append']);
+    this.#watched.set(session, watched);
+    return watched;
+  }
+
+  #model(): ChosenModel {
+    const answer = async function* (this: ConsolidationWorld, request: ModelRequest): AsyncGenerator<ModelEvent> {
+      this.requests.push(request);
+      yield* eventsOf(request, await this.answer(request));
+    };
+    return { provider: { name: 'p', chat: (request) => answer.call(this, request) }, providerName: 'p', model: 'm' };
+  }
+}
+
+interface Turn {
+  readonly message?: Partial<InboundMessage>;
+  readonly origin?: string;
+  /** Between the question and the answer. */
+  readonly more?: readonly EntryDraft[];
+}

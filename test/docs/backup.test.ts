@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { childEnvironment } from '../support/child-environment.ts';
+import { tempFolder } from '../support/temp.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+/** The lines of docs/backup.md that begin like this, in blocks and in backticks. */
+async function lineOf(begin: string): Promise<string> {
+  const page = await readFile(join(ROOT, 'docs', 'backup.md'), 'utf8');
+  const found = page.split(/[\n`]/u).find((line) => line.startsWith(begin));
+  if (found === undefined) throw new Error(`docs/backup.md has no line ${begin}`);
+  return found;
+}
+
+/** Runs a command of the assistant for the person whose folder this is. */
+async function assistant(person: string, ...words: readonly string[]): Promise<string> {
+  const main = join(ROOT, 'src', 'main.ts');
+  return (await run(process.execPath, [main, ...words], { env: childEnvironment({ HOME: person }) })).stdout;
+}
+
+test('a home that is backed up and moved by the commands of docs/backup.md has its files, jobs and memory', async () => {
+  await using folder = await tempFolder();
+  const [old, other] = [join(folder.path, 'old'), join(folder.path, 'other')];
+  await run('mkdir', [old, other]);
+  await assistant(old, 'init', '--yes', '--provider', 'demo', '--timezone', 'Europe/Vienna');
+  await assistant(old, 'chat', '-m', 'write hello to notes.txt');
+  await assistant(old, 'cron', 'add', 'every 2h', 'stretch');
+  await writeFile(
+    join(old, '.assistant', 'workspace', 'memory', 'MEMORY.md'),
+    '# Memory\n\n- Anna was born on 4 May\n',
+  );
+  const [status, jobs] = [await assistant(old, 'status'), await assistant(old, 'cron', 'list')];
+  expect(jobs).toContain('stretch');
+
+  const shell = (line: string, home: string) =>
+    run('bash', ['-c', line], { cwd: home, env: childEnvironment({ HOME: home }) });
+  await shell(await lineOf('(umask 077; tar -C ~ -czf'), old);
+  expect((await stat(join(old, 'assistant-backup.tar.gz'))).mode & 0o777).toBe(0o600);
+  await rename(join(old, 'assistant-backup.tar.gz'), join(other, 'assistant-backup.tar.gz'));
+  await run('rm', ['-r', join(old, '.assistant')]);
+  await shell(await lineOf('tar -C ~ -xzf'), other);
+
+  expect(await assistant(other, 'status')).toBe(status.replaceAll(old, other));
+  expect(await assistant(other, 'cron', 'list')).toBe(jobs);
+  expect(await assistant(other, 'memory', 'show')).toContain('4 May');
+  expect(await assistant(other, 'chat', '-m', 'read notes.txt')).toContain('hello');
+}, 60_000);

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { PRESETS, type Preset } from '../../src/providers/presets.ts';
+import { SPEECH_PROVIDERS } from '../../src/providers/openai/speech.ts';
+import { expectParts, table } from './generated-part.ts';
+
+const rows: readonly (readonly [string, Preset])[] = Object.entries(PRESETS);
+
+/** Whether the server is on this machine unless another address is configured. */
+function isLocal({ baseUrl }: Preset): boolean {
+  return baseUrl?.startsWith('http://127.0.0.1:') === true;
+}
+
+function keyOf({ keyVariable, needsBaseUrl }: Preset): string {
+  if (keyVariable === null) return 'no key';
+  return `\`${keyVariable}\`${needsBaseUrl === true ? ', and its `baseUrl`' : ''}`;
+}
+
+test('docs/models.md lists every provider (-u rewrites it)', async () => {
+  const listed = rows.filter(([, { api }]) => api !== 'demo');
+  expect(listed.length).toBeGreaterThan(15);
+  await expectParts('docs/models.md', {
+    providers: table(
+      ['provider', 'key', 'default model', 'address'],
+      listed.map(([name, preset]) => [
+        `\`${name}\``,
+        keyOf(preset),
+        preset.defaultModel === null ? 'name one' : `\`${preset.defaultModel}\``,
+        isLocal(preset) ? `\`${String(preset.baseUrl)}\`, on this machine` : 'the provider’s',
+      ]),
+    ),
+  });
+});
+
+test('docs/voice.md lists the providers of speech to text (-u rewrites it)', async () => {
+  const known = Object.entries(SPEECH_PROVIDERS).map(([name, { model }]) => {
+    const variable = rows.find(([preset]) => preset === name)?.[1].keyVariable;
+    return [
+      `\`${name}\``,
+      `\`${model}\``,
+      `\`voice.apiKey\`, else that of \`providers.${name}\` (\`${String(variable)}\`)`,
+    ];
+  });
+  const other = [
+    'any other name',
+    '`whisper-1`',
+    '`voice.apiKey`, if the server wants one; `voice.baseUrl` is required',
+  ];
+  await expectParts('docs/voice.md', {
+    speech: table(['`voice.provider`', 'default model', 'key'], [...known, other]),
+  });
+});

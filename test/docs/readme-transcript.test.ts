@@ -1,0 +1,76 @@
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { noBubblewrap } from '../support/sandbox-world.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+import { expectParts } from './generated-part.ts';
+import { hasTmux, openTerminal } from './terminal.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What a person types, and what is on the screen when it has been answered. */
+const TALK: readonly (readonly [string, RegExp])[] = [
+  ['npm start', /^you ›/mu],
+  ['write hello to notes.txt', /Created with 1 line/u],
+  ['run date', /exec is done/u],
+  ['remind me in 5 seconds to stretch', /^stretch$/mu],
+  ['/undo', /This cannot be undone/u],
+];
+
+test.skipIf(!hasTmux || noBubblewrap !== undefined)(
+  'README shows a conversation with the demo as it looks in the terminal of a fresh clone (-u rewrites it)',
+  async () => {
+    await using folder = await tempFolder();
+    const clone = await cloneInto(join(folder.path, 'assistant'));
+    const home = join(folder.path, 'person');
+    await mkdir(home);
+    await using terminal = await openTerminal(clone, {
+      HOME: home,
+      PATH: process.env['PATH'] ?? '',
+      TZ: 'UTC',
+      LC_ALL: 'C.UTF-8',
+      npm_config_update_notifier: 'false',
+    });
+    for (const [line, answered] of TALK) {
+      await terminal.type(line);
+      const looks = async (): Promise<boolean> => {
+        await delay(200);
+        return isAnswered(await terminal.screen(), line, answered);
+      };
+      await waitFor(looks, { what: line, timeoutMs: 40_000 });
+    }
+    const shown = steady(await terminal.screen());
+    expect(shown).not.toMatch(/did not work|WARN|ERROR/u);
+    await expectParts('README.md', { transcript: shown.replaceAll(/^(?=.)/gmu, '    ') });
+  },
+  180_000,
+);
+
+/** What a clone has, with the packages that are installed here. */
+async function cloneInto(folder: string): Promise<string> {
+  for (const name of ['src', 'skills', 'workspace-template', 'package.json']) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Whether the answer is below the line that was typed last, and the prompt below the answer. */
+function isAnswered(screen: string, line: string, answered: RegExp): boolean {
+  const below = screen.slice(Math.max(0, screen.lastIndexOf(line)));
+  return answered.test(below) && screen.trimEnd().endsWith('you ›');
+}
+
+/** The screen with the same time, duration and user at each run. */
+function steady(screen: string): string {
+  return screen
+    .replaceAll(/^⚠ The assistant runs as root\..*\n/gmu, '')
+    .replaceAll(/(?<=assistantd@)\d+\.\d+\.\d+/gu, '0.1.0')
+    .replaceAll(/durationMs=\d+/gu, 'durationMs=58')
+    .replaceAll(/^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}$/gmu, 'Sat Nov 21 05:49:27 UTC 2026')
+    .replaceAll(/for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(UTC\)/gu, 'for Sat 2026-11-21 05:49:37 (UTC)')
+    .replace(/\s*you ›\s*$/u, '');
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/table/table.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { referencePart, referenceRows } from '../config/reference.ts';
+import { testToolContext } from '../support/tool-context.ts';
+import { chatCommands, terminalCommands } from './commands-page.ts';
+import { expectParts } from './generated-part.ts';
+import { ASKS } from './tools-asks.ts';
+import { toolSections, toolTable } from './tools-page.ts';
+import { startWholeAssistant, type WholeAssistant } from './whole-assistant.ts';
+
+// The generated parts of these pages are rewritten by: npx vitest run test/docs/reference-pages.test.ts -u
+
+let whole: WholeAssistant;
+
+beforeAll(async () => {
+  whole = await startWholeAssistant();
+});
+afterAll(() => whole[Symbol.asyncDispose]());
+
+test('docs/tools.md lists every tool, and what a model reads of it (-u rewrites it)', async () => {
+  const guests = new Set(whole.registry.specs('guest').map(({ name }) => name));
+  const tools = whole.registry.list();
+  await expectParts('docs/tools.md', {
+    tools: toolTable(tools, (name) => guests.has(name)),
+    parameters: toolSections(tools),
+  });
+});
+
+test('docs/commands.md lists every command of the terminal and of a chat (-u rewrites it)', async () => {
+  await expectParts('docs/commands.md', {
+    terminal: terminalCommands(COMMANDS),
+    chat: chatCommands(whole.commands.of('owner')),
+  });
+});
+
+test('docs/configuration.md lists every key (-u rewrites it)', async () => {
+  await expectParts('docs/configuration.md', { keys: referencePart(referenceRows(configSchema)) });
+});
+
+describe('what docs/tools.md says that is asked about', () => {
+  test('is said of tools that there are, and of each that can ask', () => {
+    const tools = whole.registry.list().map(({ tool }) => tool);
+    const asking = tools
+      .filter((tool) => tool.action !== undefined || tool.shows !== undefined)
+      .map(({ name }) => name);
+    const names = new Set(tools.map(({ name }) => name));
+    expect(asking.filter((name) => ASKS[name] === undefined)).toEqual([]);
+    expect(Object.keys(ASKS).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  const examples = Object.entries(ASKS).flatMap(([name, asking]) =>
+    asking.examples.map(([args, different = {}]) => [name, JSON.stringify(args), different] as const),
+  );
+  test.each(examples)('%s %s is asked about', async (name, args, different) => {
+    expect(await whole.registry.decide({ name, arguments: args }, testToolContext(different))).toMatchObject({
+      decision: 'ask',
+    });
+  });
+
+  const conditional = examples.filter(([, , different]) => different.taint !== undefined);
+  test.each(conditional)('%s %s is asked about only with words of others', async (name, args) => {
+    const { decision } = await whole.registry.decide({ name, arguments: args }, testToolContext());
+    expect(decision).not.toBe('ask');
+  });
+});

@@ -1,0 +1,40 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Whether tmux is installed. */
+export const hasTmux = ((): boolean => {
+  try {
+    execFileSync('tmux', ['-V']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** A shell in a terminal of 110 by 100 characters, as a person sees it. Disposing ends it with all that it started. */
+export interface Terminal extends AsyncDisposable {
+  /** Types a line and Enter. */
+  type(line: string): Promise<void>;
+  /** What is on the screen, without spaces at the ends of lines. */
+  screen(): Promise<string>;
+}
+
+/** Opens a terminal in a folder, with this environment and no other. */
+export async function openTerminal(folder: string, env: Readonly<Record<string, string>>): Promise<Terminal> {
+  const name = `assistant-docs-${process.pid}`;
+  const tmux = async (...args: readonly string[]): Promise<string> =>
+    (await run('tmux', ['-L', name, '-f', '/dev/null', ...args])).stdout;
+  const settings = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+  const shell = ['env', '-i', 'TERM=screen', 'PS1=$ ', ...settings, 'bash', '--norc', '--noprofile'];
+  await tmux('new-session', '-d', '-x', '110', '-y', '100', '-c', folder, ...shell);
+  return {
+    type: async (line) => {
+      await tmux('send-keys', '-l', line);
+      await tmux('send-keys', 'Enter');
+    },
+    screen: () => tmux('capture-pane', '-p'),
+    [Symbol.asyncDispose]: async () => void (await tmux('kill-server')),
+  };
+}

@@ -1,0 +1,59 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CommandLine } from '../cli/command-line.ts';
+
+/** A command line on a machine whose systemctl, journalctl and so on write down how they were called. */
+export class ServiceMachine {
+  readonly line = new CommandLine();
+  readonly folder = this.line.home;
+  readonly #bin = join(this.folder, 'fake-bin');
+  readonly #calls = join(this.folder, 'calls');
+  /** The person's own folder, and what stands for `/`. */
+  readonly userHome = join(this.folder, 'anna');
+  readonly root = join(this.folder, 'root');
+  readonly home = join(this.userHome, '.assistant');
+
+  constructor() {
+    for (const folder of [this.#bin, this.userHome, this.root]) mkdirSync(folder);
+    this.line.host = { ...this.line.host, userHome: this.userHome, root: this.root };
+    this.line.env = {
+      ASSISTANT_HOME: this.home,
+      PATH: `${this.#bin}:/usr/bin:/bin`,
+      XDG_RUNTIME_DIR: '/run/user/1000',
+      ANTHROPIC_API_KEY: 'sk-ant-of-this-terminal',
+    };
+    this.program('systemctl', this.#answers('not-found', 'inactive'));
+    this.program('loginctl', 'case "$1" in show-user) echo yes ;; esac');
+    this.program('journalctl', 'echo "2026-11-23 ready"');
+    this.program('id', 'echo 998');
+  }
+
+  /** Puts a program in front of the PATH: its call is written down, then the script runs. */
+  program(name: string, script: string): void {
+    const path = join(this.#bin, name);
+    writeFileSync(path, `#!/bin/sh\n{ echo "${name} $*"; env | grep -i api_key; } >> ${this.#calls}\n${script}\n`);
+    chmodSync(path, 0o755);
+  }
+
+  /** systemctl of a machine where the service is in this state. */
+  state(load: string, active: string, more = ''): void {
+    this.program('systemctl', this.#answers(load, active, more));
+  }
+
+  get calls(): readonly string[] {
+    return existsSync(this.#calls) ? readFileSync(this.#calls, 'utf8').trim().split('\n') : [];
+  }
+
+  /** Only the calls of these programs that change something. */
+  get changes(): readonly string[] {
+    return this.calls.filter((call) => !/ show(?:-user)? |^id /u.test(call));
+  }
+
+  #answers(load: string, active: string, more = ''): string {
+    return `case "$*" in
+  *Version*) echo 252 ;;
+  *LoadState,*) printf '%s\\n' LoadState=${load} ActiveState=${active} SubState=running UnitFileState=enabled ${more} ;;
+  *LoadState*) echo LoadState=${load} ;;
+esac`;
+  }
+}

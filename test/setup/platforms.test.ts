@@ -1,0 +1,103 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { CommandLine } from '../cli/command-line.ts';
+import { temporaryFolder } from '../config/temporary-home.ts';
+import { startFakeDiscord } from '../support/fake-discord.ts';
+import { startFakeSlack } from '../support/fake-slack.ts';
+import { DOWN, ENTER, Terminal } from './terminal.ts';
+
+const WORDS = 'This is your assistant. You are my owner here. I answer as soon as I am running.';
+const WHERE = 'Where do you want to talk to it?';
+
+function homeWith(channels: Readonly<Record<string, unknown>>): string {
+  const home = temporaryFolder();
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ channels }));
+  return home;
+}
+
+async function begin(home: string): Promise<Terminal> {
+  const terminal = new Terminal(['init'], { ASSISTANT_HOME: home, OLLAMA_HOST: '127.0.0.1:47' });
+  await terminal.answer('Who provides the model?', 'demo');
+  await terminal.answer('Search: demo', ENTER);
+  await terminal.answer('Your time zone', ENTER);
+  return terminal;
+}
+
+describe('assistant init with Discord', () => {
+  test('waits for the intent, shows the invitation, and makes the maker of the application the owner', async () => {
+    await using discord = await startFakeDiscord();
+    discord.gateway.mayReadMessages = false;
+    const home = homeWith({ discord: { apiBase: discord.apiBase } });
+    await using terminal = await begin(home);
+    await terminal.answer(WHERE, DOWN + DOWN + ENTER);
+    await terminal.answer('The bot’s token', `wrong${ENTER}`);
+    await terminal.sees('Discord refused this token.');
+    await terminal.answer('The bot’s token', discord.token + ENTER);
+    await terminal.sees('Message Content Intent is off');
+    discord.gateway.mayReadMessages = true;
+    await terminal.answer('Is it on now?', ENTER);
+    await terminal.sees('/oauth2/authorize?client_id=');
+    await terminal.answer('Are you ann (123456789012345678)?', ENTER);
+    await terminal.answer('Is the bot in your server?', ENTER);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen).toContain('scope=bot+applications.commands&permissions=274878008320');
+    expect(terminal.screen).not.toContain(discord.token);
+    const { config } = await loadConfig({ home, env: {} });
+    const ids = ['123456789012345678'];
+    expect(config.channels['discord']).toMatchObject({ token: discord.token, owners: ids, allowFrom: ids });
+    expect(discord.calls.map(({ route, body }) => [route.replaceAll(/\d{5,}/gu, 'N'), body]).slice(-2)).toMatchObject([
+      ['POST /users/@me/channels', { recipient_id: '123456789012345678' }],
+      ['POST /channels/N/messages', { content: WORDS }],
+    ]);
+  });
+
+  test('by flags needs no terminal', async () => {
+    await using discord = await startFakeDiscord();
+    const line = new CommandLine();
+    writeFileSync(
+      join(line.home, 'config.json'),
+      JSON.stringify({ channels: { discord: { apiBase: discord.apiBase } } }),
+    );
+    line.env = { BOT: discord.token };
+    const argv = ['--yes', '--provider', 'demo', '--discord-token-env', 'BOT', '--discord-owner'];
+    expect(await line.run('init', ...argv, 'ann')).toBe(1);
+    expect(line.err).toContain('An id on Discord is a long number, never a name.');
+    expect(await line.run('init', ...argv, '123456789012345678')).toBe(0);
+    expect(readFileSync(join(line.home, 'config.json'), 'utf8')).toContain('"token": "${BOT}"');
+  });
+});
+
+describe('assistant init with Slack', () => {
+  test('shows the manifest of docs/slack.md, checks both tokens, and writes to the owner', async () => {
+    await using slack = await startFakeSlack();
+    const home = homeWith({ slack: { apiUrl: slack.config.apiUrl } });
+    await using terminal = await begin(home);
+    await terminal.answer(WHERE, DOWN + DOWN + DOWN + ENTER);
+    await terminal.sees('socket_mode_enabled: true');
+    await terminal.answer('The bot token', `xapp-test-app-token${ENTER}`);
+    await terminal.sees('This token does not begin with xoxb-.');
+    await terminal.answer('The bot token', `xoxb-wrong${ENTER}`);
+    await terminal.sees('Slack refused this token.');
+    await terminal.answer('The bot token', `xoxb-test-bot-token${ENTER}`);
+    await terminal.answer('The app-level token', `xapp-test-app-token${ENTER}`);
+    await terminal.answer('Your member id', `U0123456789${ENTER}`);
+    expect(await terminal.ended).toBe(0);
+    const page = readFileSync(new URL('../../docs/slack.md', import.meta.url), 'utf8');
+    const yaml = /```yaml\n(?<yaml>[\s\S]*?) *```/u.exec(page)?.groups?.['yaml'] ?? '';
+    const shown = terminal.screen.replaceAll('\r', '');
+    expect(shown).toContain(yaml.replaceAll(/^ {3}/gmu, '').trim());
+    expect(shown).not.toContain('xoxb-test');
+    const { config } = await loadConfig({ home, env: {} });
+    expect(config.channels['slack']).toMatchObject({
+      botToken: 'xoxb-test-bot-token',
+      appToken: 'xapp-test-app-token',
+      owners: ['U0123456789'],
+    });
+    expect(slack.calls.at(-1)).toMatchObject({
+      method: 'chat.postMessage',
+      payload: { channel: 'U0123456789', text: WORDS },
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '../support/child-environment.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url));
+const DEADLINE_MS = 40_000;
+
+export const ENTER = '\r';
+export const DOWN = '\u001B[B';
+export const CTRL_C = '\u0003';
+
+/** The command line in a real pseudo-terminal, with a person who types. */
+export class Terminal implements AsyncDisposable {
+  readonly ended: Promise<number>;
+  /** Everything that the screen got, without colours and movements. */
+  screen = '';
+  /** How often something was entered. */
+  answers = 0;
+  readonly #begun = performance.now();
+  readonly #child;
+  #read = 0;
+
+  constructor(argv: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn('python3', [TERMINAL, process.execPath, MAIN, ...argv], {
+      env: childEnvironment({ TERM: 'xterm', LANG: 'C.UTF-8', ...env }),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      // oxlint-disable-next-line no-control-regex
+      this.screen += text.replaceAll(/\u001B\[[0-9;?]*[A-Za-z]/gu, '');
+    });
+    this.ended = new Promise((resolve) => this.#child.on('close', (code) => resolve(code ?? -1)));
+  }
+
+  get seconds(): number {
+    return (performance.now() - this.#begun) / 1000;
+  }
+
+  /** Waits until the screen shows this, after what was waited for before. Throws with the screen after 40 s. */
+  async sees(words: string): Promise<void> {
+    const until = performance.now() + DEADLINE_MS;
+    for (;;) {
+      const at = this.screen.indexOf(words, this.#read);
+      if (at !== -1) {
+        this.#read = at + words.length;
+        return;
+      }
+      if (performance.now() > until || this.#child.exitCode !== null) {
+        throw new Error(`the screen does not show ${JSON.stringify(words)}:\n${this.screen}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** One answer to the question that the screen shows. */
+  async answer(question: string, keys: string): Promise<void> {
+    await this.sees(question);
+    // The question is drawn before its keys are listened to.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    this.answers += 1;
+    this.#child.stdin.write(keys);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}

@@ -1,0 +1,36 @@
+import { PassThrough } from 'node:stream';
+import { run } from '../../src/cli/run.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { thisHost } from '../../src/service/host.ts';
+import { systemClock } from '../../src/util/clock.ts';
+
+export interface CommandRun {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command line in this process on a home, with everything real and nobody at the terminal. */
+export async function runCommand(words: readonly string[], home: string): Promise<CommandRun> {
+  const nothing = { [Symbol.dispose]: () => {} };
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  let [out, err] = ['', ''];
+  stdout.on('data', (chunk) => (out += String(chunk)));
+  stderr.on('data', (chunk) => (err += String(chunk)));
+  const code = await run(words, {
+    stdin: new PassThrough().end(),
+    stdout,
+    stderr,
+    env: { ASSISTANT_HOME: home, HOME: home, PATH: process.env['PATH'], NO_COLOR: '1' },
+    clock: systemClock,
+    onSignal: () => nothing,
+    onStray: () => nothing,
+    exitNow: () => {},
+    host: thisHost,
+    restart: () => {},
+    connect: (path) => connectAssistant(path, systemClock),
+    app: () => import('../../src/app.ts'),
+  });
+  return { code, out, err };
+}
