@@ -1,10 +1,11 @@
 import { accessSync, constants } from 'node:fs';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
 import { startServer } from '../support/http.ts';
 import { publishHost } from '../support/internet.ts';
 import type { ScriptedCall } from '../support/model-script.ts';
+import { writeProgram } from '../support/program-file.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -83,8 +84,7 @@ export async function openHomeWithFiles(pages: Readonly<Record<string, string | 
     stack.use(publishHost(host, site.port));
   }
   const bin = stack.use(await tempFolder());
-  await writeFile(join(bin.path, 'gh'), GH);
-  await chmod(join(bin.path, 'gh'), 0o755);
+  writeProgram(join(bin.path, 'gh'), GH);
   vi.stubEnv('PATH', `${bin.path}:${process.env['PATH'] ?? ''}`);
   stack.defer(() => void vi.unstubAllEnvs());
   const world = stack.use(

@@ -26,7 +26,7 @@ async function probe(options: Partial<ProbeOptions> = {}): Promise<SandboxProbe>
 
 async function probeWith(script: string, options: Partial<ProbeOptions> = {}): Promise<SandboxProbe> {
   await using folder = await tempFolder();
-  return await probe({ program: await fakeBubblewrap(folder.path, script), ...options });
+  return await probe({ program: fakeBubblewrap(folder.path, script), ...options });
 }
 
 /** The real bwrap with its arguments changed: cases of a shell's `case "$1"`, with what is kept in the array `args`. */
@@ -49,7 +49,7 @@ describe('several assistants in one process', () => {
     await using folder = await tempFolder();
     const log = join(folder.path, 'log');
     const script = `#!/bin/bash\necho called >>${log}\nexec ${BWRAP} "$@"\n`;
-    const program = await fakeBubblewrap(folder.path, script);
+    const program = fakeBubblewrap(folder.path, script);
     const held: NonNullable<ProbeOptions['held']> = new Map();
     const calls = async (options: Partial<ProbeOptions> = {}): Promise<number> => {
       await rm(log, { force: true });
@@ -58,7 +58,7 @@ describe('several assistants in one process', () => {
     };
     expect([await calls(), await calls()]).toEqual([1, 0]);
     expect([await calls({ limits: { openFiles: 300 } }), await calls({ limits: { openFiles: 300 } })]).toEqual([1, 0]);
-    await fakeBubblewrap(folder.path, `${script}# another\n`);
+    fakeBubblewrap(folder.path, `${script}# another\n`);
     expect([await calls(), await calls()]).toEqual([1, 0]);
   });
 
@@ -102,7 +102,7 @@ describe('a machine without a working bubblewrap', () => {
   test('one that hangs once is tried again', async () => {
     await using folder = await tempFolder();
     const first = join(folder.path, 'first');
-    const program = await fakeBubblewrap(
+    const program = fakeBubblewrap(
       folder.path,
       `#!/bin/bash\n[ -z "$SANDBOX_CANARY" ] || [ -e ${first} ] || { touch ${first} && sleep 20; }\nexec ${BWRAP} "$@"\n`,
     );

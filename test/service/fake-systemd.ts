@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandLine } from '../cli/command-line.ts';
+import { writeProgram } from '../support/program-file.ts';
 
 /** A command line on a machine whose systemctl, journalctl and so on write down how they were called. */
 export class ServiceMachine {
@@ -30,9 +31,8 @@ export class ServiceMachine {
 
   /** Puts a program in front of the PATH: its call is written down, then the script runs. */
   program(name: string, script: string): void {
-    const path = join(this.#bin, name);
-    writeFileSync(path, `#!/bin/sh\n{ echo "${name} $*"; env | grep -i api_key; } >> ${this.#calls}\n${script}\n`);
-    chmodSync(path, 0o755);
+    const log = `{ echo "${name} $*"; env | grep -i api_key; } >> ${this.#calls}`;
+    writeProgram(join(this.#bin, name), `#!/bin/sh\n${log}\n${script}\n`);
   }
 
   /** systemctl of a machine where the service is in this state. */

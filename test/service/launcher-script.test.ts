@@ -1,23 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { launcherScript, type Installed } from '../../src/service/launcher-script.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { writeProgram } from '../support/program-file.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
 
-function put(path: string, text: string): string {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  chmodSync(path, 0o755);
-  return path;
-}
-
 /** A Node of this major version: it answers the launcher's question and else says how it was called. */
 function fakeNode(path: string, major: number): string {
-  return put(
+  return writeProgram(
     path,
     `#!/bin/sh\n[ "$1" = -e ] && exit ${major >= 24 ? 0 : 1}\necho "${major}: $*"\nenv | grep _KEY\ntrue\n`,
   );
@@ -33,7 +27,7 @@ function start(
   installed: Installed,
   { variables = null as string | null, path = '/usr/bin:/bin', args = [] as string[] } = {},
 ) {
-  const script = put(join(temporaryFolder(), 'run'), launcherScript(installed, variables));
+  const script = writeProgram(join(temporaryFolder(), 'run'), launcherScript(installed, variables));
   const { status, stdout, stderr } = spawnSync(script, args, {
     encoding: 'utf8',
     env: { PATH: path, HOME: '/nowhere' },
@@ -81,7 +75,7 @@ describe('the launcher of the service', () => {
   test('looks on the PATH, and takes no older Node and no other program of that name', () => {
     const folder = temporaryFolder();
     const [first, second] = [join(folder, 'first'), join(folder, 'second')];
-    put(join(first, 'assistant'), '#!/bin/sh\n');
+    writeProgram(join(first, 'assistant'), '#!/bin/sh\n');
     const node = fakeNode(join(first, 'node'), 24);
     const gone = { node: '/nowhere/node', program: '/nowhere/launcher.cjs' };
     const path = `${first}:/usr/bin:/bin`;

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, readFileSync, readdirSync } from 'node:fs';
-import { chmod, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   createSandbox,
@@ -11,6 +11,7 @@ import {
 } from '../../src/security/sandbox/sandbox.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
+import { writeProgram } from './program-file.ts';
 import { tempFolder } from './temp.ts';
 
 export const BWRAP = '/usr/bin/bwrap';
@@ -98,11 +99,8 @@ export async function sandboxWorld(options: Partial<SandboxOptions> = {}): Promi
 }
 
 /** A program in place of bwrap. */
-export async function fakeBubblewrap(folder: string, script: string): Promise<string> {
-  const path = join(folder, 'bwrap');
-  await writeFile(path, script);
-  await chmod(path, 0o755);
-  return path;
+export function fakeBubblewrap(folder: string, script: string): string {
+  return writeProgram(join(folder, 'bwrap'), script);
 }
 
 /** Processes of this machine whose arguments hold `mark`; dead ones that nobody collected do not count. */
