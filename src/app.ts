@@ -28,6 +28,7 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
+export { listSessions, readSession, type SessionEvent } from './app/session-log.ts';
 export { vacuumHome } from './app/vacuum.ts';
 export type { HookSet } from './app/bus.ts';
 export { definePlugin } from './plugins/plugin.ts';

@@ -12,16 +12,23 @@ import type { Mcp } from './mcp.ts';
 import type { Plugins } from './plugins.ts';
 import { mailRequests } from './mail-requests.ts';
 import { ownSteps } from './own-steps.ts';
+import { sessionRequests } from './session-requests.ts';
+import type { Stores } from './stores.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly memory: MemoryStore;
   readonly pairing: PairingPort;
-  readonly journal: Pick<Journal, 'questions' | 'allowances' | 'deadLetters' | 'heartbeats' | 'cron'>;
+  readonly journal: Journal;
+  readonly search: Stores['search'];
+  readonly sessions: Stores['sessions'];
   readonly audit: Pick<AuditLog, 'record' | 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
+  readonly now: () => number;
+  /** Null: that of the machine. */
+  readonly timezone: string | null;
 }
 
 /** What the command line may ask, answered by the modules. */
@@ -31,9 +38,13 @@ export function createRequests({
   memory,
   pairing,
   journal,
+  search,
+  sessions,
   audit,
   mcp,
   plugins,
+  now,
+  timezone,
 }: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
@@ -111,6 +122,7 @@ export function createRequests({
     },
     pluginsList: async () => plugins.list,
     ...mailRequests(journal.deadLetters, done),
+    ...sessionRequests({ journal, search, sessions }, { done, now, timezone }),
     why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();

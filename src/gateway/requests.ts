@@ -62,6 +62,16 @@ export const requestParams = {
   /** Lets one that was given up or refused have a turn, or refuses one that waits; `mail-unknown` as above. */
   inboxRetry: z.object({ id: z.string() }),
   inboxDrop: z.object({ id: z.string() }),
+  /** Finds what was said in conversations, and what the memory holds; in one session or everywhere. Best first. */
+  sessionsSearch: z.object({
+    text: z.string().min(1).max(400),
+    count: z.int().min(1).max(100),
+    session: z.string().max(400).exactOptional(),
+  }),
+  /** Deletes a conversation; `session-busy` while it has a turn, `session-unknown` if there is none. */
+  sessionsDelete: z.object({ session: z.string().min(1).max(400) }),
+  /** Tokens and cost of the last days, today included. */
+  usage: z.object({ by: z.enum(['day', 'model', 'source', 'session', 'job']), days: z.int().min(1).max(3_660) }),
   /** What it did by itself, newest first, and why people heard of it or did not. */
   why: z.object({ count: z.int().min(1).max(1_000) }),
   /** What was allowed, approved and refused, newest first. */
@@ -104,6 +114,17 @@ interface RequestResults {
   readonly inboxList: readonly InboxItem[];
   readonly inboxRetry: null;
   readonly inboxDrop: null;
+  readonly sessionsSearch: readonly {
+    readonly source: 'memory' | 'history' | 'session';
+    readonly session: string | null;
+    /** Milliseconds since 1970. */
+    readonly at: number | null;
+    readonly role: 'user' | 'assistant' | null;
+    /** One line around what was found. */
+    readonly snippet: string;
+  }[];
+  readonly sessionsDelete: null;
+  readonly usage: { /** Milliseconds since 1970. */ readonly since: number; readonly rows: readonly UsageSums[] };
   readonly why: readonly OwnStep[];
   readonly audit: readonly AuditedDecision[];
 }
@@ -197,6 +218,20 @@ interface ApprovalsInfo {
   }[];
 }
 
+/** The model calls of a day, model, source, session or job. */
+export interface UsageSums {
+  readonly name: string;
+  readonly calls: number;
+  /** Tokens; `input` counts the cached ones too. */
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  /** US dollars, of the calls whose price is known. */
+  readonly costUsd: number;
+  /** Calls whose price is unknown. */
+  readonly unpriced: number;
+}
+
 /** One thing that it did without being asked. */
 export interface OwnStep {
   /** Milliseconds since 1970. */
@@ -245,6 +280,9 @@ export const REQUEST_NAMES = [
   'inboxList',
   'inboxRetry',
   'inboxDrop',
+  'sessionsSearch',
+  'sessionsDelete',
+  'usage',
   'why',
   'audit',
 ] as const satisfies readonly (keyof typeof requestParams)[];

@@ -36,6 +36,17 @@ const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input
   coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(cost_usd), 0) AS cost,
   coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced`;
 
+/** SQL: what sums are made for, and of which calls. */
+const GROUPS = {
+  quarter: { column: 'at / 900000 * 900000', where: 'true' },
+  model: { column: "provider || '/' || model", where: 'true' },
+  source: { column: 'source', where: 'true' },
+  session: { column: 'session', where: 'true' },
+  job: { column: 'session', where: "source = 'cron'" },
+} as const;
+
+export type UsageGroup = keyof typeof GROUPS;
+
 /** Name of the total over all sessions. */
 const EVERYWHERE = '';
 
@@ -85,6 +96,21 @@ export class UsageStore {
     if (time <= 0) return toSum(db.get('SELECT * FROM usage_total WHERE session = ?', session ?? EVERYWHERE));
     const sql = `SELECT ${SUMS} FROM usage WHERE at >= ?`;
     return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
+  }
+
+  /**
+   * The sums since `time` (ms since 1970), one for each value of `group`. A job's name is its session, `cron:ID`, or the
+   * chat that it runs in. For `quarter`, which a caller adds up to days of a time zone, it is the start of a quarter of an
+   * hour, ms since 1970.
+   */
+  grouped(group: UsageGroup, time: number): readonly (UsageSum & { readonly name: string })[] {
+    const { db } = this.#ports;
+    const rows = db.all(
+      `SELECT CAST(${GROUPS[group].column} AS TEXT) AS name, ${SUMS} FROM usage
+       WHERE at >= ? AND ${GROUPS[group].where} GROUP BY 1 ORDER BY 1`,
+      time,
+    );
+    return rows.map((row) => ({ name: row.text('name'), ...toSum(row) }));
   }
 
   /** The sum of one turn of a session; `began`: ms since 1970, when the turn began or earlier. */

@@ -1,16 +1,17 @@
-import { stat, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { OpenAppend } from '../storage/append-file.ts';
-import { ensureDirectory, namesIn, syncDirectory } from '../storage/files.ts';
+import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
+import { listTapes, type SessionInfo } from './reader.ts';
 import { Session } from './session.ts';
 import { readTail } from './tape-tail.ts';
-import { readTapeKey, Tape } from './tape.ts';
-import { keyOfTapeName, tapeName } from './tape-name.ts';
+import { Tape } from './tape.ts';
+import { tapeName } from './tape-name.ts';
 
 export interface SessionsOptions extends FoldOptions {
   /** Absolute path of the folder with the tapes. */
@@ -26,15 +27,6 @@ export interface SessionsOptions extends FoldOptions {
   readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
-}
-
-interface SessionInfo {
-  readonly key: string;
-  readonly path: string;
-  /** Bytes. */
-  readonly size: number;
-  /** Last change, milliseconds since 1970. */
-  readonly changedAt: number;
 }
 
 /**
@@ -71,18 +63,8 @@ export class Sessions {
   }
 
   /** Every session with a tape, in no particular order. */
-  async list(): Promise<readonly SessionInfo[]> {
-    const names = await namesIn(this.#options.directory);
-    const found: SessionInfo[] = [];
-    for (const name of names) {
-      const path = join(this.#options.directory, name);
-      const named = keyOfTapeName(name);
-      const key = named === null ? await readTapeKey(path) : named;
-      if (key === undefined) continue;
-      const { size, mtimeMs } = await stat(path);
-      found.push({ key, path, size, changedAt: mtimeMs });
-    }
-    return found;
+  list(): Promise<readonly SessionInfo[]> {
+    return listTapes(this.#options.directory);
   }
 
   /** Deletes the tape of a session. False: the session is in use, or there is none. */
@@ -105,6 +87,19 @@ export class Sessions {
     }
     await syncDirectory(directory);
     return true;
+  }
+
+  /**
+   * Deletes the tape of a session that may be open; nobody may append to it meanwhile. False: there is none. A session that
+   * other code still holds cannot be appended to any more.
+   */
+  async delete(key: string): Promise<boolean> {
+    await this.#opening.get(key)?.catch(() => {});
+    const open = this.#find(key);
+    this.#alive.delete(key);
+    this.#recent.delete(key);
+    await open?.close();
+    return await this.remove(key);
   }
 
   /** Finishes all appends and closes the files; sessions cannot be used afterwards. */

@@ -216,8 +216,8 @@ export async function readTapeKey(path: string): Promise<string | undefined> {
   return entry?.kind === 'session' ? entry.key : undefined;
 }
 
-/** Parses a line; undefined when it is damaged. */
-function parseEntry(line: Buffer): TapeEntry | undefined {
+/** Parses a line of a tape; undefined when it is damaged. */
+export function parseEntry(line: Buffer): TapeEntry | undefined {
   try {
     return entrySchema.safeParse(JSON.parse(line.toString('utf8'))).data;
   } catch {

@@ -1,5 +1,6 @@
 import { constants, copyFile, mkdir, open, readdir, readFile, rename, rm, statfs, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { megabytes } from '../util/text.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 
 /**
@@ -96,10 +97,6 @@ export async function requireSpace(folder: string, bytes: number): Promise<void>
   throw new AppError('no-room', `${folder} has room for ${megabytes(free)}, and ${megabytes(bytes)} are needed`, {
     facts: { folder, needsBytes: bytes },
   });
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** Cuts a file to `size` bytes; durable when it resolves. */

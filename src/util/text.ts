@@ -68,6 +68,16 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
+/** Bytes as `12.3 kB` or `4.5 MB`. */
+export function sizeText(bytes: number): string {
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : megabytes(bytes);
+}
+
+/** US dollars as `$12.30`, below one dollar as `$0.0123`. */
+export function dollars(amount: number): string {
+  return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
+}
+
 /** The text in a code fence, where all of it is in one. */
 export function withoutFence(text: string): string {
   const trimmed = text.trim();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
+import { listSessions, readSession } from '../../src/app/session-log.ts';
 import { vacuumHome } from '../../src/app/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
@@ -86,7 +87,12 @@ export class CommandLine {
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
       connect: (path) => this.connect(path),
-      app: async () => ({ createAssistant: async (settings) => this.#start(settings), vacuumHome }),
+      app: async () => ({
+        createAssistant: async (settings) => this.#start(settings),
+        listSessions,
+        readSession,
+        vacuumHome,
+      }),
     };
   }
 

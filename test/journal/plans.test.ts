@@ -117,6 +117,7 @@ async function useAll(journal: Journal): Promise<void> {
   usage.since(now - 60_000);
   usage.ofTurn('01ZT1', session, now - 60_000);
   usage.day(now - 60_000);
+  for (const group of ['quarter', 'model', 'source', 'session', 'job'] as const) usage.grouped(group, now - 60_000);
   settings.model(session);
   await settings.setModel(session, 'p/m');
   await settings.setModel(session, null);

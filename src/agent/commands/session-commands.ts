@@ -5,7 +5,7 @@ import type { RunningTurn, TapeActions, TapeAnswer } from '../../tools/tape.ts';
 import type { Taint } from '../../tools/tool.ts';
 import type { Clock } from '../../util/clock.ts';
 import { localMinute } from '../../util/time-zone.ts';
-import { cutStart, oneLine, plural } from '../../util/text.ts';
+import { cutStart, oneLine, plural, sizeText } from '../../util/text.ts';
 import { windowOf } from './last-exchange.ts';
 
 export interface SessionCommandPorts {
@@ -80,7 +80,7 @@ async function info(sessionKey: string, ports: SessionCommandPorts): Promise<Tap
   const more = counts.entries === MOST_READ ? 'At least ' : '';
   return answer(
     [
-      `- ${more}${plural(counts.entries, 'entry', 'entries')}, ${plural(counts.messages, 'message')} in ${plural(counts.turns, 'turn')}, ${size(bytes)}`,
+      `- ${more}${plural(counts.entries, 'entry', 'entries')}, ${plural(counts.messages, 'message')} in ${plural(counts.turns, 'turn')}, ${sizeText(bytes)}`,
       `- Since ${date(first, timezone)} (${plural(days, 'day')} ago)`,
       `- ${plural(counts.anchors, 'anchor')}, ${plural(counts.resets, 'reset')}`,
       `- In the conversation now: ${plural(session.history().messages.length, 'message')}; about ${count(used)} of ${count(window)} tokens (${Math.round(100 * share)}%) with prompt and tools`,
@@ -229,10 +229,6 @@ function refused(text: string): TapeAnswer {
 
 function date(entry: TapeEntry, timezone: string | null): string {
   return localMinute(entry.at, timezone);
-}
-
-function size(bytes: number): string {
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function count(n: number): string {

@@ -1,5 +1,5 @@
 import type { UsageSum } from '../../journal/usage.ts';
-import { plural } from '../../util/text.ts';
+import { dollars, plural } from '../../util/text.ts';
 import type { Command, StatusReport } from './command.ts';
 
 interface StatusPorts {
@@ -44,9 +44,12 @@ export const statusCommand = (ports: StatusPorts): Command => ({
 function usageOf({ calls, usage, costUsd, unpriced }: UsageSum): string {
   const { input, cached, output } = usage;
   const hits = input === 0 ? '' : `, ${percent(cached / input)} of the input from the cache`;
-  const dollars = `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
   const cost =
-    unpriced === 0 ? dollars : unpriced === calls ? 'unknown price' : `${dollars} and calls of unknown price`;
+    unpriced === 0
+      ? dollars(costUsd)
+      : unpriced === calls
+        ? 'unknown price'
+        : `${dollars(costUsd)} and calls of unknown price`;
   return `${count(input + output)} tokens${hits}, ${cost}`;
 }
 

@@ -1,5 +1,5 @@
 import type { UsageSum } from '../../journal/usage.ts';
-import { plural } from '../../util/text.ts';
+import { dollars, plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface UsagePorts {
@@ -36,8 +36,7 @@ function row(name: string, { calls, usage, costUsd, unpriced }: UsageSum): strin
 
 function cost(calls: number, costUsd: number, unpriced: number): string {
   if (unpriced === calls) return 'price unknown';
-  const dollars = `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
-  return unpriced === 0 ? dollars : `${dollars} and ${plural(unpriced, 'call')} of unknown price`;
+  return unpriced === 0 ? dollars(costUsd) : `${dollars(costUsd)} and ${plural(unpriced, 'call')} of unknown price`;
 }
 
 function count(tokens: number): string {

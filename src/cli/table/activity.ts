@@ -1,5 +1,5 @@
 import { command, type Group } from './command.ts';
-import { argument, flag, text, wholeNumber } from './values.ts';
+import { argument, choice, flag, text, wholeNumber } from './values.ts';
 
 // The commands about what it did, and what did not come to its end.
 
@@ -81,6 +81,20 @@ export const audit = command({
     json,
   },
   load: async () => (await import('../audit.ts')).auditCommand,
+});
+
+export const usage = command({
+  name: 'usage',
+  description: 'tokens and cost of model calls, by day, model, source, conversation or job',
+  options: {
+    by: choice('<what>', 'one line for each of these', {
+      choices: ['day', 'model', 'source', 'session', 'job'],
+      fallback: 'day',
+    }),
+    days: wholeNumber('<count>', 'how many days, today included (default: 30)', { min: 1, max: 3_660, fallback: 30 }),
+    json,
+  },
+  load: async () => (await import('../usage-report.ts')).usageCommand,
 });
 
 function last(max: number) {

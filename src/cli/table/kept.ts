@@ -1,10 +1,66 @@
 import { command, type Group } from './command.ts';
-import { argument, choice, flag, optionalArgument, text } from './values.ts';
+import { argument, choice, flag, optionalArgument, text, wholeNumber } from './values.ts';
 
-// The commands about what it keeps: the memory, the people, the schedule, what was allowed for good.
+// The commands about what it keeps: conversations, the memory, the people, the schedule, what was allowed for good.
 
 const json = flag('as JSON');
 const id = argument('from the list');
+
+const session = argument('from the list, e.g. telegram:123456789');
+
+export const sessions: Group = {
+  name: 'sessions',
+  description: 'conversations: list, read, search, export, delete',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the conversations, the latest first',
+      isDefault: true,
+      options: { last: wholeNumber('<count>', 'how many (default: 30)', { min: 1, max: 100_000, fallback: 30 }), json },
+      load: async () => (await import('../sessions.ts')).sessionsListCommand,
+    }),
+    command({
+      name: 'show',
+      description: 'show the end of a conversation: what was said, and which tools were called',
+      arguments: { session },
+      options: {
+        last: wholeNumber('<count>', 'how many exchanges (default: 20)', { min: 1, max: 100_000, fallback: 20 }),
+        json,
+      },
+      load: async () => (await import('../sessions.ts')).sessionsShowCommand,
+    }),
+    command({
+      name: 'search',
+      description: 'find what was said, in all conversations and in the memory',
+      arguments: { text: argument('words, or a "phrase in quotes"') },
+      options: {
+        session: text('<session>', 'only in this conversation'),
+        last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
+        json,
+      },
+      load: async () => (await import('../sessions.ts')).sessionsSearchCommand,
+    }),
+    command({
+      name: 'export',
+      description: 'print a whole conversation; to keep it in a file, add > conversation.md',
+      arguments: { session },
+      options: {
+        format: choice('<format>', 'md: Markdown to read; json: everything, for programs', {
+          choices: ['md', 'json'],
+          fallback: 'md',
+        }),
+      },
+      load: async () => (await import('../sessions.ts')).sessionsExportCommand,
+    }),
+    command({
+      name: 'delete',
+      description: 'delete a conversation for good; the memory keeps what it learned from it',
+      arguments: { session },
+      options: { yes: flag('do not ask'), json },
+      load: async () => (await import('../sessions.ts')).sessionsDeleteCommand,
+    }),
+  ],
+};
 
 export const memory: Group = {
   name: 'memory',

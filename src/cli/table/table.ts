@@ -1,9 +1,9 @@
-import { audit, inbox, outbox, why } from './activity.ts';
+import { audit, inbox, outbox, usage, why } from './activity.ts';
 import { chat, gateway, init, prompt, status, store } from './assistant.ts';
 import type { Command, Group } from './command.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
-import { approvals, cron, memory, pair } from './kept.ts';
+import { approvals, cron, memory, pair, sessions } from './kept.ts';
 
 /** Every command of the terminal, in the order in which `--help` lists them. */
 export const COMMANDS: readonly (Command | Group)[] = [
@@ -15,6 +15,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   prompt,
   store,
   tools,
+  sessions,
   memory,
   pair,
   cron,
@@ -22,6 +23,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   plugins,
   outbox,
   inbox,
+  usage,
   why,
   audit,
   mcp,

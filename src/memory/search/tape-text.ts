@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { entrySchema, type TapeEntry, saidIn } from '../../session/entry.ts';
+import { type TapeEntry, saidIn } from '../../session/entry.ts';
+import { parseEntry } from '../../session/tape.ts';
 import type { SearchDocument } from './index-writer.ts';
 
 export interface TapePart {
@@ -31,7 +32,7 @@ export function readTapeFrom(
   let end = from;
   for (const { bytes, offset, next } of linesOf(path, from, size)) {
     end = next;
-    const entry = parse(bytes);
+    const entry = parseEntry(bytes);
     if (entry === undefined) continue;
     if (entry.kind === 'session') key = entry.key;
     if (entry.kind === 'retract') retracted.push(...entry.turns);
@@ -54,15 +55,6 @@ function documentsOf(entry: TapeEntry, session: string | null, untrusted: boolea
   if (entry.kind !== 'message' || entry.role === 'tool') return [];
   const { id, turn, at, role } = entry;
   return [{ key: id, source: 'session', session, turn, at, role, untrusted, text: saidIn(entry) }];
-}
-
-function parse(bytes: Buffer): TapeEntry | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return entrySchema.safeParse(value).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whole lines only: a torn last one is read when it is whole. */
