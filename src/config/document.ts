@@ -1,11 +1,5 @@
 import { findNodeAtLocation, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
-import { AppError } from '../util/errors.ts';
-
-/** A place in a text; both count from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
+import { ConfigError, type Position } from './config-error.ts';
 
 /** A configuration file: its values, and where in the text they stand. */
 export interface ConfigDocument {
@@ -38,15 +32,17 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   const tree = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const [error] = errors;
   if (error !== undefined) {
-    const { line, column } = positionAt(text, error.offset);
+    const place = positionAt(text, error.offset);
+    const { line, column } = place;
     const why = SYNTAX[printParseErrorCode(error.error)] ?? 'this is not JSON';
-    throw invalid(`${file}:${line}:${column}: ${why}. Correct the file and start again.`, { file, line, column });
+    const message = `${file}:${line}:${column}: ${why}. Correct the file and start again.`;
+    const sentence = `${why.charAt(0).toUpperCase()}${why.slice(1)}.`;
+    throw new ConfigError(message, [{ path: '', sentence, place }], { file, line, column });
   }
   if (tree !== undefined && tree.type !== 'object') {
-    throw invalid(
-      `${file} must hold an object { … }, but holds ${article(tree.type)}. Correct the file and start again.`,
-      { file },
-    );
+    const sentence = `${file} must hold an object { … }, but holds ${article(tree.type)}.`;
+    const problem = { path: '', sentence, place: { line: 1, column: 1 } };
+    throw new ConfigError(`${sentence} Correct the file and start again.`, [problem], { file });
   }
   return {
     value: tree === undefined ? {} : valueOf(tree),
@@ -81,8 +77,4 @@ function positionAt(text: string, offset: number): Position {
 
 function article(type: string): string {
   return type === 'array' ? 'a list' : `a ${type}`;
-}
-
-function invalid(message: string, facts: Record<string, unknown>): AppError {
-  return new AppError('config-invalid', message, { exitCode: 78, facts });
 }

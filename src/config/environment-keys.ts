@@ -19,6 +19,9 @@ const PROVIDER_KEYS = {
   'azure-openai': 'AZURE_OPENAI_API_KEY',
 };
 
+/** Names of providers that a variable of the environment enables. */
+export const USUAL_PROVIDERS: readonly string[] = Object.keys(PROVIDER_KEYS);
+
 /** The variable that fills `providers.NAME.apiKey`; undefined for names that none fills. */
 export function usualKeyVariable(provider: string): string | undefined {
   return Object.entries(PROVIDER_KEYS).find(([name]) => name === provider)?.[1];
@@ -44,6 +47,12 @@ const ENTRIES: readonly {
     keys: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
   },
 ];
+
+/** The usual variable that fills this setting where nothing else does; undefined: none. */
+export function usualVariable(path: readonly string[]): string | undefined {
+  const [section, name, key = ''] = path;
+  return ENTRIES.find((entry) => entry.section === section && entry.name === name)?.keys[key];
+}
 
 /** The variables of web searches, in the order in which `auto` takes the first that is set. */
 const SEARCHES: readonly {

@@ -79,8 +79,13 @@ export async function initHome(
   return { created, kept };
 }
 
+/** The JSON schema of `config.json`, for editors. */
+export function configJsonSchema(): unknown {
+  return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
+}
+
 async function writeSchema(path: string): Promise<void> {
-  const schema = `${JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' }), null, 2)}\n`;
+  const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
   if ((await readIfExists(path)) !== schema) await replaceDurable(path, schema);
 }
 

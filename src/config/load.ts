@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
@@ -5,11 +6,13 @@ import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-keys.ts';
+import { withVariables } from './environment-settings.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { configSchema, type Config } from './schema.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
 import { idleKeys } from './idle-keys.ts';
+import type { SettingPath } from './setting.ts';
 
 const MAY_WRITE = 0o022;
 
@@ -19,10 +22,14 @@ export interface LoadedConfig {
   readonly config: Config;
   /** One sentence each. */
   readonly warnings: readonly string[];
-  /** Of the file, whether or not it exists. */
+  /** Of the file, whether or not it exists; `ASSISTANT_CONFIG` where that variable stands for it. */
   readonly path: string;
   readonly exists: boolean;
-  /** Whether the file says which level is logged. */
+  /** What the file says, with its references to variables and files as they stand there. */
+  readonly written: Readonly<Record<string, unknown>>;
+  /** The `ASSISTANT_…` variable that sets this path or a part of it; undefined: none does. */
+  readonly variableOf: (path: SettingPath) => string | undefined;
+  /** Whether the file or a variable says which level is logged. */
   readonly setsLogLevel: boolean;
   /** The variables that keys of providers were read from, by the name of the entry. */
   readonly keyVariables: Readonly<Record<string, string>>;
@@ -30,35 +37,50 @@ export interface LoadedConfig {
   readonly secrets: readonly string[];
 }
 
+/** Holds a whole configuration instead of the file. */
+const WHOLE = 'ASSISTANT_CONFIG';
+
 /**
- * The configuration of a home: the file, over it `overrides` (from flags), under it what the environment adds and the
- * defaults. Throws `config-invalid` (exit code 78) when it cannot run like that.
+ * The configuration of a home. From the strongest: `overrides` (from flags), the `ASSISTANT_…` variables, the file (or
+ * `ASSISTANT_CONFIG` instead of it), the usual variables of keys, the defaults. Throws `config-invalid` (exit code 78) when
+ * it cannot run like that.
  */
 export async function loadConfig(options: {
   readonly home: string;
   readonly env: Environment;
   readonly overrides?: Readonly<Record<string, unknown>>;
+  /** Stands for what the file holds, to see whether it would do. */
+  readonly text?: string;
 }): Promise<LoadedConfig> {
   const { home, env, overrides = {} } = options;
-  const path = homePaths(home, env).config;
-  const source = await readConfigFile(path);
+  const file = homePaths(home, env).config;
+  const whole = env[WHOLE];
+  const source = whole ?? options.text ?? (await readConfigFile(file));
+  const path = whole === undefined ? file : WHOLE;
   const document = source === undefined ? undefined : parseDocument(source, path);
   const written = asSettings(document?.value);
-  const resolved = await resolveReferences(written, env, dirname(path));
+  const { settings, variableOf, warnings } = withVariables(written, env);
+  const resolved = await resolveReferences(settings, env, dirname(file));
   const raw = mergeSettings(withEnvironment(asSettings(resolved.value), env), overrides);
-  const config = parse(raw, { file: path, document, referenced: resolved.referenced });
+  const config = parse(raw, { file: path, document, referenced: resolved.referenced, variableOf });
   return {
     config,
     path,
     exists: source !== undefined,
-    setsLogLevel: asSettings(written['log'])['level'] !== undefined,
-    keyVariables: keyVariablesOf(config, written, env),
+    written,
+    variableOf,
+    setsLogLevel: asSettings(settings['log'])['level'] !== undefined,
+    keyVariables: keyVariablesOf(config, settings, { env, variableOf }),
     secrets: collectSecrets(config, env, resolved.secrets),
     warnings: [
-      ...(source === undefined ? [] : await openToOthers(path, written)),
+      ...(source === undefined || whole !== undefined ? [] : await openToOthers(file, written)),
+      ...(whole === undefined || !existsSync(file)
+        ? []
+        : [`${file} is not read, because the variable ${WHOLE} holds the configuration.`]),
       ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),
-      ...idleKeys(written),
-      ...missingVariables(resolved.missing, config, written),
+      ...warnings,
+      ...idleKeys(settings),
+      ...missingVariables(resolved.missing, config, settings),
       ...idleChannels(resolved.missing, config),
     ],
   };
@@ -85,21 +107,28 @@ async function readConfigFile(path: string): Promise<string | undefined> {
 
 function parse(
   raw: unknown,
-  source: { file: string; document: ConfigDocument | undefined; referenced: ReadonlySet<string> },
+  source: {
+    file: string;
+    document: ConfigDocument | undefined;
+    referenced: ReadonlySet<string>;
+    variableOf: LoadedConfig['variableOf'];
+  },
 ): Config {
   const parsed = configSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
   throw problemsError(parsed.error, { ...source, raw });
 }
 
-/** Whose key is one reference to a variable, or comes from the usual variable because the file names none. */
+/** Whose key is one reference to a variable, or comes from its own or the usual variable because the file names none. */
 function keyVariablesOf(
   { providers }: Config,
-  written: Readonly<Record<string, unknown>>,
-  env: Environment,
+  settings: Readonly<Record<string, unknown>>,
+  { env, variableOf }: { readonly env: Environment; readonly variableOf: LoadedConfig['variableOf'] },
 ): Readonly<Record<string, string>> {
   const entries = Object.entries(providers).flatMap(([name, { apiKey }]) => {
-    const given = asSettings(asSettings(written['providers'])[name])['apiKey'];
+    const own = variableOf(['providers', name, 'apiKey']);
+    if (own !== undefined && env[own] === apiKey) return [[name, own] as const];
+    const given = asSettings(asSettings(settings['providers'])[name])['apiKey'];
     const variable =
       typeof given === 'string' ? /^\$\{(?<name>\w+)\}$/u.exec(given)?.groups?.['name'] : usualKeyVariable(name);
     const isUsed = variable !== undefined && typeof apiKey === 'string' && env[variable] === apiKey;

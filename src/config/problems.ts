@@ -1,8 +1,9 @@
 import type * as z from 'zod';
-import { AppError } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
-import type { ConfigDocument, Position } from './document.ts';
+import { ConfigError, type ConfigProblem, type Position } from './config-error.ts';
+import type { ConfigDocument } from './document.ts';
 import { isSecretPath } from './secrets.ts';
+import { valueAt } from './setting.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -20,35 +21,43 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'a list [ … ]',
 };
 
+/** What the settings were read from, so that a problem can name its place and never shows a secret. */
+interface Source {
+  readonly file: string;
+  readonly raw: unknown;
+  readonly document: ConfigDocument | undefined;
+  /** Paths, joined by dots, of texts that came from a variable or a file. */
+  readonly referenced: ReadonlySet<string>;
+  /** The variable of the environment that sets this path, if one does. */
+  readonly variableOf: (path: readonly string[]) => string | undefined;
+}
+
 /** The error for values that do not fit: where, what was expected, what was given (never a secret), what to do. */
-export function problemsError(
-  error: z.ZodError,
-  source: {
-    readonly file: string;
-    readonly raw: unknown;
-    readonly document: ConfigDocument | undefined;
-    readonly referenced: ReadonlySet<string>;
-  },
-): AppError {
-  const problems = error.issues.map((issue) => ({ issue, path: issue.path.map(String) }));
+export function problemsError({ issues }: z.ZodError, source: Source): ConfigError {
+  const problems = issues.map((issue) => problemOf(issue, source));
   const [first, ...others] = problems;
-  const path = first?.path ?? [];
+  const place = first?.place;
+  const where = place === undefined ? '' : `${source.file}:${place.line}:${place.column}: `;
+  const more = others.length === 0 ? '' : ` Wrong too: ${[...new Set(others.map(({ path }) => path))].join(', ')}.`;
+  return new ConfigError(`${where}${first?.sentence ?? ''} Correct it and start again.${more}`, problems, {
+    file: source.file,
+    paths: problems.map(({ path }) => path),
+    expected: issues[0] === undefined ? undefined : expectation(issues[0]),
+    ...place,
+  });
+}
+
+function problemOf(issue: Issue, source: Source): ConfigProblem {
+  const path = issue.path.map(String);
   const name = path.join('.');
   const value = valueAt(source.raw, path);
-  const place = placeOf(source.document, path, value);
-  const where = place === undefined ? '' : `${source.file}:${place.line}:${place.column}: `;
-  const expected = first === undefined ? 'something else' : expectation(first.issue);
-  const shown = given(value, mayShow(first?.issue, path, source.referenced));
-  const more =
-    others.length === 0 ? '' : ` Wrong too: ${[...new Set(others.map((other) => other.path.join('.')))].join(', ')}.`;
-  return new AppError(
-    'config-invalid',
-    `${where}${name} must be ${expected}, but ${shown}. Correct it and start again.${more}`,
-    {
-      exitCode: 78,
-      facts: { file: source.file, paths: problems.map((problem) => problem.path.join('.')), expected, ...place },
-    },
-  );
+  const variable = source.variableOf(path);
+  const shown = given(value, mayShow(issue, path, source.referenced));
+  return {
+    path: name,
+    sentence: `${variable === undefined ? name : `${variable} (${name})`} must be ${expectation(issue)}, but ${shown}.`,
+    place: variable === undefined ? placeOf(source.document, path, value) : undefined,
+  };
 }
 
 function expectation(issue: Issue): string {
@@ -88,9 +97,9 @@ function spoken(message: string): string {
   return message.replace(/^expected /u, '');
 }
 
-function mayShow(issue: Issue | undefined, path: readonly string[], referenced: ReadonlySet<string>): boolean {
+function mayShow(issue: Issue, path: readonly string[], referenced: ReadonlySet<string>): boolean {
   if (isSecretPath(path) || referenced.has(path.join('.'))) return false;
-  return issue?.code === 'invalid_value' || !SENSITIVE.has(path[0] ?? '');
+  return issue.code === 'invalid_value' || !SENSITIVE.has(path[0] ?? '');
 }
 
 function given(value: unknown, show: boolean): string {
@@ -101,13 +110,4 @@ function given(value: unknown, show: boolean): string {
   if (typeof value === 'string')
     return show ? `${JSON.stringify(oneLine(value, LONGEST_SHOWN))} was given` : 'another text was given';
   return show ? `${JSON.stringify(value)} was given` : `a ${typeof value} was given`;
-}
-
-function valueAt(raw: unknown, path: readonly string[]): unknown {
-  let at = raw;
-  for (const key of path) {
-    if (typeof at !== 'object' || at === null) return undefined;
-    at = Object.entries(at).find(([name]) => name === key)?.[1];
-  }
-  return at;
 }

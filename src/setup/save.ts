@@ -1,11 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyEdits, modify } from 'jsonc-parser';
-import { parseDocument } from '../config/document.ts';
+import { editedText } from '../config/edited-text.ts';
 import { ensureHome, type HomePaths } from '../config/home.ts';
 import { initHome, NEW_CONFIG } from '../config/init.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
-import { AppError } from '../util/errors.ts';
 
 /** A value and where it belongs in `config.json`; a secret goes into a file of its own. */
 export type Setting =
@@ -32,7 +30,10 @@ export async function saveSettings(paths: HomePaths, settings: readonly Setting[
   const before = await readIfExists(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   let text = start;
-  for (const setting of settings) text = edited(text, setting, paths.config);
+  for (const setting of settings) {
+    const value = 'secret' in setting ? { file: `${SECRETS}/${setting.name}` } : setting.value;
+    text = editedText(text, { path: setting.path, value, file: paths.config });
+  }
   await ensureHome(paths);
   const written: string[] = [];
   for (const setting of settings) {
@@ -50,29 +51,4 @@ export async function saveSettings(paths: HomePaths, settings: readonly Setting[
   }
   const { created } = await initHome(paths, { config: text });
   return { written: [...written, ...created] };
-}
-
-function edited(text: string, setting: Setting, file: string): string {
-  const value = 'secret' in setting ? { file: `${SECRETS}/${setting.name}` } : setting.value;
-  const [mark = ''] = /^\uFEFF/u.exec(text) ?? [];
-  const body = text.slice(mark.length);
-  const path = [...setting.path];
-  if (JSON.stringify(valueAt(parseDocument(body, file).value, path)) === JSON.stringify(value)) return text;
-  try {
-    const eol = body.includes('\r\n') ? '\r\n' : '\n';
-    const formattingOptions = { insertSpaces: true, tabSize: 2, eol };
-    return mark + applyEdits(body, modify(body, path, value, { formattingOptions }));
-  } catch (cause) {
-    const message = `${file} cannot be edited: ${path.join('.')} stands below something that is no object. Correct it and run this again.`;
-    throw new AppError('config-invalid', message, { cause, exitCode: 78, facts: { file } });
-  }
-}
-
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  let at = value;
-  for (const key of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = Object.entries(at).find(([name]) => name === key)?.[1];
-  }
-  return at;
 }

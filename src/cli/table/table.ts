@@ -1,6 +1,7 @@
 import { audit, inbox, outbox, usage, why } from './activity.ts';
 import { chat, gateway, init, prompt, status, store } from './assistant.ts';
 import type { Command, Group } from './command.ts';
+import { config } from './config.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { approvals, cron, memory, pair, sessions } from './kept.ts';
@@ -11,6 +12,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   chat,
   init,
   status,
+  config,
   service,
   prompt,
   store,

@@ -1,0 +1,53 @@
+import { command, type Group } from './command.ts';
+import { argument, flag, optionalArgument } from './values.ts';
+
+const json = flag('as JSON');
+const path = argument('as in agent.model, or models["openai/gpt-5.1"].price where a name holds a dot');
+
+export const config: Group = {
+  name: 'config',
+  description: 'the settings: look, change, check',
+  commands: [
+    command({
+      name: 'get',
+      description: 'show what is in force, and where it is from; never a secret',
+      arguments: { path: optionalArgument('a setting or a group of them (default: everything)') },
+      options: { json },
+      load: async () => (await import('../config.ts')).configGetCommand,
+    }),
+    command({
+      name: 'set',
+      description: 'change a setting in config.json; comments stay, and nothing is written that could not run',
+      arguments: {
+        path,
+        value: argument('a text, a list separated by commas, or JSON; "-": read it from stdin'),
+      },
+      options: { json },
+      load: async () => (await import('../config.ts')).configSetCommand,
+    }),
+    command({
+      name: 'unset',
+      description: 'take a setting out of config.json, so that its default is in force',
+      arguments: { path },
+      options: { json },
+      load: async () => (await import('../config.ts')).configUnsetCommand,
+    }),
+    command({
+      name: 'edit',
+      description: 'open a copy of config.json in $VISUAL or $EDITOR and take it over if it can run',
+      load: async () => (await import('../config.ts')).configEditCommand,
+    }),
+    command({
+      name: 'check',
+      description: 'say what is wrong with the configuration, with line and column',
+      options: { json },
+      after: 'Exit codes: 0 the assistant can run like that; 78 it cannot.',
+      load: async () => (await import('../config.ts')).configCheckCommand,
+    }),
+    command({
+      name: 'schema',
+      description: 'print the JSON schema of config.json, for editors',
+      load: async () => (await import('../config.ts')).configSchemaCommand,
+    }),
+  ],
+};
