@@ -25,8 +25,8 @@ export function commandLines(text: string): readonly CommandLine[] {
       const found = PROGRAMS.find(([program]) => program.test(line));
       if (found === undefined) return [];
       const [program, first] = found;
-      // Behind two spaces a page explains the line; behind a pipe another program begins.
-      const [own = ''] = line.replace(program, '').split(/ {2,}| \| | > |; /u);
+      // Two spaces begin an explanation, a pipe another program, `>` and `<` name files.
+      const [own = ''] = line.replace(program, '').split(/ {2,}| \| | >>? | < |; /u);
       return [{ text: code, words: [...first, ...splitWords(own)] }];
     }),
   );

@@ -1,5 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { CliContext } from '../context.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { examplesOf } from './examples.ts';
 import { flagName, type Command as TableCommand, type Group } from './command.ts';
 import type { Option as TableOption } from './values.ts';
 
@@ -7,12 +9,18 @@ import type { Option as TableOption } from './values.ts';
 export function addCommands(
   program: Command,
   table: readonly (TableCommand | Group)[],
-  { context, done }: { readonly context: CliContext; readonly done: (code: number) => void },
+  options: {
+    readonly context: CliContext;
+    readonly done: (code: number) => void;
+    /** The words before these commands. @default none */
+    readonly path?: readonly string[];
+  },
 ): void {
+  const { context, done, path = [] } = options;
   for (const row of table) {
     if ('commands' in row) {
       const group = program.command(row.name).description(row.description);
-      addCommands(group, row.commands, { context, done });
+      addCommands(group, row.commands, { context, done, path: [...path, row.name] });
       continue;
     }
     const command = program.command(row.name, { isDefault: row.isDefault }).description(row.description);
@@ -21,6 +29,8 @@ export function addCommands(
       command.addArgument(fallback === undefined ? argument : argument.default(fallback));
     }
     for (const [key, option] of Object.entries(row.options)) command.addOption(commanderOption(key, option));
+    const examples = examplesOf([...path, row.name]).map((line) => `  ${assistantCommand(line)}`);
+    if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
     if (row.after !== '') command.addHelpText('after', `\n${row.after}`);
     command.action(async () => {
       done(await row.run({ words: command.processedArgs, flags: command.optsWithGlobals() }, context));

@@ -1,5 +1,5 @@
 import { audit, inbox, outbox, usage, why } from './activity.ts';
-import { chat, gateway, init, prompt, status, store } from './assistant.ts';
+import { chat, completion, gateway, init, prompt, status, store } from './assistant.ts';
 import type { Command, Group } from './command.ts';
 import { config } from './config.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
@@ -30,4 +30,5 @@ export const COMMANDS: readonly (Command | Group)[] = [
   audit,
   mcp,
   skills,
+  completion,
 ];

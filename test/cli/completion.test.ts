@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EXAMPLES } from '../../src/cli/table/examples.ts';
+import { COMMANDS } from '../../src/cli/table/table.ts';
+import { assistantCommand } from '../../src/util/assistant-command.ts';
+import { commandLines, problemOf } from '../docs/command-lines.ts';
+import { writeProgram } from '../support/program-file.ts';
+import { temporaryFolder } from '../config/temporary-home.ts';
+import { CommandLine } from './command-line.ts';
+
+/** In each shell, a program that is given the words before the cursor and prints what may stand there. */
+const SHELLS = {
+  bash: 'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); COMPREPLY=(); _assistant; printf "%s\\n" "${COMPREPLY[@]}"',
+  zsh: `compdef() { : }; compadd() { shift; print -l -- $@ }; _describe() { print -l -- \${items%%:*} }
+    words=("$@"); CURRENT=$#; _assistant`,
+  fish: 'complete -C (string join " " -- $argv) | string replace -r "\\t.*" ""',
+} as const;
+
+async function completer(shell: keyof typeof SHELLS): Promise<(...words: string[]) => readonly string[]> {
+  const line = new CommandLine();
+  expect(await line.run('completion', shell)).toBe(0);
+  // zsh hands its own functions to the script, so they come first.
+  const [before, after] =
+    shell === 'zsh' ? [SHELLS.zsh.split('\n')[0], SHELLS.zsh.split('\n')[1]] : ['', SHELLS[shell]];
+  const program = writeProgram(join(temporaryFolder(), 'complete'), `${before}\n${line.out}\n${after}\n`);
+  return (...words) => {
+    const { stdout, stderr } = spawnSync(shell, [program, 'assistant', ...words], { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    return stdout.trim().split('\n');
+  };
+}
+
+const isMissing = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status !== 0;
+
+describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
+  test.skipIf(isMissing(shell))('offers commands, then those of a group, then options and their values', async () => {
+    const complete = await completer(shell);
+    expect(complete('')).toEqual(expect.arrayContaining(COMMANDS.map(({ name }) => name)));
+    expect(complete('cron', '')).toEqual(expect.arrayContaining(['list', 'add', 'remove', 'run']));
+    expect(complete('cron', '')).not.toContain('gateway');
+    expect(complete('cron', 'add', '--')).toEqual(expect.arrayContaining(['--kind', '--zone', '--json', '--home']));
+    expect(complete('usage', '--by', '')).toEqual(expect.arrayContaining(['day', 'model', 'source', 'session', 'job']));
+    expect(complete('--home', '/tmp', 'cron', '')).toContain('add');
+  });
+});
+
+test('an unknown shell is named with those that there are', async () => {
+  const line = new CommandLine();
+  expect(await line.run('completion', 'tcsh')).toBe(2);
+  expect(line.err).toBe('There is no completion for "tcsh". Choose one of: bash, zsh, fish.\n');
+});
+
+describe('examples in the help', () => {
+  const names = COMMANDS.flatMap((row) =>
+    'commands' in row ? row.commands.map(({ name }) => `${row.name} ${name}`) : [row.name],
+  );
+
+  test.each(Object.entries(EXAMPLES))('of %s are lines that it takes', async (name, examples) => {
+    expect(names).toContain(name);
+    for (const example of examples) {
+      const [line] = commandLines(`\`assistant ${example}\``);
+      if (line === undefined) throw new Error(`not a command line: ${example}`);
+      expect(problemOf(line), example).toBe(null);
+    }
+    const help = new CommandLine();
+    expect(await help.run(...name.split(' '), '--help')).toBe(0);
+    for (const example of examples) expect(help.out).toContain(assistantCommand(example));
+  });
+
+  test('there is one for each command that takes an argument', () => {
+    const without = COMMANDS.flatMap((row) =>
+      ('commands' in row ? row.commands : [row])
+        .filter((command) => Object.values(command.arguments).some(({ isRequired }) => isRequired))
+        .map(({ name }) => ('commands' in row ? `${row.name} ${name}` : name)),
+    ).filter((name) => EXAMPLES[name] === undefined);
+    expect(without).toEqual([]);
+  });
+});
