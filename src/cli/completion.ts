@@ -17,17 +17,17 @@ interface Place {
 const HOME: Option<unknown> = { description: 'where it lives', value: '<folder>', read: () => undefined };
 const HELP: Option<unknown> = { description: 'show help', read: () => undefined };
 
-/** `assistant completion SHELL`: a script that completes commands and options, made of the table of commands. */
-export async function completionCommand(
-  { shell }: { readonly shell: string },
-  { stdout }: Pick<CliContext, 'stdout'>,
-): Promise<number> {
-  const known = SHELLS.find((name) => name === shell);
-  if (known === undefined)
-    throw usageError(`There is no completion for ${JSON.stringify(shell)}. Choose one of: ${SHELLS.join(', ')}.`);
-  const { COMMANDS } = await import('./table/table.ts');
-  stdout.write(SCRIPTS[known](placesOf(COMMANDS)));
-  return 0;
+/** `assistant completion SHELL`: a script that completes these commands and their options. */
+export function completionCommand(
+  rows: readonly (Command | Group)[],
+): (given: { readonly shell: string }, context: Pick<CliContext, 'stdout'>) => Promise<number> {
+  return async ({ shell }, { stdout }) => {
+    const known = SHELLS.find((name) => name === shell);
+    if (known === undefined)
+      throw usageError(`There is no completion for ${JSON.stringify(shell)}. Choose one of: ${SHELLS.join(', ')}.`);
+    stdout.write(SCRIPTS[known](placesOf(rows)));
+    return 0;
+  };
 }
 
 function placesOf(rows: readonly (Command | Group)[], path: readonly string[] = []): readonly Place[] {

@@ -1,5 +1,5 @@
 import { command, type Group } from './command.ts';
-import { argument, flag, number, text, texts, wholeNumber } from './values.ts';
+import { flag, number, text, texts, wholeNumber } from './values.ts';
 
 // The commands about the assistant itself: run it, talk to it, see how it is.
 
@@ -79,10 +79,3 @@ export const store: Group = {
     }),
   ],
 };
-
-export const completion = command({
-  name: 'completion',
-  description: 'print a script with which your shell completes commands and options',
-  arguments: { shell: argument('bash, zsh or fish') },
-  load: async () => (await import('../completion.ts')).completionCommand,
-});

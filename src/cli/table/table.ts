@@ -1,10 +1,18 @@
 import { audit, inbox, outbox, usage, why } from './activity.ts';
-import { chat, completion, gateway, init, prompt, status, store } from './assistant.ts';
-import type { Command, Group } from './command.ts';
+import { chat, gateway, init, prompt, status, store } from './assistant.ts';
+import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
+import { argument } from './values.ts';
 import { approvals, cron, memory, pair, sessions } from './kept.ts';
+
+const completion = command({
+  name: 'completion',
+  description: 'print a script with which your shell completes commands and options',
+  arguments: { shell: argument('bash, zsh or fish') },
+  load: async () => (await import('../completion.ts')).completionCommand(COMMANDS),
+});
 
 /** Every command of the terminal, in the order in which `--help` lists them. */
 export const COMMANDS: readonly (Command | Group)[] = [
