@@ -36,9 +36,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/slack/web-client.ts',
   ],
   service: ['util', 'storage'],
+  backup: ['util', 'storage', 'journal/schema.ts'],
   cli: [
     'util',
     'config',
+    'backup',
     'service',
     'setup/setup.ts',
     'app.ts',
@@ -48,6 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'gateway/control.ts',
     'gateway/assistant-port.ts',
     'gateway/requests.ts',
+    'storage/lock.ts',
   ],
   'main.ts': ['cli'],
 };

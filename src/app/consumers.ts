@@ -9,6 +9,7 @@ import type { Agent } from './agent.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { dropOldAllowances } from './old-allowances.ts';
+import { endWhatRestoreLeft } from './restored.ts';
 import { announceSafeMode, whenCalm } from './safe-mode.ts';
 
 /** Together below the 10 s in which a stop ends. */
@@ -24,6 +25,7 @@ interface Joined {
 
 /** Start is recovery: what an earlier process left is taken up before any channel opens. */
 export async function takeUp(base: Base, { agent, bus, journal }: Joined): Promise<void> {
+  await endWhatRestoreLeft(base, { agent, journal });
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
   const recovered = await recoverTurns(agent.loop, agent.ports);

@@ -17,6 +17,7 @@ import { Pairing } from './pairing.ts';
 import { People } from './people.ts';
 import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
+import { endWaiting, type EndedByRestore } from './restored.ts';
 import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
 import { Starts } from './starts.ts';
@@ -55,6 +56,8 @@ export interface Journal extends Disposable {
   readonly starts: Starts;
   /** Call it when the process ends because of an error: the journal is closed, but the next start counts it as a crash. */
   brokeDown(): void;
+  /** Ends what waits in a journal that was restored from a backup; null: that was done before. */
+  endWaiting(ending: Parameters<typeof endWaiting>[1]): Promise<EndedByRestore | null>;
   /** Resolves when the journal has made a commit durable, which is a sign of life; rejects when it cannot. */
   answers(): Promise<void>;
   /** Call it when recovery has adopted all turns that only the tapes have, so that the next process need not look again. */
@@ -123,6 +126,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     mayHaveLost,
     starts,
     lossRecovered: () => lossRecovered(db),
+    endWaiting: (ending) => endWaiting({ ...shared, outbox }, ending),
     answers: () => db.write(() => {}),
     brokeDown: () => {
       isBroken = true;

@@ -113,6 +113,11 @@ export class QuestionStore {
     });
   }
 
+  /** Of both kinds, also those whose deadline is over. */
+  countWaiting(): number {
+    return this.#ports.db.get("SELECT count(*) AS n FROM questions WHERE state = 'waiting'")?.number('n') ?? 0;
+  }
+
   /** Ends a waiting question without an answer. */
   end(callId: string, state: 'expired' | 'cancelled'): Promise<void> {
     const { db, clock } = this.#ports;

@@ -98,6 +98,18 @@ async function backUp(db: DatabaseSync, path: string): Promise<void> {
   }
 }
 
+/** How far a file's schema has come. */
+export interface SchemaFacts {
+  readonly version: number;
+  /** Programs that know at least this version can use the file. */
+  readonly oldestReader: number;
+}
+
+export function schemaOf(db: DatabaseSync): SchemaFacts {
+  const version = userVersion(db);
+  return { version, oldestReader: oldestReader(db, version) };
+}
+
 function userVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }

@@ -49,6 +49,21 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
   emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, { bus, redact });
 }
 
+/** Ends a turn on its tape, with `text` for the model, and closes it in the journal without a word to anyone. */
+export async function closeUnseen(
+  turn: LeftTurn,
+  text: string,
+  ports: Pick<GiveUpPorts, 'runtime' | 'store'>,
+): Promise<void> {
+  await endOnTape(turn, text, ports.store).catch((error: unknown) =>
+    ports.runtime.log.warn('turn: its end could not be written into the session file', {
+      turn: turn.id,
+      reason: errorMessage(error),
+    }),
+  );
+  await ports.store.journal.turns.dead(turn.id, []);
+}
+
 /** Closes a turn that ended on its tape and sends its answer as plain text. False when it has not ended there. */
 export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<boolean> {
   const { journal, sessions, bus } = ports.store;

@@ -2,6 +2,8 @@ import { audit, inbox, outbox, usage, why } from './activity.ts';
 import { chat, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
+import { backup, restore } from './backup.ts';
+import type { Command, Group } from './command.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument } from './values.ts';
@@ -24,6 +26,8 @@ export const COMMANDS: readonly (Command | Group)[] = [
   service,
   prompt,
   store,
+  backup,
+  restore,
   tools,
   sessions,
   memory,

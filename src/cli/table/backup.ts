@@ -1,0 +1,26 @@
+import { command } from './command.ts';
+import { argument, flag, text } from './values.ts';
+
+// The commands about the home as a whole: copy it, bring it back, take it away.
+
+const json = flag('as JSON');
+
+export const backup = command({
+  name: 'backup',
+  description: 'write the whole home into one file, also while the assistant runs',
+  options: {
+    out: text('<file>', 'the file to write (default: assistant-backup-TIME.tar.gz in this folder)'),
+    json,
+  },
+  after: 'The file holds keys and conversations; only you can read it.',
+  load: async () => (await import('../backup.ts')).backupCommand,
+});
+
+export const restore = command({
+  name: 'restore',
+  description: 'put a backup in the place of the home; what is there is moved aside',
+  arguments: { file: argument('the file that the command backup made') },
+  options: { yes: flag('do not ask before a home is moved aside'), json },
+  after: 'Stop the assistant first, here and where the backup was made.',
+  load: async () => (await import('../backup.ts')).restoreCommand,
+});
