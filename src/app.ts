@@ -11,6 +11,7 @@ import { tellOfStorage } from './app/storage-notices.ts';
 import { openStores } from './app/stores.ts';
 import { Sweeper } from './app/sweeper.ts';
 import { startWhenWritable } from './app/waiting-start.ts';
+import { readRestored } from './backup/restored.ts';
 import { bootId } from './journal/power-loss.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
@@ -170,7 +171,8 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   tellOfHungHooks(hooks, { ...ground, journal, bus });
-  const channels = createChannels(base, { bus, journal });
+  const restoredAt = (await readRestored(paths.home))?.at;
+  const channels = createChannels(base, { bus, journal, restoredAt });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
   const sweeper = stack.use(new Sweeper(base, stores));

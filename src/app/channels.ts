@@ -21,7 +21,10 @@ export interface Channels {
 }
 
 /** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
-export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; journal: Journal }): Channels {
+export function createChannels(
+  base: Base,
+  { bus, journal, restoredAt }: { bus: MessageBus; journal: Journal; restoredAt: number | undefined },
+): Channels {
   const { config, clock, random, log, serving } = base;
   const terminal = new TerminalChannel();
   const enabled = serving ? Object.entries(enabledChannels(config)) : [];
@@ -34,6 +37,7 @@ export function createChannels(base: Base, { bus, journal }: { bus: MessageBus; 
       bus,
       people: peopleOf(journal),
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
+      restoredAt,
       cursorsOf: (name) => journal.cursors.of(name),
       storage: base.storage,
       keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),

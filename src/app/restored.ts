@@ -1,6 +1,6 @@
 import { closeUnseen } from '../agent/recovery/give-up.ts';
 import { outboundTo } from '../agent/outgoing.ts';
-import { readRestored, unmarkRestored, type Restoration } from '../backup/restored.ts';
+import { markRestored, readRestored, type Restoration } from '../backup/restored.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { EndedByRestore } from '../journal/restored.ts';
 import { machineZone, localText } from '../util/time-zone.ts';
@@ -18,7 +18,7 @@ export async function endWhatRestoreLeft(
   { agent, journal }: { readonly agent: Pick<Agent, 'ports'>; readonly journal: Journal },
 ): Promise<void> {
   const restoration = await readRestored(paths.home);
-  if (restoration === undefined) return;
+  if (restoration === undefined || restoration.hasEnded) return;
   const open = journal.turns.open();
   const questions = journal.questions.countWaiting();
   for (const { id, session, messages } of open) {
@@ -33,7 +33,7 @@ export async function endWhatRestoreLeft(
       return chat === undefined ? null : outboundTo(chat, { id: '', kind: 'notice', text }, clock.now());
     },
   });
-  await unmarkRestored(paths.home);
+  await markRestored(paths.home, { ...restoration, hasEnded: true });
   log.warn('restore: what was open at the time of the backup is ended', { turns: open.length, questions, ...ended });
 }
 

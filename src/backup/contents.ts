@@ -11,10 +11,10 @@ export type Item =
 /**
  * What stays out, by its name in the home. Of the running process: the lock and the sockets. Made again or needed for a
  * while only: the full-text index, long results of tools, logs, what the sandbox mounts. Of this machine: the launcher
- * of the service and programs that an upgrade installed. Copies: earlier backups. The journal is copied on its own.
+ * of the service and programs that an upgrade installed. Copies: earlier backups, and homes that a restore moved aside. The journal is copied on its own.
  */
 const LEFT_OUT =
-  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|bin|programs|backups|before-.*|upgrade\.json|\.probe|\.restore)$/u;
+  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|bin|programs|backups|before-.*|restored\.json|upgrade\.json|\.probe|\.restore)$/u;
 
 /** What a write left behind that a process did not finish. */
 const TEMPORARY = /^\..*\.\d+(?:\.\d+)?\.tmp$/u;

@@ -16,6 +16,8 @@ export interface RestoreOptions {
   readonly file: string;
   /** Where the home will be; what is there is moved aside. */
   readonly home: string;
+  /** What was open goes on: the assistant had stopped before the backup and never ran again there. */
+  readonly continues: boolean;
   readonly clock: Pick<Clock, 'now'>;
   /** Names what is moved aside, such as `2027-03-01T08-31-02`. */
   readonly stamp: string;
@@ -49,7 +51,7 @@ export async function holdsHome(home: string): Promise<boolean> {
  * `restore-failed`. The home is then as it was.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
-  const { file, home, clock, stamp } = options;
+  const { file, home, continues, clock, stamp } = options;
   const all = (await ifThere(stat(file)))?.size;
   if (all === undefined) throw new AppError('backup-missing', `There is no backup at ${file}. Name the file.`);
   // Where the folder above cannot be written (the home is the volume of a container) it is made inside.
@@ -62,7 +64,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
       journalVersion: journalMigrations.length,
       onProgress: (done) => options.onProgress?.(done, all),
     });
-    await markRestored(fresh, { at: clock.now(), backupAt: Date.parse(manifest.createdAt) });
+    if (continues && manifest.inUse) {
+      throw new AppError(
+        'backup-in-use',
+        `${file} was made while an assistant ran, which may have gone on with what was open. Restore without --continue.`,
+      );
+    }
+    if (!continues)
+      await markRestored(fresh, { at: clock.now(), backupAt: Date.parse(manifest.createdAt), hasEnded: false });
     const movedTo = dirname(fresh) === home ? await swapContent(fresh, home, stamp) : await swap(fresh, home, stamp);
     return { manifest, movedTo, linksLeftOut };
   } catch (error) {

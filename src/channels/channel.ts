@@ -84,6 +84,8 @@ export interface ChannelContext {
   readonly pairedOwners: () => readonly string[];
   /** When a person's message last came in on this channel, also in an earlier process; ms since 1970. Undefined: never. */
   heardUntil(): number | undefined;
+  /** When this home was restored from a backup, ms since 1970. @default it was not */
+  readonly restoredAt?: number | undefined;
   /** Reports a stranger, who may get a pairing code; the number of codes is limited. Never rejects. */
   knock(stranger: Stranger): Promise<void>;
   /** Says that this chat can be reached again: messages that wait for it are sent at once. */

@@ -65,6 +65,8 @@ export interface ManagerPorts {
   readonly people: ChannelPeople;
   /** When a person's message last came in on a channel, ms since 1970; undefined: never. @default always undefined */
   readonly heardUntil?: (channel: string) => number | undefined;
+  /** When the home was restored from a backup, ms since 1970. @default it was not */
+  readonly restoredAt?: number | undefined;
   readonly storage: InboundWriterPorts['storage'];
   /** Writes a text, with secrets redacted, as a file of this name to the quarantine; returns its path. */
   readonly keep: InboundWriterPorts['keep'];
@@ -256,7 +258,7 @@ export class ChannelManager implements Outlets {
   }
 
   async #open(entry: Supervised, log: Logger, life: AbortController): Promise<AsyncDisposable> {
-    const { clock, people, cursorsOf, heardUntil, tellOwner } = this.#ports;
+    const { clock, people, cursorsOf, heardUntil, restoredAt, tellOwner } = this.#ports;
     const { source, writer } = entry;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
@@ -276,6 +278,7 @@ export class ChannelManager implements Outlets {
       isPaired: (id) => people.pairedRole(source.name, id) !== undefined,
       pairedOwners: () => people.pairedOwners(source.name),
       heardUntil: () => heardUntil?.(source.name),
+      restoredAt,
       knock: async (stranger) => {
         try {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);

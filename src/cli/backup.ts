@@ -45,7 +45,13 @@ export async function backupCommand(
 
 /** `assistant restore`: a backup in the place of the home. */
 export async function restoreCommand(
-  { file: name, home, yes, json }: OutputFlags & { readonly file: string; readonly yes: boolean },
+  {
+    file: name,
+    home,
+    yes,
+    continue: continues,
+    json,
+  }: OutputFlags & { readonly file: string; readonly yes: boolean; readonly continue: boolean },
   context: CliContext,
 ): Promise<number> {
   const { clock } = context;
@@ -65,7 +71,14 @@ export async function restoreCommand(
   }
   const stamp = timeForNames(clock.now());
   const onProgress = progress(context, 'read');
-  const { manifest, movedTo, linksLeftOut } = await restoreBackup({ file, home: paths.home, clock, stamp, onProgress });
+  const { manifest, movedTo, linksLeftOut } = await restoreBackup({
+    file,
+    home: paths.home,
+    continues,
+    clock,
+    stamp,
+    onProgress,
+  });
   const { createdAt, version, files } = manifest;
   print(context, json, {
     facts: { home: paths.home, movedTo, files: files.length, createdAt, version, linksLeftOut },
@@ -73,7 +86,9 @@ export async function restoreCommand(
       `${paths.home} is restored from the backup of ${createdAt} (version ${version}, ${plural(files.length, 'file')}).`,
       ...(movedTo === null ? [] : [`The home of before is in ${movedTo}. Delete it when you do not need it any more.`]),
       ...linksLeftOut.map((link) => `⚠ The link ${link} was left out, because it leads out of the home.`),
-      'What was open at the time of the backup ends with the first start, with one message to the owner.',
+      continues
+        ? 'What was open at the time of the backup goes on with the first start.'
+        : 'What was open at the time of the backup ends with the first start, with one message to the owner.',
       `Leave the old assistant off, set the same environment variables, then run: ${assistantCommand('gateway')}`,
     ],
     escape: terminalText,

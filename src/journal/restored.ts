@@ -34,7 +34,7 @@ export async function endWaiting(
        WHERE ${OPEN_OUTBOUND}`,
       now,
     );
-    const untold = db.run('UPDATE outbound INDEXED BY outbound_owed SET owed = 0 WHERE owed > 0');
+    const untold = db.run('UPDATE outbound INDEXED BY outbound_untold SET owed = 0 WHERE owed > 0');
     const ended = {
       messages: messages.filter((row) => row.text('origin') === 'user').length,
       replies: replies + untold,

@@ -108,7 +108,7 @@ describe('what a newcomer wants to do', () => {
     ['set up your own bot on Telegram', /@BotFather/u],
     ['use Ollama', /"ollama\/\S+"/u],
     ['let a friend in as a guest', /"allowFrom": \["123456789", "\*"\]/u],
-    ['move it to another machine', /tar -C ~ -xzf/u],
+    ['move it to another machine', /assistant restore/u],
     ['stop it from spending money', /"dayUsd": \d/u],
     ['find what it cost', /`\/usage`/u],
     ['see why it did not answer', /`assistant inbox`/u],

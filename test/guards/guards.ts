@@ -1,6 +1,7 @@
 import type { Guard } from './guard.ts';
 import { ANSWER_GUARDS } from './list/answers.ts';
 import { APPROVAL_GUARDS } from './list/approvals.ts';
+import { BACKUP_GUARDS } from './list/backups.ts';
 import { COMMAND_ASKED_GUARDS } from './list/commands-asked.ts';
 import { COMMAND_RISK_GUARDS } from './list/commands-risks.ts';
 import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
@@ -49,6 +50,7 @@ export const SECTIONS: readonly Section[] = [
   { title: 'What a document may do to whoever reads it', guards: DOCUMENT_GUARDS },
   { title: 'How files are opened', guards: PATH_GUARDS },
   { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
+  { title: 'What a backup may put where', guards: BACKUP_GUARDS },
   { title: 'What is looked at in a shell command', guards: COMMAND_READ_GUARDS },
   { title: 'Ways to hide what a shell command does, which are seen through', guards: COMMAND_WRAPPED_GUARDS },
   { title: 'Which shell commands are refused in every mode', guards: COMMAND_REFUSED_GUARDS },

@@ -135,6 +135,7 @@ async function useAll(journal: Journal): Promise<void> {
   await questions.ask({ ...asked, ...approval, message: reply(questionId('01ZT3.1')) });
   questions.get('01ZT3.1');
   questions.waiting('approval');
+  questions.countWaiting();
   questions.ownersChat();
   questions.ownersChat([channel]);
   questions.ownersWords(channel, chatId);
@@ -188,6 +189,7 @@ async function useAll(journal: Journal): Promise<void> {
   cron.silenced('01ZT1');
 
   await starts.calm();
+  await journal.endWaiting({ id: 'restored:1', notice: () => reply('notice') });
   heartbeats.newest(10);
   heartbeats.ofMessage('none');
   await heartbeats.begin(now);

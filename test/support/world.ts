@@ -48,8 +48,8 @@ export interface World extends AsyncDisposable {
   readonly assistant: Assistant;
   /** What the last start worked on the event loop, milliseconds of processor time. */
   readonly startMs: number;
-  /** Stops the assistant and starts another on the same home. */
-  restart(): Promise<Assistant>;
+  /** Stops the assistant and starts another, on the same home if no other is named. */
+  restart(home?: string): Promise<Assistant>;
   /** The entries of a session's tape. */
   tape(sessionKey: string): Promise<readonly TapeEntry[]>;
 }
@@ -78,10 +78,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   );
   await options.furnish?.(home);
   let startMs = 0;
-  const start = async (): Promise<Assistant> => {
+  const start = async (at = home): Promise<Assistant> => {
     const before = process.threadCpuUsage();
     const started = await createAssistant({
-      home,
+      home: at,
       serve: 'gateway',
       port: 0,
       environment: {
@@ -114,9 +114,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     get startMs() {
       return startMs;
     },
-    async restart() {
+    async restart(at) {
       await assistant[Symbol.asyncDispose]();
-      assistant = await start();
+      assistant = await start(at);
       return assistant;
     },
     tape: async (sessionKey) => {

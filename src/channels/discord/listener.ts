@@ -1,5 +1,6 @@
 import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import { withoutAnswered } from '../inbound/answered-before.ts';
 import { Backfill } from '../inbound/backfill.ts';
 import type { Missed, Pace, RawEvent } from '../inbound/backfill-ports.ts';
 import { ChannelError } from '../channel.ts';
@@ -51,7 +52,10 @@ export class Listener implements AsyncDisposable {
       context.cursors(),
       {
         ids: idsByAge,
-        missed: (place, after) => missedIn(api, { place, after }, signal),
+        missed: withoutAnswered(
+          { ids: idsByAge, missed: (place, after) => missedIn(api, { place, after }, signal) },
+          { restoredAt: context.restoredAt, isOwn: (data) => this.#isOwn(data) },
+        ),
         read: (place, events) => this.#read(place, events),
         failureOf: (error) => ({ ...callFailure(error), isRefused: isRefused(error) }),
         context,
@@ -171,6 +175,10 @@ export class Listener implements AsyncDisposable {
     if (isEdit && edited == null) return;
     if (guildId === undefined) this.#channels.noteDirect(place);
     void this.#backfill.hear(place, { type: isEdit ? 'edit' : 'message', id, data, isLate: false });
+  }
+
+  #isOwn(data: unknown): boolean {
+    return payloads.authored.safeParse(data).data?.author.id === this.me;
   }
 
   #onInteraction(data: unknown): void {

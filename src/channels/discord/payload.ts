@@ -130,6 +130,7 @@ const sentMessage = z.object({ id, content: z.string().optional() });
 export const payloads = {
   message,
   messageHead,
+  authored: z.object({ author: z.object({ id }) }),
   history,
   place,
   guild,

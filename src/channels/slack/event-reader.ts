@@ -2,6 +2,7 @@ import type { InboundDraft } from '../../bus/messages.ts';
 import { sleep } from '../../util/clock.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { RecentMap } from '../../util/recent-map.ts';
+import { withoutAnswered } from '../inbound/answered-before.ts';
 import { Backfill } from '../inbound/backfill.ts';
 import type { Pace, RawEvent } from '../inbound/backfill-ports.ts';
 import type { ReadUpTo } from '../channel.ts';
@@ -10,7 +11,7 @@ import { notifyGap } from '../inbound/gap-notice.ts';
 import { unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
 import type { Link } from '../platform.ts';
 import { callFailure, isRefused } from './errors.ts';
-import { namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
+import { isFromSelf, namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
 import { UserNames } from './user-names.ts';
 import type { SlackOptions } from './options.ts';
@@ -84,7 +85,13 @@ export class EventReader implements AsyncDisposable {
       known,
       {
         ids: idsByTime,
-        missed: (place, after) => missedIn(client, { place, after: this.#later(after) }, signal),
+        missed: withoutAnswered(
+          {
+            ids: idsByTime,
+            missed: (place, after) => missedIn(client, { place, after: this.#later(after) }, signal),
+          },
+          { restoredAt: context.restoredAt, isOwn: (data) => 'post' in data && isFromSelf(data.post, ports.me) },
+        ),
         read: (_, events) => this.#read(events),
         failureOf: (error) => {
           const failure = callFailure(error);

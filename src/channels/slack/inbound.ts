@@ -101,10 +101,15 @@ export function contextOf(placed: PlacedPost, context: ReadingContext): ContextM
     : { senderName, text, at: timeOf(post.ts), ...(isOwners ? { isOwners } : {}) };
 }
 
+/** Whether the bot itself wrote a post. */
+export function isFromSelf(post: Pick<PlacedPost['post'], 'user' | 'bot_id'>, me: BotAccount): boolean {
+  return post.user === me.user_id || (post.bot_id !== undefined && post.bot_id === me.bot_id);
+}
+
 function senderAccess({ post, chatId, chatType }: PlacedPost, context: ReadingContext): SenderAccess | null {
   const { me, nameOf } = context;
   if (post.user === undefined && post.bot_id === undefined) return null;
-  const isSelf = post.user === me.user_id || (post.bot_id !== undefined && post.bot_id === me.bot_id);
+  const isSelf = isFromSelf(post, me);
   const place = { chatId, ...threadOf(post.thread_ts, post.ts), chatType };
   return speakerIn(place, { sender: senderOf(post, nameOf), isSelf }, context);
 }

@@ -20,7 +20,11 @@ export const restore = command({
   name: 'restore',
   description: 'put a backup in the place of the home; what is there is moved aside',
   arguments: { file: argument('the file that the command backup made') },
-  options: { yes: flag('do not ask before a home is moved aside'), json },
+  options: {
+    yes: flag('do not ask before a home is moved aside'),
+    continue: flag('open work goes on: the assistant was stopped before the backup, and stays off there'),
+    json,
+  },
   after: 'Stop the assistant first, here and where the backup was made.',
   load: async () => (await import('../backup.ts')).restoreCommand,
 });

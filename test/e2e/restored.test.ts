@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { CommandLine } from '../cli/command-line.ts';
+import { tempFolder } from '../support/temp.ts';
+import { PLATFORMS, startEverywhere } from '../support/three-platforms.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld } from '../support/world.ts';
+
+const RESTORED = /^I was restored from the backup of /u;
+const numberIn = (text: string): string => /\b(?:say|Said) (\d+)/u.exec(text)?.[1] ?? '';
+
+test('a home that was backed up while three platforms talked repeats nothing on the next machine, and reads what nobody read', async () => {
+  await using folder = await tempFolder();
+  const effects = join(folder.path, 'effects');
+  await using everywhere = await startEverywhere({ config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
+  const { world } = everywhere;
+  world.model.setHandler(({ view }) => {
+    const n = numberIn(view.lastUserText.split('\n').at(-1) ?? '');
+    if (view.toolResults.length > 0) return { text: `Said ${n}.`, delayMs: 20 };
+    return { calls: [{ name: 'exec', arguments: { command: `echo ${n} >> ${effects}` } }], delayMs: 20 };
+  });
+  const said = (): readonly string[] => PLATFORMS.flatMap((platform) => everywhere.texts(platform));
+  const answered = (): number => said().filter((text) => numberIn(text) !== '').length;
+  let sent = 0;
+  let isTalking = true;
+  const talking = (async () => {
+    while (isTalking) {
+      for (const platform of PLATFORMS) everywhere.sends(platform, `say ${(sent += 1)}`);
+      await delay(60);
+    }
+  })();
+  await waitFor(() => answered() > 6, { what: 'answers on three platforms' });
+  const file = join(folder.path, 'backup.tar.gz');
+  const line = new CommandLine();
+  expect(await line.run('backup', '--home', world.home, '--out', file, '--json')).toBe(0);
+  expect(JSON.parse(line.out)).toMatchObject({ inUse: true });
+  // The old one goes on for a while, as it would between the last backup and its end.
+  const before = answered();
+  await waitFor(() => answered() > before + 6, { what: 'answers after the backup' });
+  isTalking = false;
+  await talking;
+  await world.assistant[Symbol.asyncDispose]();
+
+  for (const [n, platform] of PLATFORMS.entries()) everywhere.sends(platform, `say ${9_001 + n}`);
+  const next = join(folder.path, 'next');
+  expect(await line.run('restore', file, '--home', next)).toBe(0);
+  await world.restart(next);
+  await waitFor(() => ['9001', '9002', '9003'].every((n) => said().some((text) => numberIn(text) === n)), {
+    timeoutMs: 40_000,
+    what: 'answers to what nobody read',
+  });
+  await waitFor(() => said().filter((text) => RESTORED.test(text)).length === 1, { what: 'the one notice' });
+  const numbers = said()
+    .map(numberIn)
+    .filter((n) => n !== '');
+  expect(numbers.toSorted()).toEqual([...new Set(numbers)].toSorted());
+  const lines = (await readFile(effects, 'utf8')).trim().split('\n');
+  expect(lines.toSorted()).toEqual([...new Set(lines)].toSorted());
+  expect(said().filter((text) => RESTORED.test(text))).toHaveLength(1);
+}, 90_000);
+
+test('what was open at the time of a backup ends after its restore, with one notice, and can be taken up again', async () => {
+  await using folder = await tempFolder();
+  await using world = await startWorld({ config: { agent: { whenBusy: 'queue' } } });
+  world.model.reply({ fault: 'hang' });
+  world.telegram.userSays(OWNER, 'the question');
+  await waitFor(() => world.model.inFlight === 1);
+  world.telegram.userSays(OWNER, 'and another');
+  const file = join(folder.path, 'backup.tar.gz');
+  const line = new CommandLine();
+  await waitFor(async () => (await world.assistant.request('inboxList', {})).length === 2, { what: 'both messages' });
+  expect(await line.run('backup', '--home', world.home, '--out', file)).toBe(0);
+  await world.assistant[Symbol.asyncDispose]();
+  const next = join(folder.path, 'next');
+  expect(await line.run('restore', file, '--home', next)).toBe(0);
+  world.model.setHandler(({ view }) => `Answer to ${view.lastUserText.split('\n').at(-1)}`);
+  const assistant = await world.restart(next);
+  await waitFor(() => chatOf(world).length === 1, { what: 'the notice' });
+  expect(chatOf(world)[0]).toMatch(
+    /^I was restored from the backup of .* and know nothing of what happened after it\. What was open then has ended, because it may have been done since: 1 unfinished task, 1 waiting message\. Ask again for what you still need; .*inbox.* lists the messages\.$/u,
+  );
+  world.telegram.userSays(OWNER, 'hello');
+  await waitFor(() => chatOf(world).length === 2, { what: 'an answer' });
+  expect(chatOf(world)[1]).toBe('Answer to hello');
+  // The model reads that the first was left open, and nothing was asked of it for the others.
+  expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('was not finished when the backup was made');
+  expect(world.model.requests).toHaveLength(2);
+  const waiting = await assistant.request('inboxList', {});
+  expect(waiting.map(({ text }) => text).toSorted()).toEqual(['and another', 'the question']);
+  // The next start has nothing more to end.
+  await world.restart(next);
+  world.telegram.userSays(OWNER, 'again');
+  await waitFor(() => chatOf(world).length === 3, { what: 'an answer after another start' });
+  expect(chatOf(world)[2]).toBe('Answer to again');
+});

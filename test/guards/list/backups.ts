@@ -1,0 +1,79 @@
+import { guardsIn, type Guard } from '../guard.ts';
+
+const BACKUP = 'cli/backup.test.ts';
+
+/** What a backup shows to others, and what an archive may put where. */
+export const BACKUP_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'backup/archive-entry.ts',
+    [BACKUP],
+    [
+      {
+        name: 'archives-types',
+        holds: 'No link, device or pipe comes out of an archive.',
+        find: "if (!isFolder && type !== 'file') throw unsafe(name);",
+        replace: '',
+      },
+      {
+        name: 'archives-paths',
+        holds: 'Nothing of an archive is written outside of the home.',
+        find: 'if (!isInside(path)) throw unsafe(name);',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'backup/unpack.ts',
+    [BACKUP],
+    [
+      {
+        name: 'archives-hashes',
+        holds: 'A file that is not what its hash says is not restored.',
+        find: 'if (found !== sha256) throw',
+        replace: 'if (found === undefined) throw',
+      },
+      {
+        name: 'archives-extra',
+        holds: 'A file that is not in the list of an archive is not restored.',
+        find: 'if (extra !== undefined) throw',
+        replace: 'if (extra === null) throw',
+      },
+      {
+        name: 'archives-twice',
+        holds: 'No file of an archive takes the place of another.',
+        find: 'if (hashes.has(read.path)) throw',
+        replace: 'if (hashes.has(`${read.path}/`)) throw',
+      },
+      {
+        name: 'archives-links-out',
+        holds: 'No link that leads out of the home is restored.',
+        find: 'if (!isWithin(home, resolve(dirname(inHome), target))) return false;',
+        replace: '',
+      },
+      {
+        name: 'archives-links-behind',
+        holds: 'No link is made through another link.',
+        find: 'if (above.some((one) => links.has(one))) return false;',
+        replace: '',
+      },
+      {
+        name: 'archives-links-place',
+        holds: 'No link is made outside of the home.',
+        find: 'if (!isWithin(home, inHome) || inHome === home) return false;',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'storage/stream-file.ts',
+    [BACKUP],
+    [
+      {
+        name: 'archives-mode',
+        holds: 'A backup can be read by its owner only.',
+        find: "const handle = await open(partial, 'wx', 0o600);",
+        replace: "const handle = await open(partial, 'wx', 0o644);",
+      },
+    ],
+  ),
+];
