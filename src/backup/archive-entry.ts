@@ -24,7 +24,7 @@ export function readEntry({ name, type, mode, mtime }: Headers): Entry {
 }
 
 /** Whether a path names something below a folder, whatever that folder is. */
-export function isInside(path: string): boolean {
+function isInside(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
 }
 

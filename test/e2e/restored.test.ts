@@ -24,9 +24,9 @@ test('a home that was backed up while three platforms talked repeats nothing on 
   const said = (): readonly string[] => PLATFORMS.flatMap((platform) => everywhere.texts(platform));
   const answered = (): number => said().filter((text) => numberIn(text) !== '').length;
   let sent = 0;
-  let isTalking = true;
+  const quiet = new AbortController();
   const talking = (async () => {
-    while (isTalking) {
+    while (!quiet.signal.aborted) {
       for (const platform of PLATFORMS) everywhere.sends(platform, `say ${(sent += 1)}`);
       await delay(60);
     }
@@ -39,7 +39,7 @@ test('a home that was backed up while three platforms talked repeats nothing on 
   // The old one goes on for a while, as it would between the last backup and its end.
   const before = answered();
   await waitFor(() => answered() > before + 6, { what: 'answers after the backup' });
-  isTalking = false;
+  quiet.abort();
   await talking;
   await world.assistant[Symbol.asyncDispose]();
 

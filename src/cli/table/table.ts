@@ -3,7 +3,6 @@ import { chat, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore } from './backup.ts';
-import type { Command, Group } from './command.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument } from './values.ts';
