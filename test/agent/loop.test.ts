@@ -46,6 +46,32 @@ describe('the loop', () => {
     expect(world.loop.load).toEqual({ sessions: 0, aside: 0 });
   });
 
+  test('begins no more than 64 turns at once, and a subagent, for which its parent waits, all the same', async () => {
+    const gates: PromiseWithResolvers<void>[] = [];
+    await using world = await startLoop({
+      admit: () => undefined,
+      runner: {
+        running: [],
+        stop: () => false,
+        run: async () => {
+          const gate = Promise.withResolvers<void>();
+          gates.push(gate);
+          await gate.promise;
+        },
+      },
+    });
+    await world.bus.publishInbound(...Array.from({ length: 70 }, (_, n) => inboundDraft({ chatId: String(n) })));
+    await waitFor(() => gates.length >= 64, { what: '64 turns' });
+    await settle();
+    expect([gates.length, world.journal.inbox.counts()['accepted']]).toEqual([64, 6]);
+    await world.bus.publishInbound(inboundDraft({ origin: 'subagent', chatId: 'task' }));
+    await waitFor(() => gates.length === 65, { what: 'the turn of the subagent' });
+    for (const gate of gates) gate.resolve();
+    await waitFor(() => gates.length === 71, { what: 'the other turns' });
+    for (const gate of gates) gate.resolve();
+    await waitFor(() => world.loop.load.sessions === 0);
+  });
+
   test('runs no more than four commands at once, and none of them twice', async () => {
     await using world = await loopWith(() => undefined);
     const { turns } = world.journal;

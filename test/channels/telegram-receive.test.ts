@@ -242,6 +242,21 @@ describe('a platform in trouble', () => {
     await waitFor(() => world.manager.health()['telegram']?.state === 'running');
   });
 
+  test('a server that does not answer is tried again after 30 s', async () => {
+    await using world = await TelegramWorld.open({}, (server) => {
+      server.faultNext('getMe', { status: 502, body: 'html' });
+      server.faultNext('getMe', 'hang');
+    });
+    const asked = (): number => world.server.calls.filter(({ method }) => method === 'getMe').length;
+    await world.clock.advance(1_000);
+    await waitFor(() => asked() === 2);
+    await world.clock.advance(30_000);
+    await waitFor(() => /took longer/u.test(world.manager.health()['telegram']?.detail ?? ''));
+    await world.clock.advance(10_000);
+    await waitFor(() => world.manager.health()['telegram']?.state === 'running');
+    expect(asked()).toBe(3);
+  });
+
   test('stopping ends an open poll at once', async () => {
     await using world = await TelegramWorld.open();
     await waitFor(() => world.server.polling);

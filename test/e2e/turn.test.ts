@@ -2,6 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/bus/messages.ts';
+import { MODEL_KEY } from '../support/canaries.ts';
 import { startWorld, type DialectName, type World } from '../support/world.ts';
 
 const DIALECTS: readonly DialectName[] = ['openai', 'anthropic'];
@@ -97,6 +98,13 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
     expect(world.model.requests[1]?.view.lastUserText).toContain('cut off');
     world.model.reply('Yes.');
     await world.assistant.run('and?');
+  });
+
+  test('takes a secret out of an answer that was cut off in the middle of it', async () => {
+    await using world = await startWorld({ dialect });
+    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    world.model.reply({ text: `The key is ${MODEL_KEY.slice(0, 9)}`, ...cut }, `${MODEL_KEY.slice(9)}, it seems.`);
+    expect((await world.assistant.run('tell me')).text).toBe('The key is [redacted], it seems.');
   });
 
   test('gives up continuing after three times and says that more is to come', async () => {

@@ -95,12 +95,14 @@ class Runner implements AsyncDisposable {
     const child = await (this.#child ??= this.#begin());
     const begun = performance.now();
     child.send(asked);
-    const late = AbortSignal.timeout(LONGEST_FILE_MS * asked.files.length);
+    const over = new AbortController();
+    const late = AbortSignal.any([over.signal, AbortSignal.timeout(LONGEST_FILE_MS * asked.files.length)]);
     const answered = once(child, 'message', { signal: late }).then(([message]) => answerSchema.parse(message));
     const ended = once(child, 'exit', { signal: late }).then(() => null);
     const answer = await Promise.race([answered, ended]).catch(() => null);
     void answered.catch(() => {});
     void ended.catch(() => {});
+    over.abort();
     if (answer === null) await this[Symbol.asyncDispose]();
     else await endStrays(this.#folder, child.pid);
     await rm(join(this.#folder, 't'), { recursive: true, force: true, maxRetries: 5 });

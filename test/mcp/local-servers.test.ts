@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { StdioTransport } from '../../src/tools/mcp/stdio.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, SECRET } from './mcp-world.ts';
@@ -121,6 +123,24 @@ describe('a local server', () => {
     await waitFor(() => !isAlive(first), { what: 'the end of the frozen server' });
     expect(await lines(file)).toContain('cancelled');
     expect(await world.call('mcp_fix_echo')).toMatchObject({ output: 'echo {}' });
+  });
+
+  test('that has ended is told nothing more, and the failure says why', async () => {
+    await using folder = await tempFolder();
+    const transport = new StdioTransport({
+      command: process.execPath,
+      args: ['-e', ''],
+      env: {},
+      cwd: folder.path,
+      clock: systemClock,
+      onStderr: () => {},
+      onGarbage: () => {},
+    });
+    await transport.start();
+    await waitFor(() => transport.end === 'exit code 0');
+    await transport.close();
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
+    await expect(transport.send(ping)).rejects.toThrow('the server has ended');
   });
 
   test('is gone with everything it started when the assistant stops', async () => {

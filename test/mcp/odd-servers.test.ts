@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest';
 import { withoutReports } from '../../src/tools/mcp/failure-words.ts';
-import { mcpWorld, script } from './mcp-world.ts';
+import { mcpWorld, script, SECRET } from './mcp-world.ts';
 
 /** A server whose answers are written down here as they go over the line, whatever the protocol says of them. */
-function raw(tools: unknown, answers: Readonly<Record<string, unknown>> = {}): ReturnType<typeof script> {
+function raw(tools: unknown, answers: Readonly<Record<string, unknown>> = {}, name = 'raw'): ReturnType<typeof script> {
   return script(`
     import { createInterface } from 'node:readline';
     const tools = ${JSON.stringify(tools)};
     const answers = ${JSON.stringify(answers)};
+    const serverInfo = ${JSON.stringify({ name, version: '1' })};
     const reply = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
     for await (const line of createInterface({ input: process.stdin })) {
       const { id, method, params } = JSON.parse(line);
       if (id === undefined) continue;
       if (method === 'initialize') {
-        reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } });
+        reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo });
       } else if (method === 'tools/list') reply(id, { tools });
       else if (method === 'tools/call') reply(id, answers[params.name] ?? { content: [{ type: 'text', text: 'fine' }] });
       else reply(id, {});
@@ -77,6 +78,15 @@ test('a piece of an answer that no schema knows is kept as text beside the other
   ]);
   expect((await world.call('mcp_odd_bare')).output).toContain('just words');
   expect((await world.call('mcp_odd_empty')).output).toBe('');
+});
+
+test('what a server calls itself, and how it describes a tool, is shown without secrets', async () => {
+  const leaking = { ...Object(tool('good')), description: `Knows ${SECRET}.` };
+  await using world = await mcpWorld({ odd: raw([leaking], {}, `server of ${SECRET}`) });
+  expect(await world.clients.test('odd')).toMatchObject({
+    is: 'server of [redacted] 1',
+    tools: [{ name: 'good', description: 'Knows [redacted].' }],
+  });
 });
 
 test('a report of a validator is told in a few words', () => {

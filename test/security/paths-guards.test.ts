@@ -1,18 +1,19 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, renameSync, symlinkSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import type * as fs from 'node:fs/promises';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { pin } from '../../src/security/paths/descriptors.ts';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { pin, sameInode } from '../../src/security/paths/descriptors.ts';
 import { replaceIn } from '../../src/security/paths/inodes.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { OWNER, pathWorld, TAINTED } from '../support/path-world.ts';
 
-/** What happens in the moment after a folder was made, and how many names a folder has. */
+/** What happens in the moment after a folder was made or before a file is opened, and how many names a folder has. */
 const play = vi.hoisted(() => ({
   afterMkdir: (_path: string): void => {},
+  beforeOpen: (_path: string): void => {},
   endless: false,
   taken: 0,
 }));
@@ -24,15 +25,20 @@ vi.mock('node:fs/promises', async (original) => {
     play.afterMkdir(String(path));
     return result;
   };
+  const open = async (...[path, flags, mode]: Parameters<typeof real.open>): Promise<fs.FileHandle> => {
+    play.beforeOpen(String(path));
+    return await real.open(path, flags, mode);
+  };
   async function* names(): AsyncGenerator<{ name: string }> {
     for (play.taken = 0; play.taken < 50_000; play.taken += 1) yield { name: `n${play.taken}` };
   }
   const opendir = async (path: string): Promise<unknown> => (play.endless ? names() : real.opendir(path));
-  return { ...real, mkdir: made, opendir };
+  return { ...real, mkdir: made, open, opendir };
 });
 
 afterEach(() => {
   play.afterMkdir = () => {};
+  play.beforeOpen = () => {};
   play.endless = false;
   vi.restoreAllMocks();
 });
@@ -92,6 +98,11 @@ test('a file that changed after it was read is not removed', async () => {
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(true);
 });
 
+test('a file on another disk is another one, whatever its number', () => {
+  expect(sameInode({ dev: 1, ino: 7 }, { dev: 1, ino: 7 })).toBe(true);
+  expect(sameInode({ dev: 1, ino: 7 }, { dev: 2, ino: 7 })).toBe(false);
+});
+
 test('a decision that cannot be made is a no', async () => {
   await using world = await pathWorld();
   await symlink('circle', join(world.workspace, 'circle'));
@@ -131,4 +142,60 @@ test('new bytes are not written into something that was put in their way', async
   await using folder = await pin(world.workspace);
   await expect(replaceIn(folder, 'a.txt', BYTES, 0o600)).rejects.toMatchObject({ code: 'EEXIST' });
   expect(await readFile(secret, 'utf8')).toBe('OUTSIDE');
+});
+
+describe('on a system without /proc', () => {
+  let elsewhere: typeof pin;
+
+  beforeAll(async () => {
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
+    Object.defineProperty(process, 'platform', { ...platform, value: 'darwin' });
+    vi.resetModules();
+    ({ pin: elsewhere } = await import('../../src/security/paths/descriptors.ts'));
+    Object.defineProperty(process, 'platform', platform);
+  });
+
+  const opened = (): string[] => {
+    const paths: string[] = [];
+    play.beforeOpen = (path) => void paths.push(path);
+    return paths;
+  };
+
+  test('a file is opened by its real path', async () => {
+    await using world = await pathWorld();
+    await symlink('a.txt', join(world.workspace, 'link'));
+    const paths = opened();
+    await using pinned = await elsewhere(join(world.workspace, 'link'));
+    expect([pinned.path, pinned.stat.size, paths]).toEqual([join(world.workspace, 'a.txt'), 6, [pinned.path]]);
+  });
+
+  test('what is neither a file nor a folder is named and not opened', async () => {
+    await using world = await pathWorld();
+    const [pipe, link] = [join(world.workspace, 'pipe'), join(world.workspace, 'link')];
+    execFileSync('mkfifo', [pipe]);
+    await symlink('a.txt', link);
+    const paths = opened();
+    await using first = await elsewhere(pipe);
+    await using second = await elsewhere(link, { noFollow: true });
+    expect([first.stat.isFIFO(), second.stat.isSymbolicLink(), paths]).toEqual([true, true, []]);
+  });
+
+  test.each([
+    ['another file', (path: string) => writeFileSync(path, 'other'), 'changed while it was being opened'],
+    ['a link', (path: string) => symlinkSync('notes', path), 'ELOOP'],
+    ['a pipe, which is not waited for', (path: string) => execFileSync('mkfifo', [path]), 'changed while'],
+  ])('%s that takes its place meanwhile is refused', async (_what, put, why) => {
+    await using world = await pathWorld();
+    play.beforeOpen = (path) => {
+      renameSync(path, `${path}-aside`);
+      put(path);
+    };
+    await expect(elsewhere(join(world.workspace, 'a.txt'))).rejects.toThrow(why);
+  });
+
+  test('a file that gets a second name meanwhile is refused', async () => {
+    await using world = await pathWorld();
+    play.beforeOpen = (path) => linkSync(path, join(world.root, 'second'));
+    await expect(elsewhere(join(world.workspace, 'a.txt'))).rejects.toThrow('changed while it was being opened');
+  });
 });

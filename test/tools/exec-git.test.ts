@@ -125,6 +125,11 @@ describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner $
       'new',
     ],
     [
+      'a bare repository whose files lie elsewhere',
+      `cp -r repo/.git kept && mkdir new && mv kept/HEAD new && echo "$PWD/kept" > new/commondir && git config --file kept/config core.pager '${PLANT}; cat'`,
+      'new',
+    ],
+    [
       'a file that leads elsewhere',
       `cp -r repo/.git kept && git --git-dir kept config core.fsmonitor '${PLANT}; true' && rm -rf repo/.git && echo "gitdir: $PWD/kept" > repo/.git`,
       'repo',
@@ -184,6 +189,18 @@ describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner $
     expect(config).toContain('[remote "origin"]');
     expect(config).toContain('name = me');
     expect(config).not.toContain('evil');
+    await rm(join(world.workspace, 'new'), { recursive: true, force: true });
+  });
+
+  test.each([
+    ['objects', 'mkdir refs; echo ref: refs/heads/main > HEAD'],
+    ['refs', 'mkdir objects; echo ref: refs/heads/main > HEAD'],
+    ['a HEAD', 'mkdir objects refs'],
+  ])('a folder without %s is no repository, so its settings are nobody’s', async (_what, made) => {
+    const settings = '[core]\n\tpager = mine\n';
+    await world.run(`rm -rf new; mkdir new; cd new; ${made}; printf '${settings}' > config`);
+    expect(await readFile(join(world.workspace, 'new/config'), 'utf8')).toBe(settings);
+    expect(asked).toEqual([]);
     await rm(join(world.workspace, 'new'), { recursive: true, force: true });
   });
 

@@ -21,7 +21,7 @@ export async function toolContexts(
   const source = history.source ?? (skills.foreign ? 'a skill by another author' : null);
   const taint = {
     untrusted: history.untrusted || skills.foreign,
-    private: history.private || turn.isOwners,
+    private: history.private,
     ...(source === null ? {} : { source }),
   };
   const task = subagentOf(target);

@@ -1,5 +1,5 @@
 import { decideAccess } from '../../security/access/access.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
+import { raceAbort } from '../../util/clock.ts';
 import { ChannelError, type ChannelContext } from '../channel.ts';
 import type { Link } from '../platform.ts';
 import { appTokenRefused, botTokenRefused, callFailure, isTokenRefused } from './errors.ts';
@@ -10,8 +10,6 @@ import { botAccount, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { isAppTokenRefused } from './reconnect.ts';
 import { missingScopes, openClient, type SlackClient } from './web-client.ts';
-
-const HELLO_DEADLINE_MS = 15_000;
 
 /** A connection to Slack. */
 export interface SlackConnection extends AsyncDisposable {
@@ -68,9 +66,8 @@ export async function connect(options: SlackOptions, commandPrefix: string, link
 }
 
 async function hello(client: SlackClient, { name, context, signal }: Link): Promise<BotAccount> {
-  using limit = deadline(context.clock, HELLO_DEADLINE_MS, 'Asking Slack for the bot');
   try {
-    const answer = await raceAbort(client.auth.test(), AbortSignal.any([signal, limit.signal]));
+    const answer = await raceAbort(client.auth.test(), signal);
     const missing = missingScopes(answer.response_metadata?.scopes);
     if (missing.length > 0)
       context.log.warn(

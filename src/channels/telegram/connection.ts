@@ -14,7 +14,6 @@ import { forGrammy, openTransport, type Transport } from './transport.ts';
 import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
-const HELLO_DEADLINE_MS = 20_000;
 
 /** A connection to the Bot API. */
 export interface TelegramConnection extends AsyncDisposable {
@@ -46,10 +45,9 @@ export async function connect(options: TelegramOptions, link: Link): Promise<Tel
   return { api, transport, log, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-async function hello(api: Api, { name, context, signal }: Link): Promise<BotAccount> {
-  using limit = deadline(context.clock, HELLO_DEADLINE_MS, 'Asking Telegram for the bot');
+async function hello(api: Api, { name, signal }: Link): Promise<BotAccount> {
   try {
-    return botAccount.parse(await api.raw.getMe(forGrammy(AbortSignal.any([signal, limit.signal]))));
+    return botAccount.parse(await api.raw.getMe(forGrammy(signal)));
   } catch (error) {
     const failure = callFailure(error);
     throw isTokenRefused(failure) ? tokenRefused(name) : new ChannelError(failure.reason, { retry: true });

@@ -65,11 +65,16 @@ async function pinByName(path: string, { noFollow }: { noFollow?: boolean }): Pr
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   return await describe(handle, async () => {
     const stat = await handle.stat();
-    if (stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== before.nlink) {
+    if (!sameInode(stat, before) || stat.nlink !== before.nlink) {
       throw new AppError('path-refused', `${path} changed while it was being opened; try again.`);
     }
     return { path: real, stat, self: real, at: (name) => join(real, name) };
   });
+}
+
+/** Whether two names lead to one file; a number of a file is its own only on its disk. */
+export function sameInode(a: Pick<Stats, 'ino' | 'dev'>, b: Pick<Stats, 'ino' | 'dev'>): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
 }
 
 async function describe(

@@ -2,7 +2,7 @@ import { constants, lstatSync, realpathSync, type Stats } from 'node:fs';
 import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRandom } from '../../util/random.ts';
-import type { Pinned } from './descriptors.ts';
+import { sameInode, type Pinned } from './descriptors.ts';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES, WORKSPACE_NAMES } from './names.ts';
 import { homeNames, isState, statePaths, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
@@ -85,10 +85,6 @@ export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace
       return [];
     }
   });
-}
-
-function sameInode(a: Stats, b: Stats): boolean {
-  return a.ino === b.ino && a.dev === b.dev;
 }
 
 /** The same file with, as far as one can tell, the same content; null: no file. */

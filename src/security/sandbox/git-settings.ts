@@ -56,8 +56,11 @@ function readValue(text: string, start: number): { readonly value: string; reado
   let quoted = false;
   for (let at = start; ; at += 1) {
     const char = text[at] ?? '\n';
-    if (char === '\n')
-      return quoted ? null : { value: value.slice(0, Math.max(kept, value.trimEnd().length)).trimStart(), end: at };
+    if (char === '\n' || (!quoted && (char === '#' || char === ';'))) {
+      const newline = text.indexOf('\n', at);
+      const end = newline < 0 ? text.length : newline;
+      return quoted ? null : { value: value.slice(0, Math.max(kept, value.trimEnd().length)), end };
+    }
     if (char === '"') {
       quoted = !quoted;
     } else if (char === '\\') {
@@ -68,10 +71,7 @@ function readValue(text: string, start: number): { readonly value: string; reado
       if (meant === undefined) return null;
       value += meant;
       kept = value.length;
-    } else if (!quoted && (char === '#' || char === ';')) {
-      const newline = text.indexOf('\n', at);
-      return { value: value.trimEnd().trimStart(), end: newline < 0 ? text.length : newline };
-    } else {
+    } else if (quoted || value !== '' || !/\s/u.test(char)) {
       value += char;
       if (quoted) kept = value.length;
     }

@@ -2,8 +2,6 @@
 export const EXCLUDED: Readonly<Record<string, string>> = {
   'security/commands/places.ts meantBy never !isUndecided(path)':
     'A path without a pattern means itself alone either way; the line keeps long commands quick.',
-  'security/paths/descriptors.ts pinByName never stat.ino !== before.ino || stat.dev !== before.dev || stat.nlink !== b':
-    'A swap between two calls of a system without `/proc` cannot be staged on Linux.',
   'security/paths/guarded-walk.ts openJudged part found.path === path':
     'A path that stayed the same was judged before, and is judged the same again.',
   'security/text/look-alikes.ts withoutLookAlikes never exchanged.size === 0':

@@ -49,6 +49,7 @@ test.each([
   ['a deadline', `deadline(clock, ms, 'it');`, [`limit: deadline(clock, 2_147_483_647, 'it');`]],
   ['a secret in a text', `say(redact(text));`, ['plain: say((text));']],
   ['a mark', `say({ untrusted: true });`, ['mark: say({ ...{} });']],
+  ['no mark', `say({ untrusted: false });`, []],
   ['a text before it is compared', `same(text.normalize('NFKC'));`, ['clean: same((text));']],
   ['a flag of an open file', `open(A | B);`, ['option: open((A));']],
   ['an option of a program', `start(['--unshare-all', path]);`, ['option: start([...[], path]);']],

@@ -170,7 +170,7 @@ export const OPERATORS: readonly Operator[] = [
       node.type === 'Property' &&
       around.at(-1)?.type === 'ObjectExpression' &&
       MARKS.test(nameIn(node.key) ?? '') &&
-      !isText(node.value)
+      !saysNothing(node.value)
         ? [put(node, '...{}')]
         : [],
   },
@@ -194,8 +194,11 @@ export const OPERATORS: readonly Operator[] = [
   },
 ];
 
-function isText(node: Node | { readonly type: string }): boolean {
-  return node.type === 'TemplateLiteral' || ('value' in node && typeof node.value === 'string');
+/** A text is no mark, and a mark that is missing says the same as `false`. */
+function saysNothing(node: Node | { readonly type: string }): boolean {
+  return (
+    node.type === 'TemplateLiteral' || ('value' in node && (typeof node.value === 'string' || node.value === false))
+  );
 }
 
 function put({ start, end }: { readonly start: number; readonly end: number }, by: string): Change {
