@@ -12,7 +12,19 @@ export async function confirm(
   question: string,
   options: { readonly yes: boolean },
 ): Promise<boolean> {
-  if (options.yes) return true;
+  return options.yes || /^\s*y(?:es)?\s*$/iu.test(await asked(context, question, '[y/N]'));
+}
+
+/** The same for what cannot be undone: only these words, typed whole, are a yes. */
+export async function confirmByWords(
+  context: Pick<CliContext, 'stdin' | 'stdout'>,
+  question: string,
+  { words, yes }: { readonly words: string; readonly yes: boolean },
+): Promise<boolean> {
+  return yes || (await asked(context, question, '>')).trim() === words;
+}
+
+async function asked(context: Pick<CliContext, 'stdin' | 'stdout'>, question: string, prompt: string): Promise<string> {
   if (context.stdin.isTTY !== true || context.stdout.isTTY !== true) {
     throw new AppError(
       'nobody-to-ask',
@@ -23,8 +35,7 @@ export async function confirm(
   try {
     // Ctrl-D and Ctrl-C close it without an answer.
     const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-    const answer = await Promise.race([lines.question(`${terminalText(question)} [y/N] `), closed]);
-    return /^\s*y(?:es)?\s*$/iu.test(answer);
+    return await Promise.race([lines.question(`${terminalText(question)} ${prompt} `), closed]);
   } finally {
     lines.close();
   }

@@ -28,3 +28,14 @@ export const restore = command({
   after: 'Stop the assistant first, here and where the backup was made.',
   load: async () => (await import('../backup.ts')).restoreCommand,
 });
+
+export const uninstall = command({
+  name: 'uninstall',
+  description: 'remove the service, and say what stays and how to remove it',
+  options: {
+    purge: flag('delete the home too: memory, conversations, keys'),
+    yes: flag('do not ask before the home is deleted'),
+    system: flag('the service of the machine, instead of yours (systemd only)'),
+  },
+  load: async () => (await import('../uninstall.ts')).uninstallCommand,
+});

@@ -65,6 +65,24 @@ export const BACKUP_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'backup/purge.ts',
+    ['cli/uninstall.test.ts'],
+    [
+      {
+        name: 'purge-home',
+        holds: 'Only the home of an assistant is deleted, and no folder that holds more.',
+        find: 'if (isHome && !holdsMore) return;',
+        replace: 'if (isHome) return;',
+      },
+      {
+        name: 'purge-signs',
+        holds: 'A folder that is not a home is not deleted.',
+        find: 'const isHome = SIGNS.every((name) => existsSync(join(home, name)));',
+        replace: 'const isHome = SIGNS.some((name) => existsSync(join(home, name)));',
+      },
+    ],
+  ),
+  ...guardsIn(
     'storage/stream-file.ts',
     [BACKUP],
     [

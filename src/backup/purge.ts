@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { removeFolder } from '../storage/folders.ts';
+import { acquireHomeLock } from '../storage/lock.ts';
+import { isWithin } from '../storage/named-paths.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+
+/** What only the home of an assistant has together. */
+const SIGNS = ['config.json', 'sessions', 'workspace'];
+
+/**
+ * Throws `not-a-home` for a folder that is not the home of an assistant, or that holds one of `spared`: the folder of the
+ * person, or where the command runs.
+ */
+export function requireHome(home: string, spared: readonly string[]): void {
+  const isHome = SIGNS.every((name) => existsSync(join(home, name)));
+  const holdsMore = resolve(home) === '/' || spared.some((place) => isWithin(home, place));
+  if (isHome && !holdsMore) return;
+  throw new AppError(
+    'not-a-home',
+    `${home} is not the home of an assistant alone, so it is not deleted. Name the home with --home, or delete what you mean by hand.`,
+  );
+}
+
+/** Deletes a home with all that is in it. Throws `home-locked` while an assistant runs in it. */
+export async function purgeHome(home: string, clock: Pick<Clock, 'now'>): Promise<void> {
+  using _lock = acquireHomeLock(join(home, 'lock'), { pid: process.pid, startedAt: clock.now() });
+  try {
+    await removeFolder(home);
+  } catch (cause) {
+    throw new AppError('purge-failed', `${home} could not be deleted: ${errorMessage(cause)}. Delete it by hand.`, {
+      cause,
+    });
+  }
+}
