@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/discord/api.ts',
     'channels/discord/errors.ts',
     'channels/slack/errors.ts',
+    'channels/slack/socket.ts',
     'channels/slack/web-client.ts',
   ],
   service: ['util', 'storage'],

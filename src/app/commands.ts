@@ -11,6 +11,7 @@ import { newCommand } from '../agent/commands/new.ts';
 import { pairCommand, type PairingPort } from '../agent/commands/pair.ts';
 import { restartCommand } from '../agent/commands/restart.ts';
 import { retryCommand } from '../agent/commands/retry.ts';
+import { setupCommand } from '../agent/commands/setup.ts';
 import { skillsCommand } from '../agent/commands/skills.ts';
 import { statusCommand } from '../agent/commands/status.ts';
 import { CommandTable } from '../agent/commands/table.ts';
@@ -107,6 +108,7 @@ export function createCommands(
       parts.cron,
       ...answerCommands,
       pairCommand({ pairing, timezone }),
+      setupCommand,
       restartCommand({
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),

@@ -10,7 +10,7 @@ import { openAssistant, pathsOf } from './open.ts';
 import { json as jsonText, terminalText } from './format.ts';
 import { ReconnectingAssistant } from './reconnect.ts';
 import type { OutputFlags } from './table/command.ts';
-import { talk } from './talk.ts';
+import { talk, type TalkOptions } from './talk.ts';
 import { usageError } from './usage.ts';
 
 interface ChatFlags extends OutputFlags {
@@ -29,6 +29,7 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
   const images = flags.image.map(imagePath);
   const message = await messageOf(flags.message, context);
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  if (message === undefined && isTerminal) return await converse({ ...flags, image: images }, context);
   await using assistant = await openAssistant(context, home, { log: 'configured' });
   const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
@@ -39,19 +40,6 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
       { isJson, seconds },
     );
   if (message !== undefined) return await say(message, images);
-  if (isTerminal) {
-    const ended = new AbortController();
-    using _signals = context.onSignal(() => ended.abort());
-    context.stdout.write(await greeting(assistant.port, assistant.attached, session));
-    const options = { session, model, images, signal: ended.signal };
-    if (!assistant.attached) return await talk(context, { ...options, assistant: assistant.port });
-    const { socket } = pathsOf(context, home);
-    await using running = new ReconnectingAssistant(assistant.port, {
-      clock: context.clock,
-      connect: () => context.connect(socket),
-    });
-    return await talk(context, { ...options, assistant: running, watch: (watcher) => running.watch(watcher) });
-  }
   let code = 0;
   let next = images;
   for await (const line of createInterface({ input: context.stdin })) {
@@ -61,6 +49,39 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
     if (code === INTERRUPTED) break;
   }
   return code;
+}
+
+/** A conversation in this terminal; /setup sets the assistant up in between. */
+async function converse(
+  { session, model, image: images, home }: Pick<ChatFlags, 'session' | 'model' | 'image' | 'home'>,
+  context: CliContext,
+): Promise<number> {
+  let setsUp = false;
+  const onSetup = (): void => void (setsUp = true);
+  {
+    await using assistant = await openAssistant(context, home, { log: 'configured' });
+    const ended = new AbortController();
+    using _signals = context.onSignal(() => ended.abort());
+    context.stdout.write(await greeting(assistant.port, assistant.attached, session));
+    const options = { session, model, images, signal: ended.signal, onSetup };
+    if (assistant.attached) {
+      const { socket } = pathsOf(context, home);
+      await using running = new ReconnectingAssistant(assistant.port, {
+        clock: context.clock,
+        connect: () => context.connect(socket),
+      });
+      for (;;) {
+        setsUp = false;
+        const watch: TalkOptions['watch'] = (watcher) => running.watch(watcher);
+        const code = await talk(context, { ...options, assistant: running, watch });
+        if (!setsUp) return code;
+        await (await import('./init.ts')).setUpRunning(home, { context, assistant: running, session });
+      }
+    }
+    const code = await talk(context, { ...options, assistant: assistant.port });
+    if (!setsUp) return code;
+  }
+  return await (await import('./init.ts')).setUpHere({ home }, context);
 }
 
 /** The first lines of a conversation. */

@@ -31,8 +31,8 @@ export interface CliContext {
   readonly exitNow: (code: number) => void;
   /** The machine, for its services. */
   readonly host: () => Host;
-  /** Begins this process anew under its own id; does not return where that works. */
-  readonly restart: () => void;
+  /** Begins this process anew under its own id, with `words` instead of those it was called with; does not return where that works. */
+  readonly restart: (words?: readonly string[]) => void;
   readonly connect: (socketPath: string) => Promise<(AssistantPort & AsyncDisposable) | undefined>;
   readonly app: () => Promise<AppModule>;
 }
@@ -68,9 +68,9 @@ export function processContext(): CliContext {
     },
     exitNow: (code) => process.exit(code),
     host: thisHost,
-    restart: () => {
-      const [node = process.execPath, ...rest] = process.argv;
-      process.execve?.(process.execPath, [node, ...process.execArgv, ...rest]);
+    restart: (words) => {
+      const [node = process.execPath, program = '', ...given] = process.argv;
+      process.execve?.(process.execPath, [node, ...process.execArgv, program, ...(words ?? given)]);
     },
     connect: async (path) => {
       const { connectAssistant } = await import('../gateway/control.ts');

@@ -15,14 +15,15 @@ import { startWatchdog } from '../service/watchdog.ts';
 /** SIGTERM ends the process within 10 seconds. */
 const STOP_MS = 9_500;
 
-/** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform it talks in this terminal too. */
+/** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform, and with `--talk`, it talks in this terminal too. */
 export async function gatewayCommand(
-  { home, port }: HomeFlag & { readonly port: number | undefined },
+  { home, port, talk: wantsTalk }: HomeFlag & { readonly port: number | undefined; readonly talk: boolean },
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
   const ended = new AbortController();
   let restarts = false;
+  let setsUp = false;
   using _signals = context.onSignal((signal) => {
     if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
     ended.abort();
@@ -35,7 +36,7 @@ export async function gatewayCommand(
   });
   const { config, setsLogLevel } = await loadConfig({ home: paths.home, env: context.env });
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  const talks = isTerminal && Object.keys(enabledChannels(config)).length === 0;
+  const talks = isTerminal && (wantsTalk || Object.keys(enabledChannels(config)).length === 0);
   const quiet = talks && context.stderr.isTTY === true && !setsLogLevel;
   let assistant: Assistant;
   try {
@@ -71,9 +72,13 @@ export async function gatewayCommand(
     else for (const warning of warnings) log.warn('config: warning', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
-    if (isTerminal && names.every((name) => name === 'terminal')) {
+    const platforms = names.filter((name) => name !== 'terminal');
+    if (isTerminal && (wantsTalk || platforms.length === 0)) {
       context.stdout.write(await greeting(assistant, false, 'main'));
-      await talk(context, { assistant, session: 'main', signal: ended.signal });
+      if (platforms.length > 0)
+        context.stdout.write(`It answers on ${platforms.join(', ')} too, until you end this.\n`);
+      const onSetup = (): void => void (setsUp = true);
+      await talk(context, { assistant, session: 'main', signal: ended.signal, onSetup });
     } else {
       await aborted(ended.signal);
     }
@@ -83,6 +88,7 @@ export async function gatewayCommand(
     await told;
   }
   if (restarts && code === 0) context.restart();
+  if (setsUp && code === 0) return await (await import('./init.ts')).setUpHere({ home, port }, context);
   return code;
 }
 

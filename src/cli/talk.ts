@@ -1,7 +1,6 @@
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { wantsColor } from '../config/environment.ts';
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { indented, terminalText, escapeInvisible } from './format.ts';
@@ -20,6 +19,8 @@ export interface TalkOptions {
   readonly images?: readonly string[];
   /** Tells what becomes of the connection to the assistant. @default it is in this process */
   readonly watch?: (watcher: ConnectionWatcher) => void;
+  /** Called at /setup, which ends the conversation. */
+  readonly onSetup: () => void;
   /** Aborting it ends the conversation. */
   readonly signal?: AbortSignal;
 }
@@ -91,10 +92,15 @@ class Conversation {
     const text = line.trim();
     const open = this.#questions[0];
     if (text === '/exit' || text === '/quit') this.#lines.close();
-    else if (text === '/setup') this.#aside(() => this.#screen.line(setupSentence()));
+    else if (text === '/setup') this.#setUp();
     else if (open !== undefined && !isCommand(text)) this.#answer(open, text);
     else if (text === '') this.#prompt();
     else this.#send(text);
+  }
+
+  #setUp(): void {
+    this.#options.onSetup();
+    this.#lines.close();
   }
 
   /** Only yes, no and always are answers; anything else but a command is a no, and says why. */
@@ -207,10 +213,6 @@ class Conversation {
     this.#lines.setPrompt(open === undefined ? PROMPT : asking);
     this.#lines.prompt(true);
   }
-}
-
-function setupSentence(): string {
-  return `Ctrl-D ends this conversation; then ${assistantCommand('init')} asks for a model, tries it and saves it.`;
 }
 
 /** What the chats call one: `/status`, `,read_file notes.md`. */

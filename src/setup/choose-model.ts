@@ -159,10 +159,12 @@ async function complete(world: SetupWorld, config: Config, begun: Draft, given: 
         { value: 'again', label: 'Try again' },
         { value: 'provider', label: 'Choose another provider' },
         { value: 'save', label: 'Go on with it, without an answer' },
+        { value: 'stop', label: 'Stop; nothing is written' },
       ];
       const next = await world.person.choose('What now?', choices, 'again');
       if (next === 'provider') return null;
       if (next === 'save') return draft;
+      if (next === 'stop') throw new Cancelled();
     }
   }
 }

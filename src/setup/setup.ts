@@ -1,27 +1,57 @@
+import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { probeSandbox } from '../security/sandbox/probe.ts';
 import { systemRandom } from '../util/random.ts';
 import { isZone } from '../util/time-zone.ts';
+import type { Choice } from './asker.ts';
 import { chooseModel } from './choose-model.ts';
 import { saveSettings, type Saved, type Setting } from './save.ts';
 import { setupError, type Given, type SetupWorld } from './world.ts';
 
 export { setUpChannel } from './channels/channels.ts';
-export { Cancelled, terminalAsker } from './asker.ts';
+export { Cancelled, terminalAsker, type Choice } from './asker.ts';
 export type { Given, SetupWorld } from './world.ts';
 
+/** What one run of the set-up is about. */
+export type Part = 'all' | 'model' | 'zone' | 'channel' | 'nothing';
+
+/** Everything the first time; later what the person chooses of it. Without a person everything. */
+export async function choosePart({ paths, env, person }: SetupWorld, given: Given): Promise<Part> {
+  const { config } = await loadConfig({ home: paths.home, env });
+  const isGiven = Object.values(given).some((value) => value !== undefined && value !== false);
+  if (person === null || isGiven || config.agent.model === 'auto') return 'all';
+  const channels = Object.keys(enabledChannels(config));
+  const where = channels.length === 0 ? '' : `, also on ${channels.join(', ')}`;
+  const choices: readonly (Choice & { readonly value: Part })[] = [
+    { value: 'nothing', label: 'nothing more' },
+    { value: 'channel', label: channels.length === 0 ? 'a chat platform' : 'another chat platform' },
+    { value: 'model', label: 'the model or its key' },
+    { value: 'zone', label: 'the time zone' },
+  ];
+  const question = `It is set up with ${config.agent.model}${where}. What do you want to set up?`;
+  const chosen = await person.choose(question, choices, 'nothing');
+  return choices.find(({ value }) => value === chosen)?.value ?? 'nothing';
+}
+
+/** Whether it has a chat platform that can be connected. */
+export async function hasChannel({ paths, env }: SetupWorld): Promise<boolean> {
+  const { config } = await loadConfig({ home: paths.home, env });
+  return Object.keys(enabledChannels(config)).length > 0;
+}
+
 /**
- * The way from nothing to an assistant that answers: model, key, time zone; one real call of the model before anything
- * is written. Existing values are what is offered first, and what a person wrote stays. Throws `Cancelled` at Ctrl-C
- * and an `AppError` where nobody can be asked; nothing is written then.
+ * The way from nothing to an assistant that answers: model, key, time zone, or one `part` of it; one real call of the
+ * model before anything is written. Existing values are what is offered first, and what a person wrote stays. Throws
+ * `Cancelled` at Ctrl-C and an `AppError` where nobody can be asked; nothing is written then.
  */
-export async function setUp(world: SetupWorld, given: Given): Promise<Saved> {
+export async function setUp(world: SetupWorld, given: Given, part: Part = 'all'): Promise<Saved> {
   const { paths, env } = world;
   const { config, exists } = await loadConfig({ home: paths.home, env });
-  const { provider, model, settings } = await chooseModel(world, config, given);
-  const ref = provider === 'demo' ? 'auto' : `${provider}/${model}`;
-  const zone = await chooseZone(world, config, given);
+  const asksModel = part === 'all' || part === 'model';
+  const { ref, settings } = asksModel ? await modelOf(world, config, given) : { ref: config.agent.model, settings: [] };
+  const asksZone = part === 'all' || part === 'zone';
+  const zone = asksZone ? await chooseZone(world, config, given) : (config.agent.timezone ?? systemZone());
   const isZoneNew = zone !== (config.agent.timezone ?? (exists ? systemZone() : null));
   const all: Setting[] = [
     ...settings,
@@ -29,6 +59,15 @@ export async function setUp(world: SetupWorld, given: Given): Promise<Saved> {
     ...(isZoneNew ? [{ path: ['agent', 'timezone'], value: zone }] : []),
   ];
   return saveSettings(paths, all);
+}
+
+async function modelOf(
+  world: SetupWorld,
+  config: Config,
+  given: Given,
+): Promise<{ readonly ref: string; readonly settings: readonly Setting[] }> {
+  const { provider, model, settings } = await chooseModel(world, config, given);
+  return { ref: provider === 'demo' ? 'auto' : `${provider}/${model}`, settings };
 }
 
 async function chooseZone({ person }: SetupWorld, { agent }: Config, { timezone }: Given): Promise<string> {

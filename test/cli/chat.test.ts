@@ -176,15 +176,6 @@ describe('a conversation', () => {
     expect(await ended).toBe(0);
   });
 
-  test('/setup names the command that connects a model, and the model is not asked', async () => {
-    const { line, ended } = await begin();
-    line.type('/setup\r');
-    await waitFor(() => line.out.includes('then npm run assistant -- init asks for a model'));
-    line.type(CTRL_D);
-    expect(await ended).toBe(0);
-    expect(line.assistant.heard).toEqual([]);
-  });
-
   test('Ctrl-C takes back a half-written line', async () => {
     const { line, ended } = await begin();
     line.type('half');

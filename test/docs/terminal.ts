@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
+import { waitFor } from '../support/wait.ts';
 
 const run = promisify(execFile);
 
@@ -29,12 +30,15 @@ export async function openTerminal(folder: string, env: Readonly<Record<string, 
   const settings = Object.entries(env).map(([key, value]) => `${key}=${value}`);
   const shell = ['env', '-i', 'TERM=screen', 'PS1=$ ', ...settings, 'bash', '--norc', '--noprofile'];
   await tmux('new-session', '-d', '-x', '110', '-y', '100', '-c', folder, ...shell);
+  // What is typed before the shell reads is shown twice.
+  const screen = (): Promise<string> => tmux('capture-pane', '-p');
+  await waitFor(async () => (await screen()).startsWith('$'), { what: 'the shell', timeoutMs: 40_000 });
   return {
     type: async (line) => {
       await tmux('send-keys', '-l', line);
       await tmux('send-keys', 'Enter');
     },
-    screen: () => tmux('capture-pane', '-p'),
+    screen,
     [Symbol.asyncDispose]: async () => void (await tmux('kill-server')),
   };
 }

@@ -15,6 +15,16 @@ function times(world: World, text: string): number {
   return JSON.stringify(world.model.requests.at(-1)?.body).split(text).length - 1;
 }
 
+describe('/setup', () => {
+  test('in a chat says that it works in a terminal, and with which command', async () => {
+    await using world = await startWorld();
+    expect(await say(world, '/setup')).toBe(
+      '/setup works in a terminal, since keys and tokens do not belong into a chat. On the machine where I run: npm run assistant -- init',
+    );
+    expect(world.model.requests).toEqual([]);
+  });
+});
+
 describe('/model', () => {
   test('shows, sets and resets the model of this conversation, also after a restart; others keep theirs', async () => {
     await using world = await startWorld({

@@ -31,9 +31,10 @@ const KEY = 'The API key of';
 const MODEL = 'Which model?';
 const ZONE = 'Your time zone';
 const WHERE = 'Where do you want to talk to it?';
+const HOW = 'How should it run?';
 
 describe('assistant init in a terminal', () => {
-  test('with Ollama at home takes four answers', async () => {
+  test('with Ollama at home takes five answers', async () => {
     await using ollama = await startFakeOpenAi({ models: ['qwen3:8b', 'nomic-embed-text'], handler: () => 'Ready.' });
     await using world = initIn(temporaryFolder(), { OLLAMA_HOST: new URL(ollama.url).origin });
     const { terminal, home } = world;
@@ -43,8 +44,9 @@ describe('assistant init in a terminal', () => {
     await terminal.sees('ollama/qwen3:8b answered in');
     await terminal.answer(ZONE, ENTER);
     await terminal.answer(WHERE, ENTER);
+    await terminal.answer(HOW, DOWN + ENTER);
     expect(await terminal.ended).toBe(0);
-    expect(terminal.answers).toBe(4);
+    expect(terminal.answers).toBe(5);
     expect(terminal.seconds).toBeLessThan(40);
     expect(ollama.requests).toHaveLength(1);
     const { config, warnings } = await loadConfig({ home, env: {} });
@@ -56,7 +58,7 @@ describe('assistant init in a terminal', () => {
     expect(existsSync(join(home, 'workspace', 'SOUL.md'))).toBe(true);
   });
 
-  test('with a key in the environment takes four answers, and run again changes nothing', async () => {
+  test('with a key in the environment takes five answers, and run again changes nothing', async () => {
     await using server = await startFakeAnthropic({
       apiKey: 'key-of-ann',
       models: ['claude-opus-5', 'claude-sonnet-5-5'],
@@ -64,7 +66,7 @@ describe('assistant init in a terminal', () => {
     });
     const home = temporaryFolder();
     const env = { ANTHROPIC_API_KEY: 'key-of-ann', ANTHROPIC_BASE_URL: server.url };
-    const run = async (): Promise<Terminal> => {
+    const run = async (): Promise<void> => {
       await using world = initIn(home, env);
       const { terminal } = world;
       await terminal.answer(PROVIDER, ENTER);
@@ -72,16 +74,21 @@ describe('assistant init in a terminal', () => {
       await terminal.answer(MODEL, ENTER);
       await terminal.answer(ZONE, ENTER);
       await terminal.answer(WHERE, ENTER);
+      await terminal.answer(HOW, DOWN + ENTER);
       expect(await terminal.ended).toBe(0);
-      expect(terminal.answers).toBe(4);
+      expect(terminal.answers).toBe(5);
       expect(terminal.screen).not.toContain('key-of-ann');
-      return terminal;
     };
     await run();
     const before = configIn(home);
     expect(before).toContain('"model": "anthropic/claude-sonnet-5-5"');
     expect(before).not.toContain('key-of-ann');
-    expect((await run()).screen).toContain('nothing was changed');
+    await using again = initIn(home, env);
+    await again.terminal.answer('It is set up with anthropic/claude-sonnet-5-5. What do you want to set up?', ENTER);
+    await again.terminal.answer(HOW, DOWN + ENTER);
+    expect(await again.terminal.ended).toBe(0);
+    expect(again.terminal.screen).toContain('nothing was changed');
+    expect(server.requests).toHaveLength(1);
     expect(configIn(home)).toBe(before);
   });
 
@@ -97,8 +104,9 @@ describe('assistant init in a terminal', () => {
     await terminal.sees('openai/gpt-5.5 answered in');
     await terminal.answer(ZONE, `Asia/Tokyo${ENTER}`);
     await terminal.answer(WHERE, ENTER);
+    await terminal.answer(HOW, DOWN + ENTER);
     expect(await terminal.ended).toBe(0);
-    expect(terminal.answers).toBe(6);
+    expect(terminal.answers).toBe(7);
     expect(terminal.screen).not.toContain('right');
     expect(configIn(home)).not.toContain('right');
     const file = join(home, 'secrets', 'OPENAI_API_KEY');
@@ -120,8 +128,22 @@ describe('assistant init in a terminal', () => {
     await terminal.answer('What now?', DOWN + DOWN + ENTER);
     await terminal.answer(ZONE, ENTER);
     await terminal.answer(WHERE, ENTER);
+    await terminal.answer(HOW, DOWN + ENTER);
     expect(await terminal.ended).toBe(0);
     expect(configIn(home)).toContain('"model": "openai/gpt-5.5"');
+  });
+
+  test('without network stops with nothing written when told to', async () => {
+    const env = { OPENAI_BASE_URL: `${NOWHERE}/v1`, OPENAI_API_KEY: 'k' };
+    await using world = initIn(temporaryFolder(), env);
+    const { terminal, home } = world;
+    await terminal.answer(PROVIDER, ENTER);
+    await terminal.answer(MODEL, ENTER);
+    await terminal.sees('What now?');
+    await terminal.choose('Stop; nothing is written');
+    expect(await terminal.ended).toBe(130);
+    expect(terminal.screen).toContain('Stopped. Nothing was written.');
+    expect(readdirSync(home)).toEqual([]);
   });
 
   test('says that a model is not known and asks for another', async () => {
@@ -135,6 +157,7 @@ describe('assistant init in a terminal', () => {
     await terminal.answer(MODEL, DOWN + ENTER);
     await terminal.answer(ZONE, ENTER);
     await terminal.answer(WHERE, ENTER);
+    await terminal.answer(HOW, DOWN + ENTER);
     expect(await terminal.ended).toBe(0);
     expect(configIn(home)).toContain('"model": "openai/gpt-6"');
   });
@@ -170,6 +193,15 @@ describe('assistant init in a terminal', () => {
     expect(await terminal.ended).toBe(130);
     expect(terminal.screen).toContain('What was written before stays');
     expect(configIn(home)).toContain('"model": "openai/gpt-5.5"');
+    // Run again, only what is missing is asked for.
+    await using again = initIn(home, { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'k' });
+    await again.terminal.sees('It is set up with openai/gpt-5.5.');
+    await again.terminal.choose('a chat platform');
+    await again.terminal.answer(WHERE, ENTER);
+    await again.terminal.answer(HOW, CTRL_C);
+    expect(await again.terminal.ended).toBe(130);
+    expect(again.terminal.screen).toContain('Stopped. What was written stays.');
+    expect(server.requests).toHaveLength(1);
   });
 
   test('Ctrl-C while the model is asked writes nothing and says so', async () => {

@@ -6,7 +6,7 @@ import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
-import { CTRL_C, DOWN, ENTER, Terminal } from './terminal.ts';
+import { CTRL_C, DOWN, ENTER, Terminal, UP } from './terminal.ts';
 
 const MODEL_ANSWERS = [
   ['Who provides the model?', ENTER],
@@ -27,7 +27,7 @@ function codeOn(screen: string): string {
 }
 
 describe('assistant init with Telegram', () => {
-  test('takes six answers with a mistyped token, makes the sender of the code the owner, and writes to them', async () => {
+  test('takes seven answers with a mistyped token, makes the sender of the code the owner, and writes to them', async () => {
     await using model = await startFakeOpenAi({ models: ['gpt-5.5'], handler: () => 'Ready.' });
     await using telegram = await startFakeTelegram();
     const home = homeFor(telegram.apiRoot);
@@ -49,8 +49,9 @@ describe('assistant init with Telegram', () => {
       from: { id: 66, first_name: 'Eve', is_bot: false },
     });
     telegram.userSays(7, `/start ${code}`);
+    await terminal.answer('How should it run?', UP + ENTER);
     expect(await terminal.ended).toBe(0);
-    expect(terminal.answers).toBe(6);
+    expect(terminal.answers).toBe(7);
     expect(terminal.screen).not.toContain(telegram.token);
     const { config } = await loadConfig({ home, env: {} });
     expect(config.channels['telegram']).toMatchObject({ token: telegram.token, owners: ['7'], allowFrom: ['7'] });
@@ -75,6 +76,29 @@ describe('assistant init with Telegram', () => {
     const { config } = await loadConfig({ home, env: {} });
     expect(config.agent.model).toBe('openai/gpt-5.5');
     expect(config.channels['telegram']?.token).toBeUndefined();
+    expect(existsSync(join(home, 'secrets'))).toBe(false);
+  });
+
+  test('says that there is no network, and leaves the platform out when told to', async () => {
+    const home = homeFor('http://127.0.0.1:47');
+    writeFileSync(
+      join(home, 'config.json'),
+      readFileSync(join(home, 'config.json'), 'utf8').replace('{', '{"agent":{"model":"openai/gpt-5.5"},'),
+    );
+    const before = readFileSync(join(home, 'config.json'), 'utf8');
+    await using terminal = new Terminal(['init'], { ASSISTANT_HOME: home, OPENAI_API_KEY: 'k' });
+    await terminal.sees('What do you want to set up?');
+    await terminal.choose('a chat platform');
+    await terminal.answer('Where do you want to talk to it?', DOWN + ENTER);
+    await terminal.answer(TOKEN, `123456:right${ENTER}`);
+    await terminal.sees('Check the network.');
+    await terminal.answer('What now?', ENTER);
+    await terminal.sees('Check the network.');
+    await terminal.sees('What now?');
+    await terminal.choose('Leave it out');
+    await terminal.answer('How should it run?', DOWN + ENTER);
+    expect(await terminal.ended).toBe(0);
+    expect(readFileSync(join(home, 'config.json'), 'utf8')).toBe(before);
     expect(existsSync(join(home, 'secrets'))).toBe(false);
   });
 

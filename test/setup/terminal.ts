@@ -7,8 +7,10 @@ const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url));
 const DEADLINE_MS = 40_000;
 
 export const ENTER = '\r';
+export const UP = '\u001B[A';
 export const DOWN = '\u001B[B';
 export const CTRL_C = '\u0003';
+export const CTRL_D = '\u0004';
 
 /** The command line in a real pseudo-terminal, with a person who types. */
 export class Terminal implements AsyncDisposable {
@@ -53,13 +55,29 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
+  /** What is typed before an answer, as the search in a list. */
+  async types(keys: string): Promise<void> {
+    // The question is drawn before its keys are listened to.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    this.#child.stdin.write(keys);
+  }
+
+  /** Chooses the answer with this label from the list below the question that was seen last. */
+  async choose(label: string): Promise<void> {
+    const at = this.#read;
+    await this.sees(label);
+    const shown = [...this.screen.slice(at).matchAll(/(?<mark>[●○]) (?<words>[^\r\n]*)/gu)];
+    const active = shown.findIndex(({ groups }) => groups?.['mark'] === '●');
+    const wanted = shown.findIndex(({ groups }) => groups?.['words']?.startsWith(label));
+    await this.types((wanted > active ? DOWN : UP).repeat(Math.abs(wanted - active)) + ENTER);
+    this.answers += 1;
+  }
+
   /** One answer to the question that the screen shows. */
   async answer(question: string, keys: string): Promise<void> {
     await this.sees(question);
-    // The question is drawn before its keys are listened to.
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await this.types(keys);
     this.answers += 1;
-    this.#child.stdin.write(keys);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

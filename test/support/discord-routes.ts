@@ -57,6 +57,7 @@ export function discordRoutes(
   return [
     { method: 'GET', path: /^\/gateway\/bot$/u, run: () => gatewayFacts(state.gatewayUrl()) },
     { method: 'GET', path: /^\/users\/@me$/u, run: () => chats.bot },
+    { method: 'GET', path: /^\/users\/@me\/guilds$/u, run: () => [...chats.guilds.keys()].map((id) => ({ id })) },
     {
       method: 'GET',
       path: /^\/applications\/@me$/u,

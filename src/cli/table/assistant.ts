@@ -8,7 +8,10 @@ const json = flag('as JSON');
 export const gateway = command({
   name: 'gateway',
   description: 'run the assistant: chat platforms, schedule, HTTP',
-  options: { port: wholeNumber('<number>', 'port for HTTP (0: any)', { min: 0, max: 65_535 }) },
+  options: {
+    port: wholeNumber('<number>', 'port for HTTP (0: any)', { min: 0, max: 65_535 }),
+    talk: flag('talk in this terminal too, though there is a chat platform'),
+  },
   load: async () => (await import('../gateway.ts')).gatewayCommand,
 });
 
@@ -29,7 +32,7 @@ export const chat = command({
 
 export const init = command({
   name: 'init',
-  description: 'set the assistant up: model, key, time zone, workspace; may be run again at any time',
+  description: 'set the assistant up: model, key, chat platform, how it runs; may be run again at any time',
   options: {
     yes: flag('ask nothing: take what is given here, and what is usual or there already'),
     provider: text('<name>', 'who provides the model, e.g. anthropic, openai, ollama, demo'),
@@ -45,6 +48,7 @@ export const init = command({
     slackAppTokenEnv: text('<variable>', 'the environment variable that holds its app-level token'),
     slackOwner: text('<id>', 'your member id in Slack: you are its owner there'),
     noCheck: flag('save without asking the model for an answer'),
+    service: flag('install the service and start it, without asking'),
   },
   load: async () => (await import('../init.ts')).initCommand,
 });

@@ -27,7 +27,8 @@ const SENTENCES: readonly Sentence[] = [
   { tool: 'memory_write', sentence: '"remember that I like tea"', inGroup: [] },
   { tool: 'cron', sentence: '"remind me in 1 minute to drink tea"', inGroup: ['owner', 'trusted'] },
 ];
-const HOW_TO_LEAVE = 'To talk to a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.';
+const HOW_TO_LEAVE =
+  'To talk to a real model, type /setup in the terminal, or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.';
 
 /** Answers without any model, by fixed patterns; the same request always gets the same answer. */
 export function createDemoProvider(name = 'demo'): Provider {

@@ -2,9 +2,11 @@ import * as z from 'zod';
 import { openApi } from '../../channels/discord/api.ts';
 import { callFailure } from '../../channels/discord/errors.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
+import { deadline, sleep } from '../../util/clock.ts';
+import { Cancelled } from '../asker.ts';
 import type { SetupWorld } from '../world.ts';
 import type { ReadyChannel } from './telegram.ts';
-import { channelError, chooseToken, ownerSettings } from './token.ts';
+import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
 
 const application = z.looseObject({
   id: z.string().regex(/^\d+$/u),
@@ -21,12 +23,19 @@ const READS_MESSAGES = (1 << 18) | (1 << 19);
 /** View Channels, Send Messages, Attach Files, Read Message History, Send Messages in Threads. */
 const PERMISSIONS = [10n, 11n, 15n, 16n, 38n].reduce((sum, bit) => sum | (1n << bit), 0n);
 
-/** Sets a bot on Discord up: token, intent, invitation, and its owner, who is the one that made the application. */
+/** How long the person may take to add the bot to a server, and how often it is looked whether it is in one. */
+const INVITED_MS = 600_000;
+const LOOK_MS = 1_500;
+
+/**
+ * Sets a bot on Discord up: token, intent, its owner, who is the one that made the application, and the invitation. Null: it
+ * was left out.
+ */
 export async function setUpDiscord(
   world: SetupWorld,
   before: ChannelSettings | undefined,
   given: { readonly tokenEnv: string | undefined; readonly owner: string | undefined },
-): Promise<ReadyChannel> {
+): Promise<ReadyChannel | null> {
   const { person, tell } = world;
   if (given.owner !== undefined && !isId(given.owner)) {
     throw channelError('discord', 'An id on Discord is a long number, never a name.');
@@ -46,23 +55,54 @@ export async function setUpDiscord(
     before,
     check: (value) => ask(value, apiBase),
   });
+  if (token === null) return null;
   let app = token.facts;
   tell.good(`The token is right: ${app.name === '' ? app.id : app.name}.`);
   while ((app.flags & READS_MESSAGES) === 0) {
     tell.bad('Message Content Intent is off: switch it on on the page Bot of the application, and save.');
     if (person === null || !(await person.agree('Is it on now?'))) break;
     const again = await ask(token.value, apiBase);
-    if (typeof again !== 'string') app = again.facts;
+    if (typeof again !== 'string' && 'facts' in again) app = again.facts;
   }
   const link = `https://discord.com/oauth2/authorize?client_id=${app.id}&scope=bot+applications.commands&permissions=${PERMISSIONS}`;
-  tell.say(`Open this link and choose your server, so that the bot can write to you:\n${link}`);
   const owner = given.owner ?? before?.owners[0] ?? (await chooseOwner(world, app));
-  if (person !== null) await person.agree('Is the bot in your server?');
+  await invited(world, { token: token.value, apiBase, link });
   const written = token.setting === null ? [] : [token.setting];
   return {
     settings: [...written, ...(owner === null ? [] : ownerSettings('discord', before, owner))],
     greet: async (words) => owner !== null && (await say(token.value, apiBase, { owner, words })),
   };
+}
+
+/** Shows the link that adds the bot to a server, and with a person waits until it is in one: it can write to nobody before. */
+async function invited(
+  { person, tell, clock, signal }: SetupWorld,
+  {
+    token,
+    apiBase,
+    link,
+  }: { readonly token: string; readonly apiBase: ChannelSettings['apiBase']; readonly link: string },
+): Promise<void> {
+  using api = openApi({ token, apiBase });
+  const isIn = async (): Promise<boolean> => {
+    const servers = await api.rest.get('/users/@me/guilds').catch(() => []);
+    return Array.isArray(servers) && servers.length > 0;
+  };
+  if (await isIn()) return;
+  tell.say(`Open this link and choose your server, so that the bot can write to you:\n${link}`);
+  if (person === null) return;
+  tell.say('Waiting until the bot is in your server, at most 10 minutes; Ctrl-C stops.');
+  using limit = deadline(clock, INVITED_MS, 'The invitation');
+  const either = AbortSignal.any([limit.signal, signal]);
+  while (!either.aborted) {
+    await sleep(clock, LOOK_MS, either).catch(() => {});
+    if (signal.aborted) throw new Cancelled();
+    if (await isIn()) {
+      tell.good('The bot is in your server.');
+      return;
+    }
+  }
+  tell.say('The bot is in no server yet. Open the link later.');
 }
 
 async function chooseOwner({ person, tell }: SetupWorld, { owner, team }: Application): Promise<string | null> {
@@ -82,10 +122,7 @@ function isId(text: string): boolean {
   return /^\d{15,21}$/u.test(text);
 }
 
-async function ask(
-  token: string,
-  apiBase: ChannelSettings['apiBase'],
-): Promise<{ readonly facts: Application } | string> {
+async function ask(token: string, apiBase: ChannelSettings['apiBase']): Promise<Checked<Application>> {
   if (!/^[\w.-]+$/u.test(token)) return 'That is no bot token: it has letters, digits, dots and dashes only.';
   using api = openApi({ token, apiBase });
   try {
@@ -93,7 +130,7 @@ async function ask(
   } catch (error) {
     const { status, reason } = callFailure(error);
     if (status === 401) return 'Discord refused this token. Press Reset Token on the page Bot and copy the new one.';
-    return `${reason}. Check the network.`;
+    return { offline: `${reason}.` };
   }
 }
 

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
+import * as z from 'zod';
 import { callFailure, isTokenRefused } from '../../channels/slack/errors.ts';
+import { openSocket, type Envelope } from '../../channels/slack/socket.ts';
 import { openClient } from '../../channels/slack/web-client.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
 import { packageFile } from '../../config/version.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import { Cancelled } from '../asker.ts';
 import type { SetupWorld } from '../world.ts';
+import { CODE_MS, isCode, newCode } from './code.ts';
 import type { ReadyChannel } from './telegram.ts';
-import { channelError, chooseToken, ownerSettings } from './token.ts';
+import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
 
-/** Sets an app in Slack up: the manifest to paste, both tokens, and the owner's member id. */
+/** Sets an app in Slack up: the manifest to paste, both tokens, and the owner by a code that the person sends to it. Null: it was left out. */
 export async function setUpSlack(
   world: SetupWorld,
   before: ChannelSettings | undefined,
@@ -16,7 +21,7 @@ export async function setUpSlack(
     readonly appTokenEnv: string | undefined;
     readonly owner: string | undefined;
   },
-): Promise<ReadyChannel> {
+): Promise<ReadyChannel | null> {
   const { person, tell } = world;
   if (given.owner !== undefined && !isMember(given.owner)) {
     throw channelError('slack', 'A member id in Slack looks like U0123456789.');
@@ -37,6 +42,7 @@ export async function setUpSlack(
     question: 'The bot token, xoxb-… (it is not shown)',
     check: (token) => ask(token, before, 'xoxb-'),
   });
+  if (bot === null) return null;
   tell.good(`The bot token is right: ${bot.facts}.`);
   const app = await chooseToken(world, {
     ...common,
@@ -46,8 +52,12 @@ export async function setUpSlack(
     question: 'The app-level token, xapp-… (it is not shown)',
     check: (token) => ask(token, before, 'xapp-'),
   });
+  if (app === null) return null;
   tell.good('The app-level token is right.');
-  const owner = given.owner ?? before?.owners[0] ?? (await chooseOwner(world));
+  const owner =
+    given.owner ??
+    before?.owners[0] ??
+    (await chooseOwner(world, { bot: bot.facts, appToken: app.value, apiUrl: apiUrlOf(before) }));
   const written = [bot.setting, app.setting].filter((setting) => setting !== null);
   return {
     settings: [...written, ...(owner === null ? [] : ownerSettings('slack', before, owner))],
@@ -71,14 +81,73 @@ async function manifest(): Promise<string> {
   return found?.replaceAll(/^ {3}/gmu, '') ?? '(the manifest is in docs/slack.md)';
 }
 
-async function chooseOwner({ person, tell }: SetupWorld): Promise<string | null> {
+interface App {
+  /** The bot's name. */
+  readonly bot: string;
+  readonly appToken: string;
+  readonly apiUrl: string | null;
+}
+
+/** The sender of a code; where none comes, the person types their member id. Null: nobody can be asked. */
+async function chooseOwner(world: SetupWorld, app: App): Promise<string | null> {
+  const { person, tell } = world;
   if (person === null) {
     tell.say('Nobody is owner in Slack yet: give --slack-owner ID, or run this in a terminal.');
     return null;
   }
+  const code = newCode();
+  tell.say(
+    `In Slack open ${app.bot} under Apps and send it ${code}. That makes you its owner. Waiting for 10 minutes; Ctrl-C stops.`,
+  );
+  const sender = await codeSender(world, app, code);
+  if (sender !== null) {
+    tell.good(`You are the owner in Slack (id ${sender}).`);
+    return sender;
+  }
+  tell.bad('No code came from Slack.');
   return person.text('Your member id (your profile in Slack, ⋮, Copy member ID)', '', (answer) =>
     isMember(answer) ? undefined : 'A member id looks like U0123456789.',
   );
+}
+
+const directMessage = z.object({
+  event: z.object({
+    type: z.literal('message'),
+    channel_type: z.literal('im'),
+    user: z.string(),
+    text: z.string(),
+    bot_id: z.undefined().optional(),
+  }),
+});
+
+/** Who sent the code in a direct chat; null when Slack brought none in time. Throws `Cancelled` at Ctrl-C. */
+async function codeSender(
+  { clock, signal }: SetupWorld,
+  { appToken, apiUrl }: App,
+  code: string,
+): Promise<string | null> {
+  using limit = deadline(clock, CODE_MS, 'The code');
+  const either = AbortSignal.any([limit.signal, signal]);
+  const sender = Promise.withResolvers<string>();
+  const onEnvelope = ({ body, ack }: Envelope): void => {
+    const event = directMessage.safeParse(body).data?.event;
+    void ack().then(
+      () => isCode(event?.text, code) && event !== undefined && sender.resolve(event.user),
+      () => {},
+    );
+  };
+  try {
+    const socket = await openSocket({ options: { appToken, apiUrl }, onEnvelope, clock }, either);
+    try {
+      void socket.ended.then(() => sender.reject(new Error('Slack closed the connection')));
+      return await raceAbort(sender.promise, either);
+    } finally {
+      await socket.close();
+    }
+  } catch {
+    if (signal.aborted) throw new Cancelled();
+    return null;
+  }
 }
 
 function isMember(text: string): boolean {
@@ -94,7 +163,7 @@ async function ask(
   token: string,
   before: ChannelSettings | undefined,
   prefix: 'xoxb-' | 'xapp-',
-): Promise<{ readonly facts: string } | string> {
+): Promise<Checked<string>> {
   if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) return `This token does not begin with ${prefix}.`;
   const client = openClient({ botToken: token, apiUrl: apiUrlOf(before) });
   try {
@@ -104,6 +173,6 @@ async function ask(
   } catch (error) {
     const failure = callFailure(error);
     if (isTokenRefused(failure)) return 'Slack refused this token. Copy it again from the page of your app.';
-    return failure.code === undefined ? `${failure.reason}. Check the network.` : `${failure.reason}.`;
+    return failure.code === undefined ? { offline: `${failure.reason}.` } : `${failure.reason}.`;
   }
 }

@@ -4,19 +4,14 @@ import { callFailure, isTokenRefused } from '../../channels/telegram/errors.ts';
 import { forGrammy, openTransport, type Transport } from '../../channels/telegram/transport.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
 import { deadline, DeadlineError, sleep, type Clock } from '../../util/clock.ts';
-import { systemRandom } from '../../util/random.ts';
 import { Cancelled } from '../asker.ts';
 import type { Setting } from '../save.ts';
 import type { SetupWorld } from '../world.ts';
+import { CODE_MS, isCode, newCode } from './code.ts';
 import { channelError, chooseToken, ownerSettings } from './token.ts';
 
 const CALL_MS = 20_000;
-/** How long the person may take to send the code. */
-const CODE_MS = 600_000;
 const POLL_SECONDS = 20;
-/** 32 letters and digits that nobody mixes up. */
-const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-const CODE_LENGTH = 8;
 
 const bot = z.object({ username: z.string() });
 const updates = z.array(
@@ -40,7 +35,7 @@ export interface ReadyChannel {
   readonly greet: (words: string) => Promise<boolean>;
 }
 
-/** Sets a bot on Telegram up: its token, and its owner by a code that the person sends to it. Null: no code came. */
+/** Sets a bot on Telegram up: its token, and its owner by a code that the person sends to it. Null: it was left out, or no code came. */
 export async function setUpTelegram(
   world: SetupWorld,
   before: ChannelSettings | undefined,
@@ -69,6 +64,7 @@ export async function setUpTelegram(
     before,
     check: (value) => checkToken(apiFor, value, clock),
   });
+  if (token === null) return null;
   const api = apiFor(token.value);
   const { username } = token.facts;
   tell.good(`The token is right: @${username}.`);
@@ -109,7 +105,7 @@ async function checkToken(apiFor: (token: string) => Api, token: string, clock: 
     const failure = callFailure(error);
     if (isTokenRefused(failure))
       return 'Telegram refused this token. Copy it again from @BotFather (/mybots, API Token).';
-    return `${failure.reason}. Check the network.`;
+    return { offline: `${failure.reason}.` };
   }
 }
 
@@ -131,13 +127,7 @@ async function codeSender(
       for (const { update_id: id, message } of batch) {
         offset = id + 1;
         if (message?.chat.type !== 'private' || message.from.is_bot) continue;
-        if (
-          (message.text ?? '')
-            .replace(/^\/start\s+/u, '')
-            .trim()
-            .toUpperCase() !== code
-        )
-          continue;
+        if (!isCode(message.text, code)) continue;
         // The assistant does not read the code as a message.
         await api.raw.getUpdates({ offset, timeout: 0, limit: 1 }, forGrammy(either));
         return { id: String(message.from.id), name: message.from.first_name };
@@ -166,8 +156,4 @@ async function say(
   } catch {
     return false;
   }
-}
-
-function newCode(): string {
-  return [...systemRandom.bytes(CODE_LENGTH)].map((byte) => LETTERS[byte % LETTERS.length]).join('');
 }

@@ -10,6 +10,9 @@ export interface Token<Facts> {
   readonly setting: Setting | null;
 }
 
+/** What the platform said of a token; a string is what is wrong with it, `offline` why nobody could be asked. */
+export type Checked<Facts> = { readonly facts: Facts } | string | { readonly offline: string };
+
 export interface TokenQuestion<Facts> {
   readonly channel: string;
   /** Its key in the channel's settings. */
@@ -20,12 +23,15 @@ export interface TokenQuestion<Facts> {
   readonly given: string | undefined;
   readonly question: string;
   readonly before: ChannelSettings | undefined;
-  /** Asks the platform; a string is what is wrong, in one sentence. */
-  readonly check: (token: string) => Promise<{ readonly facts: Facts } | string>;
+  /** Asks the platform. */
+  readonly check: (token: string) => Promise<Checked<Facts>>;
 }
 
-/** The token that is configured or in the environment, else one that is asked for until the platform takes it. */
-export async function chooseToken<Facts>(world: SetupWorld, asked: TokenQuestion<Facts>): Promise<Token<Facts>> {
+/**
+ * The token that is configured or in the environment, else one that is asked for until the platform takes it. Null: the
+ * platform is not reached, and the person leaves it out.
+ */
+export async function chooseToken<Facts>(world: SetupWorld, asked: TokenQuestion<Facts>): Promise<Token<Facts> | null> {
   const { person, tell, env } = world;
   const { channel, key, variable, given, question, before, check } = asked;
   const path = ['channels', channel, key];
@@ -48,12 +54,20 @@ export async function chooseToken<Facts>(world: SetupWorld, asked: TokenQuestion
       setting = { path, name: variable, secret: value };
     }
     const checked = await check(value);
-    if (typeof checked !== 'string') return { facts: checked.facts, value, setting };
-    if (person === null) throw channelError(channel, checked);
-    tell.bad(checked);
-    value = '';
+    if (typeof checked !== 'string' && 'facts' in checked) return { facts: checked.facts, value, setting };
+    const isOffline = typeof checked !== 'string';
+    const why = isOffline ? `${checked.offline} Check the network.` : checked;
+    if (person === null) throw channelError(channel, why);
+    tell.bad(why);
+    if (!isOffline) value = '';
+    else if ((await person.choose('What now?', OFFLINE, 'again')) !== 'again') return null;
   }
 }
+
+const OFFLINE = [
+  { value: 'again', label: 'Try again' },
+  { value: 'leave', label: 'Leave it out; nothing of it is written' },
+] as const;
 
 /** Something that only a person, or another flag, can put right. */
 export function channelError(channel: string, message: string): AppError {
