@@ -33,8 +33,6 @@ test.skipIf(!hasTmux || noBubblewrap !== undefined)(
       TZ: 'UTC',
       LC_ALL: 'C.UTF-8',
       npm_config_update_notifier: 'false',
-      // Another assistant may run on this machine.
-      ASSISTANT_GATEWAY__PORT: '0',
       // A gateway of somebody else may have the usual port.
       ASSISTANT_GATEWAY__PORT: '0',
     });
