@@ -13,6 +13,7 @@ import { restartCommand } from '../agent/commands/restart.ts';
 import { retryCommand } from '../agent/commands/retry.ts';
 import { setupCommand } from '../agent/commands/setup.ts';
 import { skillsCommand } from '../agent/commands/skills.ts';
+import { startCommand } from '../agent/commands/start.ts';
 import { statusCommand } from '../agent/commands/status.ts';
 import { CommandTable } from '../agent/commands/table.ts';
 import { tapeCommand } from '../agent/commands/tape.ts';
@@ -113,6 +114,7 @@ export function createCommands(
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),
       }),
+      startCommand({ tools: (role) => new Set(registry.specs(role).map(({ name }) => name)) }),
     ],
     ownerless: (channel) => pairing.ownerless(channel),
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),

@@ -18,6 +18,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'deny',
   'pair',
   'restart',
+  'start',
 ];
 
 /** Matches the slash of a command that is not part of a path or an address. */

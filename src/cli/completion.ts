@@ -3,6 +3,7 @@ import { flagName, type Command, type Group } from './table/command.ts';
 import type { Option } from './table/values.ts';
 import { usageError } from './usage.ts';
 
+const PROGRAM = 'assistant';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
@@ -128,13 +129,13 @@ function fish(places: readonly Place[]): string {
     const when = `-n ${quoted(`__assistant_at "${path}"`)}`;
     return [
       ...commands.map(
-        ({ name, description }) => `complete -c assistant -f ${when} -a ${name} -d ${quoted(description)}`,
+        ({ name, description }) => `complete -c ${PROGRAM} -f ${when} -a ${name} -d ${quoted(description)}`,
       ),
       ...options.map(({ flag, option: { short, value, choices, description } }) => {
         const letter = short === undefined ? '' : ` -s ${short}`;
         const fixed = choices === undefined ? '' : ` -x -a ${quoted(choices.join(' '))}`;
         const takes = value === undefined || choices !== undefined ? fixed : ' -r';
-        return `complete -c assistant ${when} -l ${flag.slice(2)}${letter}${takes} -d ${quoted(description)}`;
+        return `complete -c ${PROGRAM} ${when} -l ${flag.slice(2)}${letter}${takes} -d ${quoted(description)}`;
       }),
     ];
   });

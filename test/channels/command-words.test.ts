@@ -35,7 +35,7 @@ describe('a command in the program’s own words', () => {
 
   test('is each of the commands that there are', async () => {
     await using world = await startWorld();
-    const { text } = await world.assistant.run('/help');
+    const { text } = await world.assistant.run('/help all');
     const listed = Array.from(text.matchAll(/^- \/(?<name>[a-z]+):/gmu), ({ groups }) => groups?.['name']);
     expect(new Set(listed)).toEqual(new Set(COMMAND_NAMES));
   });

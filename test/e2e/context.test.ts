@@ -142,7 +142,7 @@ describe('money', () => {
     world.model.reply({ text: 'Hi.', usage });
     await ask(world, 'hello');
     const status = await ask(world, '/status');
-    expect(status).toMatch(/Context: [\d,]+ of 100,000 tokens \(\d+%\)/u);
+    expect(status).toMatch(/This conversation: [\d,]+ of the 100,000 tokens that the model can read \(\d+%\)/u);
     expect(status).toContain(`Here today: 4,500 tokens, 75% of the input from the cache, $${(cost / 2).toFixed(4)}`);
     expect(status).toContain('Everywhere today: 13,500 tokens, 75% of the input from the cache');
   });

@@ -20,6 +20,7 @@ const systemOf = (world: World): string => world.model.requests.at(-1)?.view.sys
 /** The least role for each command that /help shows. */
 const COMMANDS: Readonly<Record<string, Role>> = {
   help: 'guest',
+  start: 'guest',
   new: 'guest',
   retry: 'guest',
   status: 'guest',
@@ -70,12 +71,26 @@ describe('a command', () => {
   test('is for those whom the table names: /help shows to each what they may use', async () => {
     await using world = await worldOfThree();
     for (const role of ROLES) {
-      const shown = [...(await say(world, '/help', role)).matchAll(/\/(?<name>\w+):/gu)].map(
+      const shown = [...(await say(world, '/help all', role)).matchAll(/\/(?<name>\w+):/gu)].map(
         (match) => match.groups?.['name'] ?? '',
       );
       const expected = Object.entries(COMMANDS).flatMap(([name, needed]) => (mayUse(role, needed) ? [name] : []));
       expect(new Set(shown)).toEqual(new Set(expected));
+      const brief = await say(world, '/help', role);
+      expect(new Set(brief.match(/\/\w+/gu))).toEqual(new Set(expected.map((name) => `/${name}`)));
+      expect(brief.split('\n').length).toBeLessThanOrEqual(8);
+      expect(brief).not.toContain('More:');
     }
+  });
+
+  test('/start says who it is, and to try only what the person may do', async () => {
+    await using world = await worldOfThree();
+    expect(await say(world, '/start', 'owner')).toMatch(
+      /^Hello! I am your assistant\. .*What is in my workspace\?.*Remind me in 10 minutes.*\/help lists the commands\.$/su,
+    );
+    const guests = await say(world, '/start', 'guest');
+    expect(guests).toMatch(/^Hello! I am somebody’s personal assistant\. You are my guest here/u);
+    expect(guests).not.toMatch(/workspace|Remind|Remember/u);
   });
 
   test('is refused to everybody below, and to nobody else', async () => {

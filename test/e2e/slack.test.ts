@@ -47,7 +47,7 @@ describe('Slack', () => {
 
   test('names commands as Slack takes them: in the list, in what failed, in a refusal; what it names works', async () => {
     const newest = (): string => postsIn(world).at(-1) ?? '';
-    world.slack.commands(OWNER, DIRECT, 'help');
+    world.slack.commands(OWNER, DIRECT, 'help all');
     await waitFor(() => newest().includes('/assistant retry:'), { what: 'the list of commands' });
     expect(newest()).toContain('/assistant mem text');
     expect(newest()).not.toMatch(/(?<!\w)\/(?!assistant )[a-z]/u);

@@ -1,20 +1,52 @@
+import type { Role } from '../../bus/messages.ts';
 import type { Command } from './command.ts';
 
 interface HelpPorts {
   /** What a person of the asking role may use, in the order of the list. */
-  readonly commands: (role: Command['role']) => readonly Pick<Command, 'name' | 'description'>[];
+  readonly commands: (role: Role) => readonly Pick<Command, 'name' | 'description'>[];
 }
+
+/** What people use commands for, a line of /help each. */
+const USES: readonly { readonly use: string; readonly commands: readonly string[] }[] = [
+  { use: 'Talk', commands: ['new', 'stop', 'retry', 'undo', 'model'] },
+  { use: 'Look', commands: ['status', 'usage', 'context', 'tape'] },
+  { use: 'Remember', commands: ['mem', 'soul', 'skills'] },
+  { use: 'Later', commands: ['cron'] },
+  { use: 'Decide', commands: ['approve', 'deny', 'pair'] },
+  { use: 'Set up', commands: ['start', 'help', 'setup', 'restart'] },
+];
 
 export const helpCommand = ({ commands }: HelpPorts): Command => ({
   name: 'help',
-  description: 'what I understand',
+  description: 'the commands by use; `/help all` explains each',
   role: 'guest',
   priority: true,
   interrupts: false,
   repeatable: true,
-  run: async ({ message }) =>
-    [
-      'Write what you want, in your own words. I can also take these commands:',
-      ...commands(message.role).map(({ name, description }) => `- /${name}: ${description}`),
-    ].join('\n'),
+  run: async ({ message: { role }, args }) => {
+    const known = commands(role);
+    if (args.trim().toLowerCase() === 'all') {
+      return [
+        'Write what you want, in your own words. These commands do something at once, without the model:',
+        ...known.map(({ name, description }) => `- /${name}: ${description}`),
+      ].join('\n');
+    }
+    const names = new Set(known.map(({ name }) => name));
+    const lines = USES.map(({ use, commands: ofUse }) =>
+      line(
+        use,
+        ofUse.filter((name) => names.has(name)),
+      ),
+    );
+    const others = [...names].filter((name) => USES.every((use) => !use.commands.includes(name)));
+    return [
+      'Write what you want, in your own words. There are also commands:',
+      ...[...lines, line('More', others)].filter((text) => text !== ''),
+      '/help all explains each of them.',
+    ].join('\n');
+  },
 });
+
+function line(use: string, names: readonly string[]): string {
+  return names.length === 0 ? '' : `- ${use}: ${names.map((name) => `/${name}`).join(', ')}`;
+}

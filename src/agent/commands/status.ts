@@ -8,7 +8,7 @@ interface StatusPorts {
 
 export const statusCommand = (ports: StatusPorts): Command => ({
   name: 'status',
-  description: 'what is running, which model, how much was used',
+  description: 'how I am: model, conversation, cost, channels, troubles',
   role: 'guest',
   priority: true,
   interrupts: false,
@@ -17,9 +17,9 @@ export const statusCommand = (ports: StatusPorts): Command => ({
     const status = await ports.status(message.sessionKey);
     const { used, window, share } = status.context;
     const lines = [
-      `**assistant ${status.version}**, up ${duration(status.uptimeMs)}`,
+      `**assistant ${status.version}**, running for ${duration(status.uptimeMs)}`,
       `Model: \`${status.model}\``,
-      `Context: ${count(used)} of ${count(window)} tokens (${percent(share)})`,
+      `This conversation: ${count(used)} of the ${count(window)} tokens that the model can read (${percent(share)})`,
       `Here today: ${usageOf(status.hereToday)}`,
     ];
     const subagents = message.role === 'owner' ? status.subagents : status.subagentsHere;
@@ -27,7 +27,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
     if (message.role === 'owner') {
       lines.push(
         `Everywhere today: ${usageOf(status.today)}`,
-        `Running: ${plural(status.runningTurns, 'turn')}; waiting: ${plural(status.waitingMessages, 'message')}, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
+        `Now: ${plural(status.runningTurns, 'turn')} running, ${plural(status.waitingMessages, 'message')} waiting, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
         ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
         ...(status.storage === null ? [] : [`Storage: ${status.storage}`]),

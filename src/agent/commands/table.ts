@@ -4,8 +4,8 @@ import { nearest } from '../../util/text.ts';
 import type { Command } from './command.ts';
 import { parseCommand } from './parse.ts';
 
-/** Other names of commands. Telegram sends `/start` when a person opens the chat. */
-const ALIASES: Readonly<Record<string, string>> = { start: 'help', reset: 'new', clear: 'new' };
+/** Other names of commands. */
+const ALIASES: Readonly<Record<string, string>> = { reset: 'new', clear: 'new' };
 
 export type FoundCommand =
   | { readonly type: 'command'; readonly command: Command; readonly args: string }
