@@ -58,7 +58,7 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
     isNotified = false;
     const chat = readChat(ports);
     if (chat === undefined) return;
-    const text = `The disk under ${home} can be written again, after ${lasted}. Nothing that was accepted is lost; what waited is answered now.`;
+    const text = `The disk of ${home} can be written again, after ${lasted}. Nothing that was accepted is lost; what waited is answered now.`;
     storage
       .untilWritten(
         () =>

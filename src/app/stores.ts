@@ -91,7 +91,7 @@ export async function openStores(
     origins: new UntrustedFiles({
       path: join(paths.versions, 'untrusted.jsonl'),
       folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
-      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsTheirs: holdsStrangers },
+      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: holdsStrangers },
       clock,
       disk,
     }),

@@ -122,7 +122,7 @@ function waitingAssistant(base: Ground, http: () => string | null): AssistantPor
   const { config, loaded, paths, storage, version, startedAt } = base;
   const warnings = configWarnings(loaded, process.getuid?.());
   const sentence = (): string => {
-    const what = storageSentence(storage.state, paths.home) ?? `The disk under ${paths.home} can be written again.`;
+    const what = storageSentence(storage.state, paths.home) ?? `The disk of ${paths.home} can be written again.`;
     return `${what} The assistant continues its start by itself as soon as the disk can be written.`;
   };
   const refuse = (): never => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { AppError } from '../util/errors.ts';
 import { syncDirectory, type Durability } from './files.ts';
 
-/** The few operations that appending needs; tests put a faulty disk here. */
+/** The file operations that appending needs; tests replace them by a faulty disk. */
 export interface AppendHandle {
   /** Bytes in the file. */
   size(): Promise<number>;
@@ -20,10 +20,10 @@ export interface AppendHandle {
 export type OpenAppend = (path: string) => Promise<AppendHandle>;
 
 /**
- * A write of no more bytes is a copy into the system's cache, as each commit of the journal is: that takes less of the
- * event loop than handing it to another thread. A sync never runs on the event loop.
+ * Writes up to this many bytes run on the event loop: they only copy into the system's cache, which blocks it for less
+ * time than handing them to another thread. A sync never runs on the event loop.
  */
-const MOST_AT_ONCE = 64 * 1024;
+const SYNC_WRITE_BYTES = 64 * 1024;
 
 export const openAppend: OpenAppend = async (path) => {
   const handle = await open(path, 'a+', 0o600);
@@ -41,7 +41,7 @@ export const openAppend: OpenAppend = async (path) => {
       return bytesRead === 1 ? buffer[0] : undefined;
     },
     write: async (bytes) =>
-      bytes.length <= MOST_AT_ONCE ? writeSync(handle.fd, bytes) : (await handle.write(bytes)).bytesWritten,
+      bytes.length <= SYNC_WRITE_BYTES ? writeSync(handle.fd, bytes) : (await handle.write(bytes)).bytesWritten,
     datasync: () => handle.datasync(),
     truncate: (size) => handle.truncate(size),
     close: () => handle.close(),
@@ -49,7 +49,7 @@ export const openAppend: OpenAppend = async (path) => {
 };
 
 export interface AppendFileOptions {
-  /** Whole lines that come first in a file that is empty; asked for when it is written. */
+  /** Whole lines written at the start of an empty file; called with its first append. */
   readonly header?: () => Uint8Array;
   /** @default the real disk */
   readonly open?: OpenAppend;
@@ -63,15 +63,17 @@ interface PendingAppend {
 }
 
 const NEWLINE = 0x0a;
-/** Lazy appends of more bytes than this are synced: until then they are kept in memory too. */
+/** Lazy appends are kept in memory until they are synced; beyond this many bytes they are synced at once. */
 const MOST_LAZY_BYTES = 1024 * 1024;
 
 /**
- * A file of lines that only grows. Appends keep their order; those issued while one is under way share one write, and one
- * fdatasync if one of them wants to be durable, which covers all lazy appends before it. A failed append leaves no trace
- * where the disk allows it (the file is cut back to its last good length), else its remains end up on a line of their own;
- * appends after it work again as soon as the disk does. After a failed sync the kernel may have dropped what was appended
- * lazily before, and a second sync would not bring it back: it is written anew. The file is opened by the first append.
+ * An append-only file of lines, opened by its first append. Appends keep their order. Appends that are issued while
+ * another is being written share one write, and one fdatasync if any of them is durable, which also covers all lazy
+ * appends before it.
+ *
+ * After a failed append the file is cut back to its last good length; if the disk refuses even that, the rest of the
+ * append stays as a line of its own. Later appends work as soon as the disk does. After a failed sync the kernel may
+ * have dropped earlier lazy appends, and a second sync would not restore them, so they are written again.
  */
 export class AppendFile {
   readonly #path: string;
@@ -80,10 +82,10 @@ export class AppendFile {
   #handle: AppendHandle | undefined;
   #size: number | undefined;
   #endsInLine = false;
-  /** Bytes that the last sync covered, and what was appended since. */
+  /** Length of the file at the last sync, and the bytes that were appended after it. */
   #synced = 0;
   #lazy: Uint8Array = new Uint8Array();
-  /** A sync failed and `#lazy` is not in the file again yet. */
+  /** A sync failed, and `#lazy` has not been written again yet. */
   #owesLazy = false;
   #queue: PendingAppend[] = [];
   #draining: Promise<void> | undefined;
@@ -95,12 +97,12 @@ export class AppendFile {
     this.#open = options.open ?? openAppend;
   }
 
-  /** Bytes that were appended whole; undefined before the first append. */
+  /** Size of the file in bytes after its last complete append; undefined before the first append. */
   get size(): number | undefined {
     return this.#size;
   }
 
-  /** Appends whole lines; resolves once they are as durable as asked for, rejects when they are not in the file. */
+  /** Appends whole lines; resolves when they are as durable as requested, rejects when they were not written. */
   append(bytes: Uint8Array, durability: Durability = 'durable'): Promise<void> {
     if (this.#closed) return Promise.reject(new AppError('file-closed', `${this.#path} is closed.`));
     return new Promise((resolve, reject) => {
@@ -109,13 +111,13 @@ export class AppendFile {
     });
   }
 
-  /** Finishes what was appended and gives the file handle back; the next append opens the file again. */
+  /** Waits for pending appends and closes the file handle; the next append opens the file again. */
   async rest(): Promise<void> {
     await this.#draining;
     if (this.#draining === undefined) await this.#drop();
   }
 
-  /** Finishes what was appended; later appends are rejected. */
+  /** Waits for pending appends and closes the file; later appends are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#draining;
@@ -123,7 +125,7 @@ export class AppendFile {
   }
 
   async #drain(): Promise<void> {
-    // Lets the appends of one tick share a write.
+    // Appends of one tick share a write.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const batch = this.#queue;
@@ -210,7 +212,7 @@ export class AppendFile {
     try {
       await handle.truncate(size);
     } catch {
-      // What is in the file now is unknown: opening it again finds out.
+      // The length of the file is unknown now: opening it again reads it.
       await this.#drop().catch(() => {});
     }
   }

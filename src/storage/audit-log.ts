@@ -9,10 +9,10 @@ import { sha256 } from './change-log.ts';
 import { plainDisk, type Disk } from './disk.ts';
 import { readLinesBackwards } from './read-lines.ts';
 
-/** Bytes of one file; older ones are `audit.jsonl.1` to `.6`. */
-const LARGEST = 20_000_000;
+/** Bytes after which a new file begins; older ones are `audit.jsonl.1` to `.6`. */
+const LARGEST_FILE_BYTES = 20_000_000;
 const OLDER_FILES = 6;
-/** Characters of one text. */
+/** Characters that are kept of each text of an entry. */
 const LONGEST_TEXT = 8_000;
 
 const entrySchema = z.object({
@@ -20,36 +20,36 @@ const entrySchema = z.object({
   at: z.string(),
   turn: z.string().nullable(),
   session: z.string().nullable(),
-  /** `channel:id` of whoever it was done for; null: nobody but the assistant itself. */
+  /** `channel:id` of the person it was done for; null: the assistant acted on its own. */
   who: z.string().nullable(),
   role: z.string(),
   origin: z.string(),
-  /** What was to be done, in one line. */
+  /** The action that was asked for, in one line. */
   what: z.string(),
-  /** `allowed`: without a question; `approved` and `declined`: a person was asked. */
+  /** `allowed`: without a question; `approved` or `declined`: by a person who was asked; `refused`: by a rule. */
   decision: z.enum(['allowed', 'approved', 'declined', 'refused']),
   reason: z.string().nullable(),
   /** Who said yes or no, and how. */
   approval: z.string().nullable(),
 });
 
-/** Who wanted what, and what was decided about it. */
+/** One line of the audit log: an action, who it was for, and what was decided about it. */
 export type AuditEntry = Readonly<z.infer<typeof entrySchema>>;
 export type AuditDraft = Omit<AuditEntry, 'at'>;
 
 export interface AuditPorts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Takes configured secrets out of a text, and nothing else: what looks like a secret may be what ran. */
+  /** Removes configured secrets from a text. Nothing else is removed: the log must show what really ran. */
   readonly mask: (text: string) => string;
-  /** @default the real one, and nobody is told what it refuses */
+  /** @default the real disk, without reporting its failures */
   readonly disk?: Pick<Disk, 'open'>;
 }
 
 /**
- * `audit.jsonl`: one line for each thing that was allowed, approved or refused. A line is with the system before what it
- * tells of begins, so it outlives the process; a power loss may take the last ones. A disk that takes no lines is
- * reported in the log and stops nothing.
+ * `audit.jsonl`: one line for each action that was allowed, approved, declined or refused. A line is written before its
+ * action begins, so it survives the end of the process; a power loss may take the newest lines. A failed write is
+ * logged and stops nothing.
  */
 export class AuditLog implements AsyncDisposable {
   readonly #path: string;
@@ -63,13 +63,13 @@ export class AuditLog implements AsyncDisposable {
     this.#file = new AppendFile(path, { open: unsynced((ports.disk ?? plainDisk).open) });
   }
 
-  /** Never throws. */
+  /** Appends an entry, stamped with the current time. Never throws. */
   readonly record = (draft: AuditDraft): Promise<void> => {
     this.#last = this.#last.then(() => this.#append(draft));
     return this.#last;
   };
 
-  /** The newest `count` entries that `matches` takes, newest first. */
+  /** The newest `count` entries for which `matches` is true, newest first. */
   async newest(count: number, matches: (entry: AuditEntry) => boolean): Promise<readonly AuditEntry[]> {
     const found: AuditEntry[] = [];
     for (let n = 0; n <= OLDER_FILES; n += 1) {
@@ -87,8 +87,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * Removes files whose last line is older than `before`, ms since 1970; returns how many. The newest file, which is
-   * written to, stays.
+   * Removes older files whose last line was written before `before`, ms since 1970; returns how many. The current file
+   * stays.
    */
   async prune(before: number): Promise<number> {
     let removed = 0;
@@ -121,7 +121,7 @@ export class AuditLog implements AsyncDisposable {
       approval: shown(draft.approval),
     };
     try {
-      if ((this.#file.size ?? 0) >= LARGEST) await this.#rotate();
+      if ((this.#file.size ?? 0) >= LARGEST_FILE_BYTES) await this.#rotate();
       await this.#file.append(Buffer.from(`${JSON.stringify(entry)}\n`));
     } catch (error) {
       log.error('audit: write failed', { reason: errorMessage(error), what: entry.what });
@@ -142,7 +142,7 @@ export class AuditLog implements AsyncDisposable {
   }
 }
 
-/** What is left out of a long text is counted, and the whole can be known again by its hash. */
+/** Cuts a long text; its full length and hash are added, so that the original can be recognized. */
 function bounded(text: string): string {
   if (text.length <= LONGEST_TEXT) return text;
   return `${cut(text, LONGEST_TEXT)}… (${text.length} characters, SHA-256 ${sha256(Buffer.from(text))})`;

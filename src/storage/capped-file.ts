@@ -1,11 +1,11 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
-/** Bytes that may wait to be written before who writes is asked to wait. */
-const MOST_WAITING = 1024 ** 2;
+/** Unwritten bytes beyond which `add` asks its caller to wait. */
+const MOST_WAITING_BYTES = 1024 ** 2;
 
 /**
- * A file that takes what comes until it holds `most` bytes; what comes later is counted and dropped, and so is what the
- * disk does not take. Not durable: it is for output that may be lost with the power.
+ * A file for output of unknown length: it keeps the first `most` bytes; later bytes, and bytes that the disk does not
+ * take, are counted and dropped. Not synced: a power loss may take the output.
  */
 export class CappedFile {
   readonly path: string;
@@ -23,12 +23,12 @@ export class CappedFile {
     this.#most = most;
   }
 
-  /** Mode 0600; the folder exists, and nothing lies there under this name. */
+  /** Creates the file with mode 0600. Rejects when the folder is missing or the file exists. */
   static async create(path: string, most: number): Promise<CappedFile> {
     return new CappedFile(path, await open(path, 'wx+', 0o600), most);
   }
 
-  /** Bytes that came. */
+  /** Bytes that were added, kept or not. */
   get bytes(): number {
     return this.#came;
   }
@@ -38,12 +38,12 @@ export class CappedFile {
     return this.#kept;
   }
 
-  /** Bytes that came and are not in it, nor on their way. */
+  /** Bytes that were added and will never be in the file. */
   get dropped(): number {
     return this.#came - this.#kept - this.#waiting;
   }
 
-  /** Never rejects. Undefined: more may come at once; otherwise when this is settled. */
+  /** Adds bytes; never rejects. Undefined: the caller may add more at once; else it waits for the promise first. */
   add(bytes: Uint8Array): Promise<void> | undefined {
     this.#came += bytes.length;
     const space = this.#isFull ? 0 : this.#most - this.#kept - this.#waiting;
@@ -51,7 +51,7 @@ export class CappedFile {
     if (taken.length === 0) return undefined;
     this.#waiting += taken.length;
     this.#writing = this.#writing.then(() => this.#write(taken));
-    return this.#waiting > MOST_WAITING ? this.#writing : undefined;
+    return this.#waiting > MOST_WAITING_BYTES ? this.#writing : undefined;
   }
 
   /** At most `length` bytes from `offset` on. */
@@ -61,7 +61,7 @@ export class CappedFile {
     return buffer.subarray(0, bytesRead);
   }
 
-  /** Resolves when what came so far is in the file or dropped. */
+  /** Resolves when all bytes added so far are written or dropped. */
   settled(): Promise<void> {
     return this.#writing;
   }

@@ -8,23 +8,23 @@ import { AppendFile } from './append-file.ts';
 import { plainDisk, type Disk } from './disk.ts';
 import { namesIn, readIfExists } from './files.ts';
 
-/** Bytes; of larger files no copy is kept. */
+/** Bytes; larger files are recorded without a copy. */
 export const LARGEST_COPY = 50 * 1024 * 1024;
 /** How long copies and records are kept. */
 const KEPT_MS = 90 * 86_400_000;
-/** Bytes of all copies together after a `prune`; the oldest go first. */
-const MOST_BYTES = 2 * 1024 * 1024 * 1024;
+/** `prune` removes the oldest copies beyond this many bytes in total. */
+const MOST_COPIES_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** A file that is about to be changed in a turn. */
+/** A change that a tool call is about to make to a file. */
 export interface FileChange {
   readonly sessionKey: string;
   readonly turnId: string;
   readonly callId: string;
   /** Absolute, without links. */
   readonly path: string;
-  /** What is replaced, `bytes` null when it is more than `LARGEST_COPY`; null: there is no file. */
+  /** The file before the change, `bytes` null when it is larger than `LARGEST_COPY`; null: there is no file. */
   readonly before: { readonly bytes: Uint8Array | null; readonly mode: number } | null;
-  /** What will be there; null: the file is removed. */
+  /** The new content; null: the file is removed. */
   readonly after: Uint8Array | null;
 }
 
@@ -40,12 +40,12 @@ const lineSchema = z.object({
   after: z.string().nullable(),
 });
 
-/** A change as it was recorded. Whether it then happened is seen on the file. */
+/** A recorded change. It was recorded before it was made, so only the file shows whether it happened. */
 export type RecordedChange = Omit<z.infer<typeof lineSchema>, 'v' | 'session'>;
 
 /**
- * What tools replaced in files, so that it can be put back: copies by content hash, and for each turn an append-only
- * file of lines. Copies older than 90 days go, and the oldest beyond 2 GB, whenever `prune` is called.
+ * The files that tools changed, so that a change can be undone: copies of the old contents by hash, and an append-only
+ * file of changes for each turn. `prune` removes what is older than 90 days, and the oldest copies beyond 2 GB.
  */
 export class ChangeLog {
   readonly #turns: string;
@@ -55,7 +55,7 @@ export class ChangeLog {
   readonly #recording = new Set<Promise<void>>();
   #pruning: Promise<void> | undefined;
 
-  /** `disk`: @default the real one, and nobody is told what it refuses */
+  /** `disk`: @default the real disk, without reporting its failures */
   constructor(options: { readonly folder: string; readonly clock: Clock; readonly disk?: Disk }) {
     this.#turns = join(options.folder, 'turns');
     this.#copies = join(options.folder, 'copies');
@@ -64,8 +64,8 @@ export class ChangeLog {
   }
 
   /**
-   * Durable when it resolves; only then may the file be changed. The changes of one turn come one after the other.
-   * Throws what the disk throws.
+   * Records a change; the file may be changed when this resolves, because the record is durable then. Changes of one
+   * turn must be recorded one after another. Rejects with the error of the disk.
    */
   async recordChange(change: FileChange): Promise<void> {
     while (this.#pruning !== undefined) await this.#pruning;
@@ -75,7 +75,7 @@ export class ChangeLog {
     await work;
   }
 
-  /** What was recorded in a turn, oldest first. Damaged lines are left out. */
+  /** The recorded changes of a turn, oldest first. Damaged lines are left out. */
   async of(sessionKey: string, turnId: string): Promise<readonly RecordedChange[]> {
     const text = (await readIfExists(this.#turnFile(turnId))) ?? '';
     return text.split('\n').flatMap((line) => {
@@ -86,7 +86,7 @@ export class ChangeLog {
     });
   }
 
-  /** The copy with this hash; undefined when it is gone or damaged. */
+  /** The copy with this SHA-256 in hex; undefined when it is gone or damaged. */
   async copy(hash: string): Promise<Buffer | undefined> {
     if (!/^[0-9a-f]{64}$/u.test(hash)) return undefined;
     try {
@@ -98,7 +98,7 @@ export class ChangeLog {
     }
   }
 
-  /** Removes what is too old and what is too much at `now`, ms since 1970; records wait meanwhile. */
+  /** Removes old records and copies, see above; `now` in ms since 1970. New records wait until it is done. */
   async prune(now: number): Promise<void> {
     while (this.#pruning !== undefined) await this.#pruning;
     const work = this.#prune(now);
@@ -109,7 +109,7 @@ export class ChangeLog {
   async #prune(now: number): Promise<void> {
     await Promise.all(this.#recording);
     await removeOldest(this.#turns, { olderThan: now - KEPT_MS });
-    await removeOldest(this.#copies, { olderThan: now - KEPT_MS, mostBytes: MOST_BYTES });
+    await removeOldest(this.#copies, { olderThan: now - KEPT_MS, mostBytes: MOST_COPIES_BYTES });
   }
 
   async #record({ sessionKey, turnId, callId, path, before, after }: FileChange): Promise<void> {
@@ -136,14 +136,14 @@ export class ChangeLog {
     await this.#touch(turnFile);
   }
 
-  /** A copy that is there already is as young as its newest use. */
+  /** Stores a copy; one that exists already counts as new again. */
   async #keep(hash: string, bytes: Uint8Array): Promise<void> {
     const path = join(this.#copies, hash);
     if ((await this.copy(hash)) === undefined) await this.#disk.replace(path, bytes);
     await this.#touch(path);
   }
 
-  /** By these times `prune` tells what is old. */
+  /** Sets the time by which `prune` judges the age of a file. */
   async #touch(path: string): Promise<void> {
     const now = new Date(this.#clock.now());
     await utimes(path, now, now);

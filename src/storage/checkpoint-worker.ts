@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { errorMessage } from '../util/errors.ts';
 import type { CheckpointDone, CheckpointTask } from './checkpoints.ts';
 
-/** A reader in another process may be in the way; the next checkpoint tries again. */
+/** How long a checkpoint waits for a reader in another process, ms; after that the next checkpoint tries again. */
 const BUSY_MS = 50;
 
 function databasePath(data: unknown): string {
@@ -12,18 +12,18 @@ function databasePath(data: unknown): string {
 }
 
 const db = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS });
-/** Reads between the two tasks: while somebody reads the log, no commit on the event loop begins it anew. */
+/** Holds a read transaction between the two tasks: while the log has a reader, no commit of the writer restarts it. */
 const reader = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS, readOnly: true });
 db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;');
 
-/** Copies what the log holds into the file, beside writers; returns whether nothing is left in the log. */
+/** Copies the log into the database file while others may write; returns whether all of it was copied. */
 function moveLog(): boolean {
   const row = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
   return row?.['busy'] === 0 && row['log'] === row['checkpointed'];
 }
 
-/** Writes a page as it is, which begins the log anew: SQLite syncs its new header in this thread. */
-function beginLog(): void {
+/** Commits an unchanged page, which restarts the log, so that SQLite syncs the log's new header in this thread. */
+function restartLog(): void {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   db.exec(`PRAGMA user_version = ${version}`);
 }
@@ -36,7 +36,7 @@ function readLog(): void {
 function checkpoint({ restart }: CheckpointTask): void {
   if (!restart) readLog();
   else if (reader.isTransaction) reader.exec('COMMIT');
-  if (moveLog() && restart) beginLog();
+  if (moveLog() && restart) restartLog();
 }
 
 parentPort?.on('message', (task: CheckpointTask) => {
@@ -44,7 +44,7 @@ parentPort?.on('message', (task: CheckpointTask) => {
   try {
     checkpoint(task);
   } catch (error) {
-    // The disk is full or fails, or somebody holds the log: it stays as it is, and the next one tries again.
+    // The disk is full or fails, or the log is in use: it stays as it is, and the next checkpoint tries again.
     if (reader.isTransaction) reader.exec('ROLLBACK');
     done = { ...task, failure: errorMessage(error) };
   }

@@ -4,42 +4,42 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 
-/** What a commit adds to the log at least, and each row that it changes, in pages, roughly. */
+/** Estimated pages that a commit adds to the log, and pages for each row that it changes. */
 const PAGES_OF_COMMIT = 4;
 const PAGES_OF_ROW = 0.5;
-/** Pages between two checkpoints: the log grows to about 8 MB. */
-const EVERY_PAGES = 2_000;
-/** The writer is held up at most this long, milliseconds: a thread that hangs must not stop the journal. */
+/** Estimated pages between two checkpoints: the log grows to about 8 MB. */
+const CHECKPOINT_PAGES = 2_000;
+/** Longest pause of the writer, ms: a thread that hangs must not stop the journal. */
 const MOST_PAUSE_MS = 2_000;
-/** A thread that has not answered by then, milliseconds, is given up; the next checkpoint begins with a new one. */
-const TASK_MS = 60_000;
-/** A thread that has nothing to do ends after this many milliseconds. */
+/** A thread that does not answer within this many ms is ended; the next checkpoint starts a new one. */
+const TASK_TIMEOUT_MS = 60_000;
+/** An idle thread is ended after this many ms. */
 const IDLE_MS = 10_000;
 
-/** What the thread is asked to do: move what the log holds into the file, or with `restart` also begin the log anew. */
+/** A request to the thread: copy the log into the database file; with `restart`, also begin the log again. */
 export interface CheckpointTask {
   readonly restart: boolean;
 }
 
-/** What the thread says when it is done. */
+/** The thread's answer to a task. */
 export interface CheckpointDone extends CheckpointTask {
-  /** Why nothing came of it. */
+  /** Why the task failed; absent when it succeeded. */
   readonly failure?: string;
 }
 
 export interface CheckpointPorts {
   readonly clock: Clock;
-  /** From here on no transaction may begin. */
+  /** No transaction may begin from this call until `resume`. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** A checkpoint failed: the log grows until one works, and nothing is lost. */
+  /** Called when a checkpoint failed. Nothing is lost; the log grows until one succeeds. */
   readonly failed: (reason: string) => void;
 }
 
 /**
- * Moves SQLite's log into its file in a thread of its own, so that neither the copying nor its syncs hold up the event
- * loop. The bulk is moved beside the writer; then the writer pauses for the little that came meanwhile, and the thread
- * makes the first commit of the new log, because SQLite syncs its header at once.
+ * Runs SQLite's checkpoints in a thread of their own, so that neither the copying nor the syncs block the event loop.
+ * Most of the log is copied while the writer continues. Then the writer pauses while the thread copies the rest and
+ * makes the first commit of the restarted log, because that commit syncs the log's header.
  */
 export class Checkpoints {
   readonly #path: string;
@@ -57,10 +57,10 @@ export class Checkpoints {
     this.#ports = ports;
   }
 
-  /** A transaction was committed that changed so many rows. */
+  /** Call after each commit with the number of rows that it changed; begins a checkpoint when one is due. */
   committed(rows: number): void {
     this.#pagesSince += PAGES_OF_COMMIT + rows * PAGES_OF_ROW;
-    if (this.#pagesSince < EVERY_PAGES || this.#isRunning || this.#closed) return;
+    if (this.#pagesSince < CHECKPOINT_PAGES || this.#isRunning || this.#closed) return;
     this.#pagesSince = 0;
     this.#isRunning = true;
     this.#idle?.[Symbol.dispose]();
@@ -83,9 +83,9 @@ export class Checkpoints {
   #ask(task: CheckpointTask): void {
     this.#worker ??= this.#start();
     this.#limit?.[Symbol.dispose]();
-    this.#limit = this.#ports.clock.timer(TASK_MS, () => {
+    this.#limit = this.#ports.clock.timer(TASK_TIMEOUT_MS, () => {
       this.#dismiss();
-      this.#ports.failed(`its thread did not answer within ${TASK_MS / 1_000} s`);
+      this.#ports.failed(`its thread did not answer within ${TASK_TIMEOUT_MS / 1_000} s`);
       this.#finish();
     });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -95,11 +95,11 @@ export class Checkpoints {
   #start(): Worker {
     const worker = new Worker(workerFile(), { workerData: { path: this.#path } });
     worker.unref();
-    // One that was given up has no say any more.
+    // A late answer of a thread that was given up is ignored.
     worker.on('message', (done: CheckpointDone) => {
       if (this.#worker === worker) this.#done(done);
     });
-    // The next checkpoint begins with a new thread.
+    // The next checkpoint starts a new thread.
     const lost = (reason: string): void => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;
@@ -138,7 +138,7 @@ export class Checkpoints {
   }
 }
 
-/** The `.ts` file when run from source; in the published package the bundle of that name. */
+/** The `.ts` file when run from source, the bundled `.js` file in the published package. */
 function workerFile(): string {
   const source = fileURLToPath(new URL('checkpoint-worker.ts', import.meta.url));
   return existsSync(source) ? source : fileURLToPath(new URL('checkpoint-worker.js', import.meta.url));

@@ -5,28 +5,28 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { syncDirectory } from './files.ts';
 
-/** A commit that nobody waits for is synced this much later, milliseconds. */
+/** A commit that no one waits for is synced after this many ms. */
 const LAZY_SYNC_MS = 200;
 
 export interface CommitSyncOptions {
   readonly clock: Clock;
-  /** Called once, after which nothing becomes durable any more. */
+  /** Called once, when a sync failed; nothing becomes durable after that. */
   readonly onFailure: (error: AppError) => void;
-  /** All commits up to and including this one are durable. */
+  /** Called when all commits up to and including this one are durable. */
   readonly onDurable: (commit: number) => void;
 }
 
 interface Waiting {
   readonly commit: number;
   readonly settled: PromiseWithResolvers<void>;
-  /** It does not wait for the timer. */
-  readonly hurries: boolean;
+  /** Syncs at once instead of waiting for the timer. */
+  readonly isUrgent: boolean;
 }
 
 /**
  * Makes SQLite's commits durable: `fdatasync` of the write-ahead log in the thread pool, one at a time. A sync covers
- * the commits before its start, never those during it. After a failed sync the kernel may have dropped the pages, so a
- * second one would prove nothing: `failure` is set for good, and only a new process can read what the disk has.
+ * the commits before its start. After a failed sync the kernel may have dropped the pages, so a second sync would prove
+ * nothing: `failure` stays set, and only a new process can read what is on the disk.
  */
 export class CommitSync {
   readonly #path: string;
@@ -40,18 +40,18 @@ export class CommitSync {
   #later: Disposable | undefined;
   #failure: AppError | undefined;
 
-  /** `path`: of the write-ahead log. It has no locks, so opening and closing it beside SQLite is safe. */
+  /** `path`: the write-ahead log. SQLite holds no locks on it, so opening and closing it here is safe. */
   constructor(path: string, options: CommitSyncOptions) {
     this.#path = path;
     this.#options = options;
   }
 
-  /** Why nothing becomes durable any more; undefined while all is well. */
+  /** The failed sync after which nothing becomes durable; undefined while all is well. */
   get failure(): AppError | undefined {
     return this.#failure;
   }
 
-  /** A transaction was committed; returns its number. It is synced within `LAZY_SYNC_MS`, also when nobody waits. */
+  /** Call after each commit; returns its number. A sync begins within `LAZY_SYNC_MS` even if no one waits for it. */
   committed(): number {
     this.#committed += 1;
     this.#syncLater();
@@ -63,21 +63,23 @@ export class CommitSync {
     if (commit <= this.#durable) return Promise.resolve();
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const settled = Promise.withResolvers<void>();
-    this.#waiting.push({ commit, settled, hurries: true });
+    this.#waiting.push({ commit, settled, isUrgent: true });
     void this.#sync();
     return settled.promise;
   }
 
-  /** Resolves when all commits so far survive a power loss, without hurrying that; rejects with `sync-failed`. */
+  /**
+   * Resolves when all commits so far survive a power loss; does not start a sync by itself. Rejects with `sync-failed`.
+   */
   settled(): Promise<void> {
     if (this.#durable >= this.#committed) return Promise.resolve();
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const settled = Promise.withResolvers<void>();
-    this.#waiting.push({ commit: this.#committed, settled, hurries: false });
+    this.#waiting.push({ commit: this.#committed, settled, isUrgent: false });
     return settled.promise;
   }
 
-  /** Syncs on the calling thread what is not durable yet. No commit may follow. */
+  /** Syncs the remaining commits on the calling thread. No commit may follow. */
   close(): void {
     this.#closed = true;
     this.#later?.[Symbol.dispose]();
@@ -111,15 +113,15 @@ export class CommitSync {
         const upTo = this.#committed;
         await this.#handle.datasync();
         this.#reached(upTo);
-        // What came meanwhile and nobody is in a hurry for shares a later sync.
-        if (!this.#waiting.some(({ hurries }) => hurries)) break;
+        // Commits made meanwhile that no one urgently waits for share a later sync.
+        if (!this.#waiting.some(({ isUrgent }) => isUrgent)) break;
       }
       if (this.#durable < this.#committed) this.#syncLater();
     } catch (error) {
       if (!this.#closed) this.#fail(error);
     } finally {
       this.#isSyncing = false;
-      // It may have been opened while the rest was closed.
+      // `close` may have run while the file was being opened.
       if (this.#closed) this.#handle?.close().catch(() => {});
     }
   }
@@ -142,7 +144,7 @@ export class CommitSync {
   #fail(error: unknown): void {
     this.#failure = new AppError(
       'sync-failed',
-      `The disk did not confirm a write to ${this.#path}: ${errorMessage(error)}. The assistant has to start anew to read what is really there.`,
+      `The disk did not confirm a write to ${this.#path}: ${errorMessage(error)}. The assistant must be started again to read what is really there.`,
       { cause: error },
     );
     const waiting = this.#waiting;

@@ -12,36 +12,38 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** A write whose transaction is committed, and what it put into queues. */
+/** A write that has run: how to settle its promise, and the lowest sequence number it added to each queue. */
 interface DoneWrite {
   readonly item: PendingWrite;
   readonly settle: () => void;
   readonly queued: ReadonlyMap<string, number>;
 }
 
-/** Work of one transaction, milliseconds; more would hold up everything else, so it shares the next one. */
-const MOST_MS = 3;
-/** Closing waits this long, milliseconds, for whoever holds the journal. */
+/**
+ * After this many ms of work a transaction ends; the remaining writes wait for the next, so nothing else is blocked.
+ */
+const TRANSACTION_MS = 3;
+/** How long closing waits for a lock on the database, ms. */
 const CLOSING_BUSY_MS = 3_000;
-/** How many waiting callers are told in one round of the event loop. */
-const MOST_SETTLED_AT_ONCE = 16;
+/** How many waiting writes are resolved in one round of the event loop. */
+const SETTLED_PER_ROUND = 16;
 
 export interface DatabaseOptions {
   readonly clock: Clock;
-  /** File of `db`; the log beside it is what gets synced. */
+  /** The file of `db`; its write-ahead log is what is synced. */
   readonly path: string;
-  /** Called once when a sync failed: nothing that waits resolves any more, and the process has to start anew. */
+  /** Called once when a sync failed: all waiting and later writes reject, and the process has to be restarted. */
   readonly onSyncFailure?: (error: AppError) => void;
-  /** Told why the log could not be moved into the file. @default nobody is told */
+  /** Called with the reason when a checkpoint failed. @default failures are ignored */
   readonly onCheckpointFailure?: (reason: string) => void;
-  /** Called with each failure of a write, whoever wrote it. */
+  /** Called with the error of each failed write. */
   readonly onWriteFailure?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Prepared statements by their text, and writes that are grouped into one transaction per round of the event loop and
- * made durable by a sync in the thread pool. `queued` and `durableUpTo` let a queue's reader stop before rows that a
- * power loss could still undo.
+ * The SQLite database of the journal: caches prepared statements, groups the writes of one round of the event loop into
+ * one transaction, and makes them durable with a sync in the thread pool. With `queued` and `durableUpTo` the reader of
+ * a queue stops before rows that a power loss could still undo.
  */
 export class Database {
   readonly #db: DatabaseSync;
@@ -50,7 +52,7 @@ export class Database {
   readonly #sync: CommitSync;
   readonly #checkpoints: Checkpoints;
   readonly #listeners = new Map<string, Set<() => void>>();
-  /** By queue: of each commit that is not durable yet, the lowest sequence number that it put there. */
+  /** By queue: each commit that is not durable yet, with the lowest sequence number that it added. */
   readonly #unsynced = new Map<string, readonly { readonly commit: number; readonly seq: number }[]>();
   #pending: PendingWrite[] = [];
   #queuedNow = new Map<string, number>();
@@ -66,7 +68,7 @@ export class Database {
     this.#sync = new CommitSync(`${path}-wal`, {
       clock,
       onFailure: (error) => onSyncFailure?.(error),
-      onDurable: (commit) => this.#tellQueues(commit),
+      onDurable: (commit) => this.#notifyQueues(commit),
     });
     this.#checkpoints = new Checkpoints(path, {
       clock,
@@ -105,9 +107,9 @@ export class Database {
   }
 
   /**
-   * Queues synchronous work. What is queued in one round of the event loop shares one transaction, as long as that takes
-   * a few milliseconds. Resolves with the work's result when it is as durable as asked for. Work that throws is undone
-   * alone (a savepoint); a failed commit rejects all that shared it.
+   * Queues synchronous work. Work queued in one round of the event loop shares a transaction of a few milliseconds.
+   * Resolves with the result of the work when it is as durable as requested. Work that throws is rolled back alone (to
+   * a savepoint) and rejects; a failed commit rejects everything in its transaction.
    */
   write<T>(work: () => T, durability: Durability = 'durable'): Promise<T> {
     if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
@@ -119,17 +121,19 @@ export class Database {
     });
   }
 
-  /** Resolves when everything written so far survives a power loss, without hurrying that. */
+  /** Resolves when everything written so far survives a power loss; does not start a sync by itself. */
   settled(): Promise<void> {
     return this.#sync.settled();
   }
 
-  /** Part of a transaction: a queue has a new row with this sequence number. Its listeners hear of it when it is durable. */
+  /**
+   * Call inside `write`: a queue got a row with this sequence number. Its listeners are called when that is durable.
+   */
   queued(queue: string, seq: number): void {
     this.#queuedNow.set(queue, Math.min(seq, this.#queuedNow.get(queue) ?? seq));
   }
 
-  /** Rows of a queue up to this sequence number survive a power loss; what is above may not be acted upon yet. */
+  /** Rows of a queue up to this sequence number survive a power loss; later ones must not be acted upon yet. */
   durableUpTo(queue: string): number {
     const waiting = this.#unsynced.get(queue) ?? [];
     return waiting.reduce((lowest, { seq }) => Math.min(lowest, seq - 1), Number.MAX_SAFE_INTEGER);
@@ -148,19 +152,19 @@ export class Database {
     setImmediate(() => {
       this.#isScheduled = false;
       if (this.#isPaused) return;
-      if (this.#pending.length > 0) this.#commit(MOST_MS);
+      if (this.#pending.length > 0) this.#commit(TRANSACTION_MS);
       if (this.#pending.length > 0) this.#schedule();
     });
   }
 
-  /** One transaction for the oldest of what is queued; when it cannot begin or commit, all that is queued is rejected. */
-  #commit(mostMs: number): void {
+  /** Runs the oldest queued writes in one transaction; if it cannot begin or commit, all queued writes are rejected. */
+  #commit(maxMs: number): void {
     const queue = this.#pending;
     this.#pending = [];
     const done: DoneWrite[] = [];
     try {
       this.#prepare('BEGIN IMMEDIATE').run();
-      const until = performance.now() + mostMs;
+      const until = performance.now() + maxMs;
       for (const item of queue) {
         done.push(this.#attempt(item, { isFirst: done.length === 0 }));
         if (performance.now() >= until) break;
@@ -198,7 +202,7 @@ export class Database {
     this.#changed = 0;
   }
 
-  #tellQueues(commit: number): void {
+  #notifyQueues(commit: number): void {
     for (const [queue, waiting] of this.#unsynced) {
       const rest = waiting.filter((entry) => entry.commit > commit);
       if (rest.length === waiting.length) continue;
@@ -207,13 +211,17 @@ export class Database {
     }
   }
 
-  /** Tells a few at a time: what they go on with would otherwise hold up everything else together. */
+  /**
+   * Resolves a few at a time: the code that waits for them would otherwise run all at once and block the event loop.
+   */
   #settle(settled: readonly (() => void)[]): void {
-    for (const settle of settled.slice(0, MOST_SETTLED_AT_ONCE)) settle();
-    if (settled.length > MOST_SETTLED_AT_ONCE) setImmediate(() => this.#settle(settled.slice(MOST_SETTLED_AT_ONCE)));
+    for (const settle of settled.slice(0, SETTLED_PER_ROUND)) settle();
+    if (settled.length > SETTLED_PER_ROUND) setImmediate(() => this.#settle(settled.slice(SETTLED_PER_ROUND)));
   }
 
-  /** What fails is undone alone: back to its savepoint, or with the whole transaction when nothing else is in it yet. */
+  /**
+   * Work that fails is rolled back alone: to its savepoint, or with the transaction when it is the first work in it.
+   */
   #attempt(item: PendingWrite, { isFirst }: { readonly isFirst: boolean }): DoneWrite {
     const { work, resolve, reject } = item;
     this.#queuedNow = new Map();
@@ -224,18 +232,18 @@ export class Database {
       return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
       this.#onWriteFailure?.(error);
-      // A full disk may have rolled back the whole transaction, which rejects all that shared it for that reason.
+      // On a full disk SQLite may have rolled back the whole transaction: then everything in it is rejected.
       if (!this.#db.isTransaction) throw error;
       this.#db.exec(isFirst ? 'ROLLBACK; BEGIN IMMEDIATE' : 'ROLLBACK TO work; RELEASE work');
       return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }
   }
 
-  /** Commits what is queued and `last`, syncs it and closes. */
+  /** Commits the queued writes and then `last`, syncs and closes. */
   close(last?: () => void): void {
     if (this.#closed) return;
     if (last !== undefined) this.write(last).catch(() => {});
-    // A checkpoint may hold the journal for as long as a sync takes.
+    // A checkpoint may hold the lock for the time of a sync.
     this.#db.exec(`PRAGMA busy_timeout = ${CLOSING_BUSY_MS}`);
     while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
     this.#closed = true;

@@ -3,7 +3,7 @@ import { ensureDirectory, replaceDurable, truncateDurable } from './files.ts';
 import { classifyFailure, isStorageTrouble } from './storage-failure.ts';
 import type { StorageHealth } from './storage-health.ts';
 
-/** How stores write their files. */
+/** The functions by which stores write their files; see `reportingDisk`. */
 export interface Disk {
   readonly open: OpenAppend;
   readonly replace: typeof replaceDurable;
@@ -11,6 +11,7 @@ export interface Disk {
   readonly truncate: typeof truncateDurable;
 }
 
+/** The real disk, without reporting its failures. */
 export const plainDisk: Disk = {
   open: openAppend,
   replace: replaceDurable,
@@ -18,7 +19,7 @@ export const plainDisk: Disk = {
   truncate: truncateDurable,
 };
 
-/** The same disk; a write that it refuses makes `storage` look at it, and is thrown as it was. */
+/** The real disk; after a failed write `storage` probes the disk. The error is thrown unchanged. */
 export function reportingDisk(storage: Pick<StorageHealth, 'look'>): Disk {
   const watched = async <T>(work: Promise<T>): Promise<T> => {
     try {

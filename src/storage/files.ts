@@ -4,12 +4,12 @@ import { megabytes } from '../util/text.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 
 /**
- * What a write waits for. `durable`: it survives a power loss. `lazy`: it survives the end of the process, and the next
- * durable write to the same store covers it.
+ * How safe a write is when it resolves. `durable`: it survives a power loss. `lazy`: it survives the end of the
+ * process, and the next durable write to the same store covers it.
  */
 export type Durability = 'durable' | 'lazy';
 
-/** Makes the names in a folder durable: a created, renamed or removed file survives power loss afterwards. */
+/** Makes the entries of a folder durable: files created, renamed or removed in it stay so after a power loss. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -19,7 +19,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Creates a folder and those above it with mode 0700; one that exists is left as it is. */
+/** Creates a folder and its missing parents with mode 0700, durably; an existing folder is left as it is. */
 export async function ensureDirectory(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first !== undefined) await syncDirectory(dirname(first));
@@ -28,8 +28,8 @@ export async function ensureDirectory(path: string): Promise<void> {
 let temporaries = 0;
 
 /**
- * Replaces a file as a whole: after it resolves the new content survives power loss, and at every moment readers see
- * the old or the new content. On failure (a full disk, say) the old file is untouched and nothing is left behind.
+ * Creates or replaces a file atomically: readers see either the old or the new content, and when this resolves the new
+ * content survives a power loss. If writing fails, for example on a full disk, the old file is untouched.
  */
 export async function replaceDurable(
   path: string,
@@ -50,8 +50,8 @@ export async function replaceDurable(
 }
 
 /**
- * Keeps damaged bytes in `directory` (created when missing) under `name`, or under `name.1`, `name.2` … when other
- * bytes have that name; never overwrites. The same bytes under the same name are kept once. Returns the path.
+ * Stores damaged data in `directory` (created if missing) as `name`, or as `name.1`, `name.2` … if that file holds
+ * other bytes; never overwrites. The same bytes under the same name are stored once. Returns the path.
  */
 export async function quarantine(directory: string, name: string, bytes: Uint8Array): Promise<string> {
   await ensureDirectory(directory);
@@ -66,7 +66,7 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
   }
 }
 
-/** Copies a file, mode 0600, durably; blocks are shared where the file system can do that. */
+/** Copies a file durably, with mode 0600; blocks are shared if the file system supports it. */
 export async function copyDurable(existing: string, path: string): Promise<void> {
   await copyFile(existing, path, constants.COPYFILE_FICLONE);
   const handle = await open(path, 'r+');
@@ -79,7 +79,7 @@ export async function copyDurable(existing: string, path: string): Promise<void>
   await syncDirectory(dirname(path));
 }
 
-/** Writes, syncs and removes a file of 64 KiB: rejects as long as the disk does not take that, or has less room. */
+/** Writes, syncs and removes a file of 64 KiB. Rejects if that fails or less than `neededBytes` are free. */
 export async function probeDisk(path: string, neededBytes = 0): Promise<void> {
   await requireSpace(dirname(path), neededBytes);
   try {
@@ -89,7 +89,7 @@ export async function probeDisk(path: string, neededBytes = 0): Promise<void> {
   }
 }
 
-/** Rejects with `no-room` when the disk of a folder has less room than this for who is not root. */
+/** Rejects with `no-room` when the disk of a folder has fewer free bytes than this for users other than root. */
 export async function requireSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -115,7 +115,7 @@ export async function readIfExists(path: string): Promise<string | undefined> {
   return (await readBytes(path))?.toString('utf8');
 }
 
-/** The names in a folder, in no particular order; none when there is no folder. */
+/** The names in a folder, in no particular order; empty when there is no folder. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
@@ -134,7 +134,7 @@ async function readBytes(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Writes and syncs a file that did not exist, trying names until one is free; removes it when that fails. */
+/** Writes and syncs a new file, trying names until one is free; removes it if writing fails. */
 async function writeNew(data: string | Uint8Array, mode: number, nextName: () => string): Promise<string> {
   for (let tries = 0; ; tries += 1) {
     const path = nextName();
@@ -142,7 +142,7 @@ async function writeNew(data: string | Uint8Array, mode: number, nextName: () =>
     try {
       handle = await open(path, 'wx', mode);
     } catch (error) {
-      // A process that died may have left its temporary file behind, and process ids repeat in containers.
+      // A crashed process may have left its temporary file, and process ids repeat in containers.
       if (errorCode(error) === 'EEXIST' && tries < 100) continue;
       throw error;
     }

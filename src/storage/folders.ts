@@ -4,16 +4,16 @@ import { AppError, errorCode } from '../util/errors.ts';
 import { ensureDirectory, replaceDurable, syncDirectory } from './files.ts';
 
 export interface FolderFile {
-  /** Relative to the folder, with slashes, and inside of it. */
+  /** Relative to the folder, with slashes; must not leave it. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly mode: number;
 }
 
 /**
- * Makes a folder with these files in one step: everything is written and synced beside it under a hidden name, which
- * is then renamed. What has the name already is kept and `exists` thrown, unless `replace`: then it is gone afterwards.
- * A failure leaves what was there.
+ * Creates a folder with these files in one step: they are written and synced under a hidden name beside it, which is
+ * then renamed. If the name is taken, `replace` removes what was there; without it `exists` is thrown. If anything
+ * fails, what was there stays.
  */
 export async function putFolder(
   path: string,
@@ -31,7 +31,7 @@ export async function putFolder(
       const target = join(fresh, ...file.path.split('/'));
       await ensureDirectory(dirname(target));
       await replaceDurable(target, file.bytes, { mode: file.mode });
-      // The process's mask may have taken some of it away.
+      // The umask of the process may have removed some bits.
       await chmod(target, file.mode);
     }
     if (options.replace) await swap(fresh, path);
@@ -46,7 +46,7 @@ export async function putFolder(
   await syncDirectory(parent);
 }
 
-/** Takes a folder with all that is in it away: at once by its name, then its content. A link goes, not its target. */
+/** Removes a folder: its name in one step, then its content. Of a link only the link is removed, not its target. */
 export async function removeFolder(path: string): Promise<void> {
   const old = hidden(path, 'old');
   await rm(old, { recursive: true, force: true });
@@ -55,7 +55,7 @@ export async function removeFolder(path: string): Promise<void> {
   await rm(old, { recursive: true, force: true });
 }
 
-/** Puts `fresh` where `path` is; should that fail, what was there is back. */
+/** Renames `fresh` to `path`, replacing what is there; if that fails, the old folder is put back. */
 async function swap(fresh: string, path: string): Promise<void> {
   const old = hidden(path, 'old');
   await rm(old, { recursive: true, force: true });
@@ -82,10 +82,10 @@ async function refuseExisting(path: string): Promise<void> {
     if (errorCode(error) === 'ENOENT') return;
     throw error;
   }
-  throw new AppError('exists', `There is something at ${path} already.`, { facts: { path } });
+  throw new AppError('exists', `${path} exists already.`, { facts: { path } });
 }
 
-/** One name per folder and purpose, so that what a process that died left behind goes with the next try. */
+/** One fixed name for each folder and purpose, so that the next attempt removes what a crashed process left. */
 function hidden(path: string, purpose: 'new' | 'old'): string {
   return join(dirname(path), `.${basename(path)}.${purpose}`);
 }

@@ -28,13 +28,13 @@ const sqliteErrorSchema = z.object({ errcode: z.number() });
 const holderSchema = z.object({ pid: z.number(), hostname: z.string(), since: z.number() });
 
 /**
- * Makes this process the only owner of a home until it is disposed of or the process ends, however it ends.
+ * Locks a home for this process, until the lock is disposed of or the process ends in any way. Throws `home-locked`,
+ * which names the holder, or `lock-unusable`.
  *
- * The file is opened as an SQLite database, and the lock is an open write transaction, which the kernel drops with the
- * process, so neither `kill -9` nor a reused process id leave it behind. Nothing is written for it: a full disk does not
- * keep a home from being locked. Who holds it stands in a file beside it, if the disk takes that.
- * While it is held the file must not be opened and closed by other means in this process: that would drop the lock.
- * Throws `home-locked` naming the holder, or `lock-unusable`.
+ * The lock is an open write transaction on an SQLite file, which the kernel drops with the process, so neither `kill
+ * -9` nor a reused process id leaves it behind. Locking writes nothing, so it works on a full disk; the holder is named
+ * in a file beside it if that can be written. While it is held, this process must not open and close the lock file in
+ * any other way: that would drop the lock.
  */
 export function acquireHomeLock(
   path: string,
@@ -58,7 +58,7 @@ export function acquireHomeLock(
   };
 }
 
-/** Who holds the lock now; undefined when no one does, or when its name could not be written. */
+/** The process that holds the lock; undefined when none does, or when its name could not be written. */
 export function readHolder(path: string): LockHolder | undefined {
   if (!existsSync(path)) return undefined;
   const db = openLock(path);
@@ -82,7 +82,7 @@ function begin(db: DatabaseSync): boolean {
   }
 }
 
-/** Who took the lock last, as far as it could say so. */
+/** The process that wrote its name last. */
 function readName(path: string): LockHolder | undefined {
   try {
     return holderSchema.safeParse(JSON.parse(readFileSync(nameFile(path), 'utf8'))).data;
@@ -91,7 +91,7 @@ function readName(path: string): LockHolder | undefined {
   }
 }
 
-/** The name of an earlier holder goes first: no name is better than a wrong one. */
+/** Removes the name of the previous holder first: no name is better than a wrong one. */
 function writeName(path: string, self: LockHolder): void {
   removeName(path);
   const partial = `${nameFile(path)}.partial`;
@@ -111,7 +111,7 @@ function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A disk that became read-only keeps it, and nobody can take the lock there either.
+    // On a disk that became read-only it stays; no one can take the lock there either.
   }
 }
 
@@ -121,13 +121,13 @@ function nameFile(path: string): string {
 
 function openLock(path: string): DatabaseSync {
   try {
-    // SQLite would create it readable for others.
+    // SQLite would create the file readable for other users.
     if (!existsSync(path)) closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if (!existsSync(path)) throw unusableError(path, error);
   }
   try {
-    // SQLite would open what cannot be written for reading alone, and lock nothing.
+    // SQLite would open a file that is not writable read-only, and lock nothing.
     accessSync(path, constants.W_OK);
     const db = new DatabaseSync(path, { timeout: 100 });
     // In memory: the transaction begins without a journal on the disk.
@@ -155,7 +155,7 @@ function unusableError(path: string, cause: unknown): AppError {
   const code = sqliteErrorSchema.safeParse(cause).data?.errcode ?? 0;
   const next =
     (code & 0xff) === SQLITE_NOTADB
-      ? 'Something else wrote that file: move it away and start again.'
+      ? 'It was written by another program: move it away and start again.'
       : 'Check that the disk is writable and has room, and that the folder belongs to you.';
   return new AppError('lock-unusable', `Could not use the lock file ${path}: ${errorMessage(cause)}. ${next}`, {
     cause,

@@ -7,31 +7,31 @@ import { plainDisk, type Disk } from './disk.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { sessionFolder } from './spill.ts';
 
-/** Characters of base64 that are kept for the next request. */
-const CACHED = 32_000_000;
-/** Images whose sizes are known without looking. */
-const KNOWN = 4096;
+/** Characters of base64 that are cached for the next request. */
+const CACHED_CHARS = 32_000_000;
+/** How many images' sizes are cached. */
+const CACHED_SIZES = 4096;
 
-/** An image that is on the disk; it is read when it is needed. */
+/** An image on the disk, read when it is needed. */
 interface StoredImage {
   /** Bytes. */
   readonly size: number;
-  /** As base64; undefined when it is gone. Never rejects. */
+  /** The image as base64; undefined when the file is gone. Never rejects. */
   readonly read: () => Promise<string | undefined>;
 }
 
-/** Bytes by content hash, each stored once: a transcript that names a hash always means the same bytes. */
+/** Images and other media by content hash, each stored once, so that a hash on a tape always names the same bytes. */
 export class MediaStore {
   readonly #folder: string;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #disk: Disk;
-  readonly #known = new RecentMap<string, StoredImage>(KNOWN);
+  readonly #known = new RecentMap<string, StoredImage>(CACHED_SIZES);
   readonly #read = new Map<string, string>();
   #cached = 0;
 
   /**
-   * `clock`: a picture that is kept again is as young as its newest use. @default the machine's
-   * `disk`: @default the real one, and nobody is told what it refuses
+   * `clock`: stamps a file each time it is stored, so that its age counts from its newest use. @default the system's
+   * `disk`: @default the real disk, without reporting its failures
    */
   constructor(folder: string, clock: Pick<Clock, 'now'> = systemClock, disk: Disk = plainDisk) {
     this.#folder = folder;
@@ -40,14 +40,14 @@ export class MediaStore {
   }
 
   /**
-   * Where the attachments of one session lie, by their names, for its tools to read; the folder need not exist. What
-   * lies beside these folders by its hash belongs to all transcripts, and is open to no tool.
+   * The folder of a session's attachments, by their names, which its tools may read; it need not exist. The files by
+   * hash beside these folders belong to all sessions and are not opened for tools.
    */
   folder(sessionKey: string): string {
     return sessionFolder(this.#folder, sessionKey);
   }
 
-  /** Stores durably; returns the SHA-256 in hex. */
+  /** Stores bytes durably; returns their SHA-256 in hex. */
   async put(bytes: Uint8Array): Promise<string> {
     const hash = createHash('sha256').update(bytes).digest('hex');
     const path = join(this.#folder, hash);
@@ -63,12 +63,12 @@ export class MediaStore {
     return hash;
   }
 
-  /** Stores durably; returns the absolute path. */
+  /** Stores bytes durably under their hash; returns the absolute path. */
   async keep(bytes: Uint8Array): Promise<string> {
     return join(this.#folder, await this.put(bytes));
   }
 
-  /** Undefined when it is gone. Synchronous, because folding a tape is: it looks at most once for each image. */
+  /** The image with this hash; undefined when it is gone. Synchronous, because reading a tape into a transcript is. */
   image(hash: string): StoredImage | undefined {
     const known = this.#known.get(hash);
     if (known !== undefined) return known;
@@ -93,13 +93,13 @@ export class MediaStore {
     return data;
   }
 
-  /** The newest of a conversation are asked for with each request, so what was read first leaves first. */
+  /** Caches an image. The oldest leave first, because a request needs the newest images of its conversation. */
   #keep(hash: string, data: string): void {
     if (this.#read.has(hash)) return;
     this.#read.set(hash, data);
     this.#cached += data.length;
     for (const [oldest, { length }] of this.#read) {
-      if (this.#cached <= CACHED) return;
+      if (this.#cached <= CACHED_CHARS) return;
       this.#read.delete(oldest);
       this.#cached -= length;
     }

@@ -1,8 +1,8 @@
 import { relative, resolve } from 'node:path';
 
 /**
- * Whether a command that runs in `cwd` runs in one of these places, or has a word for one, for what lies in it, or for
- * a folder below `cwd` that holds it. All paths are absolute.
+ * Whether a shell command runs inside one of these places (`cwd`), or one of its words names one, a file in one, or a
+ * folder below `cwd` that holds one. All paths are absolute.
  */
 export function namesPath(command: string, cwd: string, paths: readonly string[]): boolean {
   if (paths.some((place) => isWithin(place, cwd))) return true;
@@ -14,8 +14,8 @@ export function namesPath(command: string, cwd: string, paths: readonly string[]
   });
 }
 
-/** Whether a command that walks through folders starts in one that holds one of these places, without naming it. */
-export function comesBy(command: string, cwd: string, paths: readonly string[]): boolean {
+/** Whether a command that walks through folders (`grep -r`, `find`, `*\/`) starts above one of these places. */
+export function walksInto(command: string, cwd: string, paths: readonly string[]): boolean {
   const holds = (path: string): boolean => paths.some((place) => isWithin(path, place));
   if (WALKS.test(command)) {
     return holds(cwd) || wordsOf(command).some((word) => holds(pathOf(word, cwd) ?? cwd));
@@ -23,24 +23,24 @@ export function comesBy(command: string, cwd: string, paths: readonly string[]):
   return wordsOf(command).some((word) => DESCENDS.test(word) && holds(pathOf(word, cwd) ?? cwd));
 }
 
-/** Both are absolute. */
+/** Whether `path` is `folder` or lies below it. Both are absolute. */
 export function isWithin(folder: string, path: string): boolean {
   const rest = relative(folder, path);
   return rest === '' || (rest !== '..' && !rest.startsWith('../'));
 }
 
-/** Programs that go into the folders below the one they are given. */
+/** Programs, and options, that read all folders below the one they are given. */
 const WALKS =
   /(?<![\w-])(?:find|fd|rg|ag|ack|tree|du|tar|zip|rsync|git\s+grep|(?:[efz]?grep|ls|cp|cat)\s(?:[^|;&\n]*\s)?(?:-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive))(?!\w)/u;
 
-/** A pattern that stands for names of folders too. */
+/** A glob pattern that matches folders. */
 const DESCENDS = /[*?[][^/]*\//u;
 
 function wordsOf(command: string): readonly string[] {
   return command.split(/[\s'"`;|&<>()$={},:]+/u);
 }
 
-/** What of a word is no pattern, from `cwd`; undefined when nothing is left, or no file can be called so. */
+/** The absolute path of a word up to its first glob pattern; undefined when nothing is left or it cannot be a path. */
 function pathOf(word: string, cwd: string): string | undefined {
   const fixed = word.replace(/[^/]*[*?[].*$/u, '');
   return fixed === '' || fixed.includes('\0') ? undefined : resolve(cwd, fixed);

@@ -2,28 +2,29 @@ import { lstat, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../util/errors.ts';
 
-/** Folders in folders that are looked into. */
+/** Levels of folders that are swept; deeper ones are neither counted nor removed. */
 const DEEPEST = 4;
 
 export interface OldFiles {
-  /** Ms since 1970; what changed before goes. */
+  /** Ms since 1970; files last changed before this are removed. */
   readonly before: number;
-  /** So many of the folder's newest files stay, however old they are. @default 0 */
+  /** How many of the newest files directly in the folder stay, however old they are. @default 0 */
   readonly spared?: number;
   /** Asked before each file, so that the caller can wait or stop (by throwing). */
   readonly pace: () => Promise<void>;
 }
 
-/** What lies in a folder and those under it, after what was too old went. */
+/** The result of sweeping a folder. */
 export interface FolderState {
+  /** Files that were removed. */
   readonly removed: number;
-  /** Of what is left. */
+  /** Bytes of the remaining files. */
   readonly bytes: number;
 }
 
 /**
- * Removes the files of a folder that did not change for long, and folders that are empty then; without `old` it only
- * counts bytes. Links are not followed. What goes away meanwhile is left out.
+ * Removes old files below a folder, and folders that this leaves empty; with `old` null it only counts bytes. Links are
+ * not followed. Files that disappear meanwhile are ignored.
  */
 export async function sweepFolder(folder: string, old: OldFiles | null, depth = 0): Promise<FolderState> {
   let removed = 0;

@@ -5,41 +5,42 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
 
-/** One step of a schema: its position in the list is the version it leads to. */
+/** One step of a schema. The n-th step of a list leads to schema version n. */
 export interface Migration {
-  /** It only adds what others need not know, and leaves the meaning of everything else as it was. */
+  /** True: it only adds to the schema, so a program that does not know the step can still use the file. */
   readonly additive: boolean;
   readonly sql: string;
 }
 
-/** A step after which programs that do not know it can still work with the file. */
+/** An additive step: older programs can still use the file. */
 export const added = (sql: string): Migration => ({ additive: true, sql });
 
-/** A step that shuts out programs that do not know it. */
+/** A breaking step: older programs refuse the file. */
 export const changed = (sql: string): Migration => ({ additive: false, sql });
 
 export interface OpenDatabaseOptions {
   readonly path: string;
   readonly migrations: readonly Migration[];
-  /** Where a copy goes before a migration of an existing file; null for none. */
+  /** Where an existing file is copied before its migration; null: no copy is made. */
   readonly backupPath: ((fromVersion: number) => string) | null;
 }
 
 /**
- * Opens an SQLite file in WAL mode and brings its schema up to date. `synchronous` is NORMAL: a commit survives the end
- * of the process at once and a power loss when `Database` has synced the log. Automatic checkpoints are off, because
- * they would run on the event loop; `Database` runs them in a thread. A file of a newer program is opened as it is when
- * all that program's steps were additive. Throws `database-unusable`, or `database-too-new` for any other file of a newer
- * program, which stays untouched.
+ * Opens an SQLite file in WAL mode and migrates its schema. `synchronous` is NORMAL: a commit survives the end of the
+ * process at once, and a power loss when `Database` has synced the log. Automatic checkpoints are off, because they
+ * would run on the event loop; `Database` runs them in a thread. A file of a newer program is opened as it is if all
+ * steps that this program does not know are additive; otherwise it stays untouched and `database-too-new` is thrown.
+ * Throws
+ * `database-unusable` if the file cannot be opened.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
   const existed = existsSync(options.path);
   let db: DatabaseSync;
   try {
-    // SQLite gives its side files the mode of the file itself.
+    // SQLite gives its log and index files the mode of the database file.
     if (!existed) closeSync(openSync(options.path, 'a', 0o600));
     db = new DatabaseSync(options.path, { timeout: 250 });
-    // Only of effect before the first table: an older file is brought over by `vacuumDatabase`.
+    // auto_vacuum only has an effect before the first table; `vacuumDatabase` converts older files.
     db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};`);
   } catch (error) {
@@ -62,7 +63,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
       if (existed && version > 0 && options.backupPath !== null) await backUp(db, options.backupPath(version));
       migrate(db, version, options.migrations);
     }
-    // Whatever an earlier process left in the log, and the migration, survives a power loss from here on.
+    // What an earlier process left in the log, and the migration, survives a power loss after this.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
     db.close();
@@ -71,15 +72,17 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   return db;
 }
 
-/** The log keeps at most this much room on the disk after a checkpoint. */
+/** Bytes to which the log is truncated after a checkpoint. */
 const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** Copies an open database by SQLite's own means: reading the file by another descriptor would drop SQLite's locks. */
+/**
+ * Copies an open database with SQLite's backup API: closing a second descriptor of the file would drop SQLite's locks.
+ */
 async function backUp(db: DatabaseSync, path: string): Promise<void> {
   const partial = `${path}.partial`;
   await ensureDirectory(dirname(path));
   const { size } = await stat(db.location() ?? path);
-  // With as much again for the migration itself. Said before, so that a full disk is not made fuller by the try.
+  // Room for the copy and as much for the migration; checked first, so that the attempt does not fill the disk.
   await requireSpace(dirname(path), 2 * size);
   try {
     await backup(db, partial);
@@ -114,7 +117,7 @@ function userVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }
 
-/** The oldest schema whose programs may read a file; one that does not say so is for programs of its own schema. */
+/** The oldest schema version whose programs may use the file; its own version if the file does not say. */
 function oldestReader(db: DatabaseSync, version: number): number {
   const hasReader = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_reader'").get() !== undefined;
   return hasReader ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;

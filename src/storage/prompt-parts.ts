@@ -7,42 +7,44 @@ import { errorCode } from '../util/errors.ts';
 import { namesIn } from './files.ts';
 import { plainDisk, type Disk } from './disk.ts';
 
-/** What was used this recently is kept, though no tape may name it yet: a model call is written down after its answer. */
+/**
+ * Files used this recently are kept even if no tape names them: a model call is written to its tape after its answer.
+ */
 const KEPT_MS = 24 * 3_600_000;
 const NAME = /^[0-9a-f]{64}$/u;
 const NAMES = /[0-9a-f]{64}/gu;
-/** A name is looked for across two pieces of a tape. */
+/** Characters carried over between two chunks of a tape, so that a hash that lies across both is found. */
 const OVERLAP = 63;
 
 export interface PruneOptions {
   /** The folder of the tapes. */
   readonly tapes: string;
-  /** Ends it early; what was removed by then stays removed. */
+  /** Stops the pruning early. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The layers of system prompts and the lists of tools that models were sent, each once by its SHA-256, mode 0600, so
- * that a tape names them with each model call for the price of a hash. No tool may read them.
+ * The prompt layers and tool lists that models were sent, each stored once under its SHA-256 (mode 0600), so that a
+ * tape records them for each model call as hashes only. No tool may read them.
  */
 export class PromptParts {
   readonly #folder: string;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #disk: Disk;
-  /** When this process used what is surely on the disk. Bounded by the files in the folder. */
+  /** By hash: when this process last used a file that it knows to be on the disk. */
   readonly #used = new Map<string, number>();
-  readonly #leaving = new Map<string, Promise<void>>();
-  /** Layers are the same objects for many calls. */
+  readonly #removals = new Map<string, Promise<void>>();
+  /** Hashes by the object they were made from: many calls share the same layers. */
   #known = new WeakMap<object, readonly string[]>();
 
-  /** `disk`: @default the real one, and nobody is told what it refuses */
+  /** `disk`: @default the real disk, without reporting its failures */
   constructor(folder: string, clock: Pick<Clock, 'now'>, disk: Disk = plainDisk) {
     this.#folder = folder;
     this.#clock = clock;
     this.#disk = disk;
   }
 
-  /** The hashes of texts, in their order. `by`: the object that they were made from; the same one is not hashed again. */
+  /** The hashes of texts, in their order, cached by the object `by` that the texts were made from. */
   hashes(by: object, texts: () => readonly string[]): readonly string[] {
     const known = this.#known.get(by);
     if (known !== undefined) return known;
@@ -51,7 +53,7 @@ export class PromptParts {
     return hashes;
   }
 
-  /** Stores durably what is not there yet. Rejects when the disk does not take it. */
+  /** Durably stores the texts that are not stored yet. Rejects when the disk does not take them. */
   async keep(hashes: readonly string[], texts: () => readonly string[]): Promise<void> {
     const now = this.#clock.now();
     const isNew = hashes.map((hash) => !this.#used.has(hash));
@@ -63,7 +65,7 @@ export class PromptParts {
     await Promise.all(hashes.map((hash, index) => this.#keep(hash, all[index] ?? '')));
   }
 
-  /** Undefined when it is gone or is not what its name says. */
+  /** The text with this hash; undefined when it is gone or damaged. */
   async read(hash: string): Promise<string | undefined> {
     if (!NAME.test(hash)) return undefined;
     try {
@@ -76,8 +78,8 @@ export class PromptParts {
   }
 
   /**
-   * Removes what no tape names any more and nobody used for a day; returns how much that was. Reads the tapes from
-   * their beginning, in pieces, until everything that could leave was found in one.
+   * Removes texts that no tape names and that were not used for a day; returns how many and their bytes. Reads the
+   * tapes in chunks and stops early when every candidate was found in one.
    */
   async prune({ tapes, signal }: PruneOptions): Promise<{ readonly files: number; readonly bytes: number }> {
     const unnamed = await this.#old();
@@ -92,8 +94,8 @@ export class PromptParts {
       if (this.#isInUse(hash)) continue;
       this.#used.delete(hash);
       const removal = rm(join(this.#folder, hash), { force: true });
-      this.#leaving.set(hash, removal);
-      await removal.finally(() => this.#leaving.delete(hash));
+      this.#removals.set(hash, removal);
+      await removal.finally(() => this.#removals.delete(hash));
       files += 1;
       bytes += size;
     }
@@ -101,7 +103,7 @@ export class PromptParts {
   }
 
   async #keep(hash: string, text: string): Promise<void> {
-    await this.#leaving.get(hash)?.catch(() => {});
+    await this.#removals.get(hash)?.catch(() => {});
     const path = join(this.#folder, hash);
     const exists = await access(path).then(
       () => true,
@@ -119,7 +121,7 @@ export class PromptParts {
     return used !== undefined && used > this.#clock.now() - KEPT_MS;
   }
 
-  /** Sizes of the files that are old enough to leave. */
+  /** Sizes by hash of the files that are old enough to be removed. */
   async #old(): Promise<Map<string, number>> {
     const before = this.#clock.now() - KEPT_MS;
     const old = new Map<string, number>();
@@ -136,7 +138,7 @@ export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Takes out of `unnamed` what stands in the tape. */
+/** Removes from `unnamed` the hashes that the tape names. */
 async function dropNamed(path: string, unnamed: Map<string, number>): Promise<void> {
   let rest = '';
   try {
@@ -147,7 +149,7 @@ async function dropNamed(path: string, unnamed: Map<string, number>): Promise<vo
       rest = text.slice(-OVERLAP);
     }
   } catch (error) {
-    // Pruned meanwhile.
+    // The tape was removed meanwhile.
     if (errorCode(error) !== 'ENOENT') throw error;
   }
 }

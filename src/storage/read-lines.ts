@@ -6,7 +6,7 @@ export interface LineOfFile {
   readonly bytes: Buffer;
   /** Where it begins in the file. */
   readonly offset: number;
-  /** The last line, when it has no newline at its end. */
+  /** True for a last line without a newline: its write was cut off. */
   readonly torn: boolean;
 }
 
@@ -15,15 +15,15 @@ export interface ReadLinesOptions {
   readonly chunkBytes?: number;
   /** Reads as if the file ended here. @default its size */
   readonly end?: number;
-  /** Told after each read how many bytes it took. */
+  /** Called after each read with its number of bytes. */
   readonly onRead?: (bytes: number) => void;
 }
 
 export const NEWLINE = 0x0a;
 
 /**
- * The lines of a file from its end to its beginning. Reads no more than was asked for, give or take a chunk, so that
- * the newest lines cost the same in a small and in a huge file.
+ * The lines of a file, last line first. Reads chunk by chunk as lines are taken, so that the newest lines cost the same
+ * in a small and in a huge file.
  */
 export async function* readLinesBackwards(path: string, options: ReadLinesOptions = {}): AsyncGenerator<LineOfFile> {
   const chunkBytes = options.chunkBytes ?? 65_536;
@@ -62,7 +62,7 @@ export async function readFrom(path: string, offset: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The first line without its newline; undefined when it is not complete within 64 KiB. */
+/** The first line of a file without its newline; undefined when it is not complete within 64 KiB. */
 export async function readFirstLine(path: string): Promise<Buffer | undefined> {
   const handle = await open(path, 'r');
   try {

@@ -2,26 +2,26 @@ import { join } from 'node:path';
 import { plainDisk, type Disk } from './disk.ts';
 import { createHash } from 'node:crypto';
 
-/** Longest readable part of a name. */
-const LONGEST = 60;
+/** Longest readable part of a file name, characters. */
+const LONGEST_NAME = 60;
 
-/** Results that are too long for the model, each a file of its session that can be read in pages. */
+/** Tool results that are too long for the model, each stored as a file of its session that it can read in parts. */
 export class SpillStore {
   readonly #root: string;
   readonly #disk: Disk;
 
-  /** `disk`: @default the real one, and nobody is told what it refuses */
+  /** `disk`: @default the real disk, without reporting its failures */
   constructor(root: string, disk: Disk = plainDisk) {
     this.#root = root;
     this.#disk = disk;
   }
 
-  /** Where a session's results lie; the folder need not exist. No two sessions share one. */
+  /** The folder of a session's results; it need not exist. No two sessions share one. */
   folder(sessionKey: string): string {
     return sessionFolder(this.#root, sessionKey);
   }
 
-  /** Keeps a text durably, mode 0600; returns its absolute path. The same call id replaces what it kept before. */
+  /** Stores a text durably (mode 0600); returns its absolute path. The same call id replaces its earlier text. */
   async put(sessionKey: string, callId: string, text: string): Promise<string> {
     const folder = this.folder(sessionKey);
     await this.#disk.ensure(folder);
@@ -31,19 +31,19 @@ export class SpillStore {
   }
 }
 
-/** Where in `root` the files of one session lie; the folder need not exist. No two sessions share one. */
+/** The folder below `root` for the files of one session; it need not exist. No two sessions share one. */
 export function sessionFolder(root: string, sessionKey: string): string {
   const hash = createHash('sha256').update(Buffer.from(sessionKey, 'utf16le')).digest('hex').slice(0, 16);
   return join(root, `${fileName(sessionKey)}-${hash}`);
 }
 
-/** A text as a plain name, not always a different one for a different text. */
+/** Turns a text into a safe file name; different texts may give the same name. */
 function fileName(text: string): string {
   return (
     text
       .toLowerCase()
       .replaceAll(/[^a-z0-9._-]/gu, '_')
       .replace(/^\.+/u, '_')
-      .slice(0, LONGEST) || '_'
+      .slice(0, LONGEST_NAME) || '_'
   );
 }

@@ -5,8 +5,8 @@ import { AppError, errorCode } from '../util/errors.ts';
 export type StorageTrouble = 'full' | 'read-only' | 'failing';
 
 /**
- * Why a write failed. Trouble of the disk passes or is repaired, and what was to be written is written then. `busy`: in a
- * moment. `item`: this one thing can never be written, whatever the disk does. `bug`: everything else.
+ * Why a write failed. `full`, `read-only` and `failing`: the disk, so the write is repeated when the disk works again.
+ * `busy`: it can be repeated at once. `item`: this data can never be written. `bug`: everything else.
  */
 export type FailureKind = StorageTrouble | 'busy' | 'item' | 'bug';
 
@@ -27,7 +27,7 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   ESTALE: 'failing',
   EAGAIN: 'busy',
   EINTR: 'busy',
-  // Ours: see `CommitSync`, `AppendFile` and `Tape`.
+  // Own codes, of `CommitSync`, `AppendFile`, `requireSpace` and `Tape`.
   'sync-failed': 'failing',
   'write-stuck': 'full',
   'no-room': 'full',
@@ -53,7 +53,7 @@ const BY_SQLITE: Readonly<Record<number, FailureKind>> = {
 
 const sqliteErrorSchema = z.object({ code: z.literal('ERR_SQLITE_ERROR'), errcode: z.number() });
 
-/** Tells the trouble of a disk from that of one item and from a defect of the program. */
+/** Whether an error comes from the disk, from the one item that is written, or from a defect of the program. */
 export function classifyFailure(error: unknown): FailureKind {
   const sqlite = sqliteErrorSchema.safeParse(error);
   if (sqlite.success) return BY_SQLITE[sqlite.data.errcode & 0xff] ?? 'bug';
@@ -67,7 +67,10 @@ export function classifyFailure(error: unknown): FailureKind {
 /** SQLITE_CORRUPT, SQLITE_NOTADB, and of SQLITE_IOERR: READ, SHORT_READ and CORRUPTFS. */
 const DAMAGE = new Set([11, 26, 10 | (1 << 8), 10 | (2 << 8), 10 | (33 << 8)]);
 
-/** A database may be damaged, so that one made anew could work; false when only writing it is refused, or not yet possible. */
+/**
+ * True if an error may mean a damaged database, which a new one would replace; false if the disk refuses writes or is
+ * busy.
+ */
 export function mayBeDamage(error: unknown): boolean {
   const sqlite = sqliteErrorSchema.safeParse(error);
   if (sqlite.success && (DAMAGE.has(sqlite.data.errcode) || DAMAGE.has(sqlite.data.errcode & 0xff))) return true;

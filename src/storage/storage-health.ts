@@ -4,12 +4,12 @@ import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { classifyFailure, isStorageTrouble, type StorageTrouble } from './storage-failure.ts';
 
-/** How the disk under the home is: `ok`, or what keeps it from being written. */
+/** Whether the disk of the home takes writes: `ok`, or what is wrong with it. */
 export interface StorageState {
   readonly state: 'ok' | StorageTrouble;
   /** Since when, milliseconds since 1970. */
   readonly since: number;
-  /** What the system said; null while all is well. */
+  /** The system's error message; null while all is well. */
   readonly reason: string | null;
 }
 
@@ -18,36 +18,37 @@ export interface StorageHealthOptions {
   readonly log: Logger;
   /** When the process began, milliseconds since 1970. */
   readonly startedAt: number;
-  /** Writes and syncs something small in the home; rejects while the disk does not take it or has less room than this. */
+  /** Writes and syncs a small file in the home; rejects if that fails or fewer bytes than this are free. */
   readonly probe: (neededBytes: number) => Promise<void>;
 }
 
 export interface UntilWrittenOptions {
-  /** Ends the waiting; its reason is thrown. */
+  /** Ends the waiting; the signal's reason is thrown. */
   readonly signal: AbortSignal;
-  /** What is written, for the log, e.g. `delivery: mark`. */
+  /** What is written, as the beginning of a log line, e.g. `delivery: mark`. */
   readonly what: string;
-  /** False when too much waits already: the failure is thrown. @default always true */
+  /** Return false when too much is waiting already: then the failure is thrown. @default always true */
   readonly mayWait?: () => boolean;
-  /** How often a failure that is not the disk's is tried. @default 5 */
+  /** How often a write is tried whose failure is not the disk's. @default 5 */
   readonly tries?: number;
 }
 
-/** The disk is looked at again this often while it does not take writes, milliseconds. */
-const PROBE = { firstMs: 1_000, maxMs: 15_000 };
-/** A disk whose failure is not clear is looked at before it is told; one that hangs longer, milliseconds, is told as it is. */
-const LOOK_MS = 2_000;
-/** A failure that is not the disk's is tried this often before it is thrown. */
+/** Backoff between two probes of a disk that does not take writes, ms. */
+const PROBE_BACKOFF = { firstMs: 1_000, maxMs: 15_000 };
+/** An unclear failure is probed before it is reported; after this many ms it is reported without the result. */
+const FIRST_PROBE_MS = 2_000;
+/** How often a write that fails for another reason than the disk is tried before its error is thrown. */
 const TRIES = 5;
-const RETRY = { firstMs: 500, maxMs: 8_000 };
-/** Trouble this soon after the disk took writes again is the same trouble: the probe saw too little of it. */
+/** Backoff between these tries, ms. */
+const RETRY_BACKOFF = { firstMs: 500, maxMs: 8_000 };
+/** A failure within this many ms of a recovery counts as the same trouble: the probe was too small to see it. */
 const RELAPSE_MS = 60_000;
-/** Room that the probe asks for. A disk that is full again at once is asked for more, up to this. */
+/** Free bytes that a probe requires. They are doubled for a disk that is full again within `RELAPSE_MS`. */
 const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
 
 /**
- * The one place that knows whether the home can be written. Whoever fails to write reports it here; trouble of the disk
- * is waited out by all, told once, probed, and over as soon as a write works. Nothing of it counts as a failed try.
+ * Knows whether the home can be written. Failed writes are reported here; while the disk is in trouble it is probed,
+ * its listeners are told once, and all writes wait until a probe succeeds, without counting as failed tries.
  */
 export class StorageHealth implements Disposable {
   readonly #options: StorageHealthOptions;
@@ -55,10 +56,10 @@ export class StorageHealth implements Disposable {
   readonly #closed = new AbortController();
   #state: StorageState;
   #healed = Promise.withResolvers<void>();
-  /** The newest time of trouble: when it began, when it was over (monotonic), and how often it was looked at. */
+  /** The current or last trouble: when it began (ms since 1970), when it ended (monotonic), how often it was probed. */
   #episode = { since: 0, over: -Infinity, probes: 0 };
   #neededBytes = NEEDED_BYTES.firstBytes;
-  /** Nobody is told yet, see `#probe`. */
+  /** The first probe of an unclear failure is running: listeners are not told yet. */
   #isLooking = false;
 
   constructor(options: StorageHealthOptions) {
@@ -71,13 +72,15 @@ export class StorageHealth implements Disposable {
     return this.#state;
   }
 
-  /** Calls back at each change of the state. */
+  /** Calls `listener` at each change of the state. */
   onChange(listener: (state: StorageState) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** A write failed. True when that is the disk's trouble, which is now known and probed; false for any other failure. */
+  /**
+   * Reports a failed write. True if the disk is the cause, which is probed from now on; false for any other failure.
+   */
   failed(thrown: unknown): boolean {
     const kind = classifyFailure(thrown);
     if (!isStorageTrouble(kind)) return false;
@@ -90,18 +93,18 @@ export class StorageHealth implements Disposable {
       if (!isRelapse) this.#neededBytes = NEEDED_BYTES.firstBytes;
       this.#healed = Promise.withResolvers<void>();
       this.#options.log.error(`storage: cannot be written (${kind})`, { reason: errorMessage(thrown) });
-      // A sync that failed proves nothing when it is repeated: only a new process can tell what is on the disk.
+      // Repeating a failed sync proves nothing: only a new process can read what is on the disk.
       if (errorCode(thrown) !== 'sync-failed') void this.#probe({ looksFirst: kind === 'failing' });
     }
     this.#neededBytes = Math.max(this.#neededBytes, needed);
-    // SQLite calls every refused write a failing disk, so that says nothing about a trouble whose kind is known.
+    // SQLite reports every refused write as a failing disk, so `failing` never replaces a kind that is known already.
     if (isNew || (kind !== 'failing' && kind !== this.#state.state)) this.#become(kind, errorMessage(thrown));
     return true;
   }
 
   /**
-   * Something in the home was not written, which may be the fault of that one file or of another disk: looks at the disk
-   * under the home, and takes what it finds for a failed write.
+   * Call when a file in the home was not written, which may be the fault of that file or of another disk: probes the
+   * disk of the home and, if that fails, reports it as a failed write.
    */
   async look(): Promise<void> {
     if (this.#state.state !== 'ok' || this.#isLooking) return;
@@ -114,7 +117,7 @@ export class StorageHealth implements Disposable {
     if (found !== undefined && !this.#closed.signal.aborted) this.failed(found.error);
   }
 
-  /** Resolves as soon as the disk takes writes; rejects with the signal's reason. */
+  /** Resolves when the disk takes writes; rejects with the signal's reason. */
   async healed(signal: AbortSignal): Promise<void> {
     const waiting = Promise.withResolvers<never>();
     const onAbort = (): void => waiting.reject(signal.reason);
@@ -128,9 +131,9 @@ export class StorageHealth implements Disposable {
   }
 
   /**
-   * Writes until it is written. While the disk is in trouble it waits as long as that takes. A failure that is not the
-   * disk's is tried again a few times (a busy database, a passing fault) and then thrown: it would never end. So is one
-   * that stays while the disk takes everything else, such as one unreadable file; only room is always waited for.
+   * Repeats `write` until it succeeds. For a disk in trouble it waits as long as necessary. Another failure, such as a
+   * busy database, is tried a few times and then thrown. So is an error of the disk that stays although probes succeed,
+   * such as one unreadable file; only a full disk is waited for without limit.
    */
   async untilWritten<T>(
     write: () => Promise<T>,
@@ -149,7 +152,7 @@ export class StorageHealth implements Disposable {
         }
         this.#options.log.error(`${what}: write failed`, { tries, reason: errorMessage(error) });
         if (tries >= most) throw error;
-        await sleep(this.#options.clock, backoffMs(tries, RETRY), signal);
+        await sleep(this.#options.clock, backoffMs(tries, RETRY_BACKOFF), signal);
         tries += 1;
       }
     }
@@ -164,7 +167,7 @@ export class StorageHealth implements Disposable {
     return this.#options.clock.monotonic() - this.#episode.over < RELAPSE_MS;
   }
 
-  /** `looksFirst`: the disk is looked at once before anybody is told, because the failure did not say what is wrong. */
+  /** `looksFirst`: probe once before the listeners are told, because the failure did not say what is wrong. */
   async #probe({ looksFirst }: { readonly looksFirst: boolean }): Promise<void> {
     const { clock, log, probe } = this.#options;
     const { signal } = this.#closed;
@@ -172,13 +175,13 @@ export class StorageHealth implements Disposable {
     if (looksFirst) {
       this.#isLooking = true;
       const look = probe(this.#neededBytes).catch((error: unknown) => this.#isStill(error));
-      await Promise.race([look, sleep(clock, LOOK_MS, signal).catch(() => {})]);
+      await Promise.race([look, sleep(clock, FIRST_PROBE_MS, signal).catch(() => {})]);
       this.#isLooking = false;
       this.#tell();
     }
     for (;;) {
       episode.probes += 1;
-      await sleep(clock, backoffMs(episode.probes, PROBE), signal).catch(() => {});
+      await sleep(clock, backoffMs(episode.probes, PROBE_BACKOFF), signal).catch(() => {});
       if (signal.aborted) return;
       try {
         await probe(this.#neededBytes);
@@ -194,7 +197,7 @@ export class StorageHealth implements Disposable {
     this.#healed.resolve();
   }
 
-  /** A probe failed: what it says is more than what a write said. */
+  /** A probe failed: its error is more precise than that of the write. */
   #isStill(error: unknown): void {
     const kind = classifyFailure(error);
     if (isStorageTrouble(kind) && kind !== this.#state.state) this.#become(kind, errorMessage(error));
@@ -211,13 +214,13 @@ export class StorageHealth implements Disposable {
   }
 }
 
-/** How much room a failed write would have needed, when it knew. */
+/** How many free bytes a failed write needed, if its error says so; else 0. */
 function needsBytes(thrown: unknown): number {
   const needed = thrown instanceof AppError ? thrown.facts['needsBytes'] : undefined;
   return typeof needed === 'number' ? needed : 0;
 }
 
-/** What is wrong with the disk, for a person: what happened, what it means, and the next step. Null while all is well. */
+/** What is wrong with the disk and the next step, as sentences for a person; null while all is well. */
 export function storageSentence({ state, reason }: StorageState, home: string): string | null {
   if (state === 'ok') return null;
   return `${STORAGE_WORDS[state].what(home)}${reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`}. ${STORAGE_WORDS[state].next(home)}`;
@@ -227,16 +230,16 @@ const STORAGE_WORDS: Readonly<
   Record<StorageTrouble, { readonly what: (home: string) => string; readonly next: (home: string) => string }>
 > = {
   full: {
-    what: (home) => `The disk under ${home} is full`,
-    next: (home) => `Free some room there: df -h ${home} shows how much is left.`,
+    what: (home) => `The disk of ${home} is full`,
+    next: (home) => `Free some space there: df -h ${home} shows how much is left.`,
   },
   'read-only': {
-    what: (home) => `The disk under ${home} cannot be written`,
+    what: (home) => `The disk of ${home} cannot be written`,
     next: (home) =>
       `Make ${home} writable for the assistant: findmnt -T ${home} shows whether its disk is mounted read-only.`,
   },
   failing: {
-    what: (home) => `The disk under ${home} fails`,
-    next: () => 'Look at what the system says about the disk: dmesg | tail.',
+    what: (home) => `The disk of ${home} is failing`,
+    next: () => 'Read what the system reports about the disk: dmesg | tail.',
   },
 };

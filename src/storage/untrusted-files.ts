@@ -2,26 +2,26 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
-import { comesBy, isWithin, namesPath } from './named-paths.ts';
+import { walksInto, isWithin, namesPath } from './named-paths.ts';
 import { AppendFile } from './append-file.ts';
 import { sha256 } from './change-log.ts';
 import { plainDisk, type Disk } from './disk.ts';
 import { readIfExists } from './files.ts';
 
 export interface UntrustedFilesOptions {
-  /** Where the marks are kept: lines that are only added to. */
+  /** The append-only file of the marks. */
   readonly path: string;
-  /** Whatever lies in these folders was written by strangers. They need not exist. */
+  /** Folders whose files are all untrusted. They need not exist. */
   readonly folders: readonly string[];
-  /** A file that says itself which of its parts come from them. @default there is none */
-  readonly log?: { readonly path: string; readonly holdsTheirs: (text: string) => boolean };
-  /** The wall clock, by which the file system stamps changes too. */
+  /** A file whose text says itself whether it holds untrusted content. @default there is none */
+  readonly log?: { readonly path: string; readonly holdsUntrusted: (text: string) => boolean };
+  /** The wall clock: it is compared with the change times of files. */
   readonly clock: Pick<Clock, 'now'>;
-  /** @default the real one, and nobody is told what it refuses */
+  /** @default the real disk, without reporting its failures */
   readonly disk?: Disk;
 }
 
-/** A file that was read. */
+/** A file with its content. */
 export interface ReadFile {
   /** Real path. */
   readonly path: string;
@@ -29,31 +29,31 @@ export interface ReadFile {
   readonly stat: { readonly ctimeMs: number };
 }
 
-/** A file that was read elsewhere. */
+/** A file with only the hash of its content. */
 export interface HashedFile extends Omit<ReadFile, 'bytes'> {
-  /** SHA-256 of its bytes in hex; null: they are nothing but white space. */
+  /** SHA-256 of its bytes in hex; null: the file is empty or holds only white space. */
   readonly hash: string | null;
 }
 
-/** The newest marks and spans are kept; the oldest are forgotten beyond these. */
+/** Limits of marks and spans; beyond them the oldest are forgotten. */
 const MOST_MARKS = 20_000;
 const MOST_SPANS = 2_000;
-/** Of a tree that is looked through. */
+/** Limits for searching a folder tree. */
 const MOST_ENTRIES = 50_000;
 const MOST_TREE_BYTES = 128 * 1024 * 1024;
-/** File systems stamp with a clock that is read less often. */
+/** Tolerance in ms: file systems stamp with a coarser clock. */
 const SLACK_MS = 50;
 
 const lineSchema = z.union([
-  /** Strangers had a part in this content: SHA-256 in hex, and the name of the file it was written to. */
+  /** Untrusted content: SHA-256 in hex, and the name of the file it was written to. */
   z.object({ v: z.literal(1), hash: z.string(), name: z.string() }),
-  /** Whatever changed from then on may be strangers', until the line with the same id and `to`. */
+  /** Files that change from then on may hold untrusted content, until the line with the same id and `to`. */
   z.object({ v: z.literal(1), span: z.string(), from: z.number() }),
   z.object({ v: z.literal(1), span: z.string(), to: z.number() }),
 ]);
 type Line = z.infer<typeof lineSchema>;
 
-/** Milliseconds since 1970; `to` infinite while it lasts. */
+/** A time in which all changed files count as untrusted. Ms since 1970; `to` is infinite while it lasts. */
 interface Span {
   readonly from: number;
   to: number;
@@ -69,10 +69,10 @@ interface Known {
 }
 
 /**
- * Which files may hold words of strangers, beyond the conversation that brought them in. What file tools write is
- * known by its content, wherever it is copied or moved to. What commands write cannot be followed, so every file
- * that changed while such a command ran counts, by its change time, which programs cannot set. What commands copy
- * later, outside such a span and with changes, is not known any more.
+ * Remembers which files may hold untrusted content, beyond the conversation that brought it in. A file that a file tool
+ * wrote is known by the hash of its content, wherever it is copied or moved. What a command writes cannot be followed,
+ * so every file that changed while such a command ran counts, by its change time (ctime), which programs cannot set. A
+ * copy that a later command makes with changes is no longer recognized.
  */
 export class UntrustedFiles {
   readonly #options: UntrustedFilesOptions;
@@ -87,7 +87,7 @@ export class UntrustedFiles {
     this.#file = new AppendFile(options.path, this.#disk);
   }
 
-  /** Remembers a content that strangers had a part in; durable when it resolves. Empty ones say nothing. */
+  /** Remembers content as untrusted; durable when it resolves. Blank content is ignored. */
   async mark(name: string, bytes: Uint8Array): Promise<void> {
     if (isBlank(bytes)) return;
     const { marks } = await this.#load();
@@ -97,31 +97,31 @@ export class UntrustedFiles {
     remember(marks, hash, basename(name), MOST_MARKS);
   }
 
-  /** Whether strangers may have had a part in a file. */
+  /** Whether a file may hold untrusted content. */
   async holds(file: ReadFile | HashedFile): Promise<boolean> {
     const { path, stat } = file;
     const { marks, spans, folders, log } = await this.#load();
     if (folders.some((folder) => isWithin(folder, path))) return true;
     if ('bytes' in file ? isBlank(file.bytes) : file.hash === null) return false;
-    if (path === log && this.#options.log?.holdsTheirs(await textOf(file)) === true) return true;
+    if (path === log && this.#options.log?.holdsUntrusted(await textOf(file)) === true) return true;
     if (marks.has(hashOf(file))) return true;
     return [...spans.values()].some(({ from, to }) => from - SLACK_MS <= stat.ctimeMs && stat.ctimeMs <= to + SLACK_MS);
   }
 
-  /** Whether a folder is one of those of strangers, or lies in one. `path` is real. */
+  /** Whether a folder is an untrusted one or lies in one. `path` is a real path. */
   async holdsFolder(path: string): Promise<boolean> {
     return (await this.#load()).folders.some((folder) => isWithin(folder, path));
   }
 
   /**
-   * Whether strangers may have had a part in a file of a tree, by its real path. One that is too large to be looked
-   * through counts as theirs.
+   * Whether any file below `root`, a real path, may hold untrusted content. True for a tree that is too large to be
+   * searched.
    */
   async holdsUnder(root: string): Promise<boolean> {
     const { marks, folders } = await this.#load();
     if (folders.some((folder) => isWithin(folder, root))) return true;
     const inside = folders.filter((folder) => isWithin(root, folder));
-    if ((await whatIsNotEmpty(inside)).length > 0) return true;
+    if ((await nonEmptyFolders(inside)).length > 0) return true;
     const waiting = [root];
     let [entries, bytes] = [0, 0];
     for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
@@ -130,13 +130,13 @@ export class UntrustedFiles {
         entries += 1;
         if (entries > MOST_ENTRIES) return true;
         if (entry.isDirectory()) {
-          // Its names are the hashes of what it holds: git runs nothing of it.
+          // Objects of git are compressed contents: git runs nothing in there.
           if (!(entry.name === 'objects' && basename(folder) === '.git')) waiting.push(path);
           continue;
         }
         const found = await stat(path).catch(() => null);
         if (found?.isFile() !== true) continue;
-        // Where nothing is known by its content, the times tell all.
+        // Without marks the change times decide, and no content has to be read.
         const isRead = marks.size > 0;
         bytes += isRead ? found.size : 0;
         if (bytes > MOST_TREE_BYTES) return true;
@@ -148,29 +148,31 @@ export class UntrustedFiles {
     return false;
   }
 
-  /** Whether one of these is the name of a file that strangers had a part in. */
+  /** Whether untrusted content was written to a file with one of these names. */
   async knowsName(names: readonly string[]): Promise<boolean> {
     const known = new Set((await this.#load()).marks.values());
     return names.some((name) => known.has(name));
   }
 
-  /** Whether a command that runs in `cwd` names a file or folder of strangers. It may reach one without naming it. */
+  /**
+   * Whether a command that runs in `cwd` names an untrusted file or folder. It may still reach one without naming it.
+   */
   async isNamedIn(command: string, cwd?: string): Promise<boolean> {
     const { folders: real, log } = await this.#load();
     const folders = [...this.#options.folders, ...real];
     if (folders.some((folder) => command.includes(folder) || command.includes(`${basename(folder)}/`))) return true;
     if (cwd !== undefined && namesPath(command, cwd, folders)) return true;
-    if (cwd !== undefined && comesBy(command, cwd, await whatIsNotEmpty(folders))) return true;
+    if (cwd !== undefined && walksInto(command, cwd, await nonEmptyFolders(folders))) return true;
     if (await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u))) return true;
     if (
       log === undefined ||
       !(command.includes(basename(log)) || (cwd !== undefined && namesPath(command, cwd, [log])))
     )
       return false;
-    return this.#options.log?.holdsTheirs((await readIfExists(log)) ?? '') === true;
+    return this.#options.log?.holdsUntrusted((await readIfExists(log)) ?? '') === true;
   }
 
-  /** Whatever changes on the disk while `work` runs counts as strangers', also when the process dies meanwhile. */
+  /** All files that change while `work` runs count as untrusted, also if the process dies meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const { spans } = await this.#load();
     const { clock } = this.#options;
@@ -211,7 +213,7 @@ export class UntrustedFiles {
         if (span !== undefined) span.to = line.to;
       }
     }
-    // A process that died in a span took its commands with it, at the latest by now.
+    // The commands of a process that died in a span have ended too, at the latest now.
     for (const span of spans.values()) if (span.to === Infinity) span.to = clock.now();
     await this.#disk.ensure(dirname(path));
     if (lines > 2 * (MOST_MARKS + MOST_SPANS)) await this.#disk.replace(path, render(marks, spans));
@@ -229,12 +231,12 @@ export class UntrustedFiles {
   }
 }
 
-async function whatIsNotEmpty(folders: readonly string[]): Promise<readonly string[]> {
+async function nonEmptyFolders(folders: readonly string[]): Promise<readonly string[]> {
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
   return folders.filter((_, at) => names[at]?.length !== 0);
 }
 
-/** As `HashedFile` has it; what cannot be read is as good as empty. */
+/** The hash as in `HashedFile`; a file that cannot be read counts as empty. */
 async function contentHash(path: string): Promise<string | null> {
   const bytes = await readFile(path).catch(() => null);
   return bytes === null || isBlank(bytes) ? null : sha256(bytes);
@@ -270,7 +272,7 @@ function parseLine(line: string): readonly Line[] {
   }
 }
 
-/** The folder above it exists. */
+/** The real path; if it does not exist, its name below the real path of its folder. */
 async function realFolder(path: string): Promise<string> {
   try {
     return await realpath(path);

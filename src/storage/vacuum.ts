@@ -6,16 +6,16 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { megabytes } from '../util/text.ts';
 
-/** Bytes of a file before and after. */
+/** Size of the file in bytes, before and after. */
 export interface Vacuumed {
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Writes an SQLite file anew without the room of what was removed, made so that it can shrink by itself from then on.
- * Nobody else may have it open. Needs twice its size on the disk; throws `no-room` before it begins when there is less,
- * and `vacuum-failed` with the file as it was.
+ * Rewrites an SQLite file without unused space, and turns on incremental vacuum, so that it can shrink later without
+ * this. No one else may have it open. Throws `no-room` before it begins if less than twice the file's size is free, and
+ * `vacuum-failed` if it fails; the file is unchanged then.
  */
 export async function vacuumDatabase(path: string): Promise<Vacuumed> {
   const before = statSync(path).size;
@@ -24,16 +24,20 @@ export async function vacuumDatabase(path: string): Promise<Vacuumed> {
   if (free < 2 * before) {
     throw new AppError(
       'no-room',
-      `${path} has ${megabytes(before)}, and making it smaller needs twice as much free room on the disk; there are ${megabytes(free)}. Make room, then run: ${assistantCommand('store vacuum')}`,
+      `${path} has ${megabytes(before)}. Making it smaller needs twice as much free space on its disk, and only ${megabytes(free)} are free. Free some space, then run: ${assistantCommand('store vacuum')}`,
     );
   }
   try {
     using db = new DatabaseSync(path, { timeout: 250 });
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
-    throw new AppError('vacuum-failed', `${path} could not be made smaller: ${errorMessage(error)}. It is as it was.`, {
-      cause: error,
-    });
+    throw new AppError(
+      'vacuum-failed',
+      `${path} could not be made smaller: ${errorMessage(error)}. The file is unchanged.`,
+      {
+        cause: error,
+      },
+    );
   }
   return { before, after: statSync(path).size };
 }

@@ -2,12 +2,12 @@ import { statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 
-/** Editors write in several steps. */
+/** Editors write a file in several steps: wait this many ms after the last one. */
 const SETTLE_MS = 150;
 
 /**
- * Calls back soon after a file appeared, changed or went. Where the system cannot watch the folder nothing is called:
- * then `folderStampOf` tells.
+ * Calls `changed` soon after a file was created, changed or removed. If the system cannot watch its folder, `changed`
+ * is never called; compare `fileStampOf` then.
  */
 export function watchFile(path: string, clock: Clock, changed: () => void): Disposable {
   let waiting: Disposable | undefined;
@@ -29,7 +29,7 @@ export function watchFile(path: string, clock: Clock, changed: () => void): Disp
   return { [Symbol.dispose]: stop };
 }
 
-/** Differs after every change of a file. */
+/** A text that differs after each change of a file; `-` when there is no file. */
 export function fileStampOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;

@@ -165,7 +165,7 @@ describe('Between the check and the connection', () => {
     const failure = await failureOf(world.fetchGuarded('http://page.example.com/'));
     expect(failure).toMatchObject({
       code: 'fetch-refused',
-      message: expect.stringContaining('another address answered'),
+      message: expect.stringContaining('leads to another address'),
     });
     expect(secret.asked).toEqual([]);
   });

@@ -8,7 +8,7 @@ import type { PathCaller } from '../../src/security/paths/rules.ts';
 import type { PathGuard, PathGuardOptions } from '../../src/security/paths/guard.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED, type PathWorld } from '../support/path-world.ts';
 
-const OPTIONS = { skip: new Set(['skipped']), mostEntries: 1_000, want: () => 'yes' as const };
+const OPTIONS = { skip: new Set(['skipped']), maxEntries: 1_000, want: () => 'yes' as const };
 
 interface Walked {
   /** What each file that could be opened holds, by its path from the base on. */
@@ -228,7 +228,7 @@ test('a walk ends at its most entries, or when it is told to', async () => {
   await using world = await pathWorld();
   for (let n = 0; n < 10; n += 1) await writeFile(join(world.workspace, `f${n}`), '');
   const base = await world.guard().walkBase('.', OWNER);
-  const few = walk(base, { mostEntries: 4 });
+  const few = walk(base, { maxEntries: 4 });
   expect([few.names.length, few.left.ended]).toEqual([4, 'entries']);
   const left: LeftOut = { closed: 0, ended: null };
   expect([...walkFiles(base, { ...OPTIONS, want: () => 'stop' }, left)]).toEqual([]);

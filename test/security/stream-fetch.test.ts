@@ -102,6 +102,6 @@ describe('a fetch whose answer comes bit by bit', () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });
     const fetch = streaming([`127.0.0.1:${server.port}`]);
-    await expect(fetch(server.url)).rejects.toThrow('is compressed, although that was not asked for');
+    await expect(fetch(server.url)).rejects.toThrow('is compressed, although that was not requested');
   });
 });

@@ -198,7 +198,7 @@ describe('the state of the storage', () => {
   test('is one sentence with the place and the next step', () => {
     const state: StorageState = { state: 'full', since: 0, reason: 'ENOSPC: no space left on device, write' };
     expect(storageSentence(state, '/home/a')).toBe(
-      'The disk under /home/a is full (ENOSPC: no space left on device, write). Free some room there: df -h /home/a shows how much is left.',
+      'The disk of /home/a is full (ENOSPC: no space left on device, write). Free some space there: df -h /home/a shows how much is left.',
     );
     expect(storageSentence({ state: 'ok', since: 0, reason: null }, '/home/a')).toBeNull();
   });

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { plainDisk, type Disk } from '../../src/storage/disk.ts';
-import { comesBy, namesPath } from '../../src/storage/named-paths.ts';
+import { walksInto, namesPath } from '../../src/storage/named-paths.ts';
 import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -153,12 +153,15 @@ describe('a command that runs in a folder', () => {
     ['npm run test -r', '.'],
   ])('%s in %s does not', async (command, cwd) => {
     await using at = await place();
-    expect(comesBy(command, join(at.folder, cwd), [join(at.folder, 'media')])).toBe(false);
+    expect(walksInto(command, join(at.folder, cwd), [join(at.folder, 'media')])).toBe(false);
   });
 
   test('may read a log that says which of its parts are theirs', async () => {
     await using at = await place();
-    const log = { path: join(at.folder, 'memory', 'log.md'), holdsTheirs: (text: string) => text.includes('theirs') };
+    const log = {
+      path: join(at.folder, 'memory', 'log.md'),
+      holdsUntrusted: (text: string) => text.includes('theirs'),
+    };
     const files = new UntrustedFiles({ path: at.path, folders: [], log, clock: { now: () => 0 } });
     await mkdir(join(at.folder, 'memory'));
     await writeFile(log.path, 'mine');

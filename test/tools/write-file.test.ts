@@ -69,7 +69,7 @@ describe('what is not written', () => {
     ['a device', '/dev/null', 'not open to tools'],
     ['a link that leads out', 'out', 'outside the workspace'],
     ['a file in a folder behind a link that leads out', 'folder/a.txt', 'outside the workspace'],
-    ['a link that leads nowhere', 'nowhere', 'leads nowhere'],
+    ['a link that leads nowhere', 'nowhere', 'is a broken link'],
     ['a link in circles', 'loop', 'lead in a circle'],
     ['the table of cron jobs', 'cron/jobs.json', 'only changed with the cron tool'],
     ['a name that is too long', 'x'.repeat(300), 'too long'],

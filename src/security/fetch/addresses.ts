@@ -1,16 +1,16 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What an IP address is good for.
+ * What kind of IP address it is.
  *
- * - `public`: public unicast; anybody may be sent there.
- * - `private`: one machine, one network, or a special purpose; only a host opened by name may lead there.
- * - `metadata`: where clouds hand out credentials; never opened.
- * - `unusable`: not an address, or nothing a connection can lead to; never opened.
+ * - `public`: public unicast; may be connected to.
+ * - `private`: of this machine, a private network or a special purpose; only for hosts listed in `allowHosts`.
+ * - `metadata`: where clouds hand out credentials; never connected to.
+ * - `unusable`: not an address, or one that cannot be connected to.
  */
 export interface AddressVerdict {
   readonly kind: 'public' | 'private' | 'metadata' | 'unusable';
-  /** What it is, to finish the sentence "… is …". */
+  /** Completes the sentence "the address is …". */
   readonly what: string;
 }
 
@@ -59,7 +59,7 @@ const WELL_KNOWN_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 const COMPATIBLE = ipaddr.IPv6.parseCIDR('::/96');
 const MAPPED = ipaddr.IPv6.parseCIDR('::ffff:0:0/96');
 
-/** Judges an address in its usual notation: dotted decimal of four parts, or IPv6 without brackets and zone. */
+/** Judges an address in its usual notation: four decimal numbers, or IPv6 without brackets and zone. */
 export function judgeAddress(text: string): AddressVerdict {
   const address = readAddress(text);
   if (address === undefined) return NO_ADDRESS;
@@ -67,8 +67,8 @@ export function judgeAddress(text: string): AddressVerdict {
 }
 
 /**
- * Judges an address that a resolver answered. Behind a NAT64 the resolver writes a public IPv4 address into
- * 64:ff9b::/96 (RFC 6147): it is judged as the one it stands for. In a URL nobody writes that, so there it is private.
+ * Judges an address that a resolver answered. In a NAT64 network resolvers put public IPv4 addresses into 64:ff9b::/96
+ * (RFC 6147), so these are judged as the IPv4 address inside. Written in a URL, such an address counts as private.
  */
 export function judgeAnswer(text: string): AddressVerdict {
   const address = readAddress(text);
@@ -79,7 +79,7 @@ export function judgeAnswer(text: string): AddressVerdict {
   return judgeAddress(text);
 }
 
-/** The one spelling of an address, to compare by; undefined when it is none. */
+/** The canonical spelling of an address, for comparing; undefined when it is not an address. */
 export function canonicalAddress(text: string): string | undefined {
   return readAddress(text)?.toString();
 }
@@ -113,11 +113,11 @@ function judgeV6(address: ipaddr.IPv6): AddressVerdict {
   if (inside.some(({ kind }) => kind === 'metadata')) return METADATA;
   const closed = inside.find(({ kind }) => kind !== 'public');
   if (closed !== undefined) {
-    // Only where the system itself unwraps it can the inner address make the outer one unusable.
+    // The inner address can only make the outer one unusable where the system itself unwraps it.
     const unwrapped = address.match(MAPPED) || address.match(COMPATIBLE);
-    return { kind: unwrapped ? closed.kind : 'private', what: `IPv6 around what is ${closed.what}` };
+    return { kind: unwrapped ? closed.kind : 'private', what: `an IPv6 address that contains ${closed.what}` };
   }
-  // Nothing outside 2000::/3 is given to anybody, whatever a list of special ranges says.
+  // No address outside 2000::/3 is assigned, even if it is in no list of special ranges.
   return range === 'unicast' && address.match(GLOBAL_UNICAST) ? PUBLIC : special(range);
 }
 
@@ -128,7 +128,7 @@ function special(range: string): AddressVerdict {
   };
 }
 
-/** Every IPv4 address that some way of carrying IPv4 in IPv6 could read from an address. */
+/** Every IPv4 address that any scheme for IPv4 inside IPv6 would read from an address. */
 function embeddedV4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const b = address.toByteArray();
   const at = (...indexes: number[]): ipaddr.IPv4 => new ipaddr.IPv4(indexes.map((i) => b[i] ?? 0));
@@ -141,12 +141,12 @@ function embeddedV4(address: ipaddr.IPv6): ipaddr.IPv4[] {
       return [last, at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12)];
     case '6to4':
       return [at(2, 3, 4, 5)];
-    case 'teredo': // The server, and the client with its bits turned.
+    case 'teredo': // The server, and the client with its bits inverted.
       return [at(4, 5, 6, 7), new ipaddr.IPv4(b.slice(12).map((byte) => byte ^ 0xff))];
     default:
       break;
   }
-  // ISATAP (RFC 5214) lives under any prefix.
+  // ISATAP (RFC 5214) works under any prefix.
   const isatap = ((b[8] ?? 0) & 0xfd) === 0 && b[9] === 0 && b[10] === 0x5e && b[11] === 0xfe;
   return isatap ? [last] : [];
 }

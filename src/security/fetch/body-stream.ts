@@ -2,12 +2,12 @@ import { fetchFailed } from './contract.ts';
 import { fetchError, type Answer } from './exchange.ts';
 import type { Target } from './target.ts';
 
-/** Statuses whose answers have no body. */
+/** Statuses of responses without a body. */
 const EMPTY = new Set([204, 205, 304]);
 
 /**
- * An answer as the platform's `Response`, with a body that is read as it comes; reading it to its end, cancelling it and
- * failing all close the connection. Throws `fetch-failed` for one that is compressed, although that was not asked for.
+ * Turns an answer into a standard `Response` whose body is streamed; reading it to its end, cancelling it or a failure
+ * closes the connection. Throws `fetch-failed` if it is compressed although that was not requested.
  */
 export async function bodyStreamOf(
   answer: Answer,
@@ -17,7 +17,7 @@ export async function bodyStreamOf(
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== '') {
     await answer[Symbol.asyncDispose]();
-    throw fetchFailed('bad-answer', `The answer of ${target.url.host} is compressed, although that was not asked for.`);
+    throw fetchFailed('bad-answer', `The answer of ${target.url.host} is compressed, although that was not requested.`);
   }
   if (EMPTY.has(status)) {
     await answer[Symbol.asyncDispose]();
@@ -28,7 +28,7 @@ export async function bodyStreamOf(
     let size = 0;
     try {
       for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
-        // An empty line ends an event; where exactly it is in the chunk does not matter for a limit.
+        // An empty line ends an event; its exact place in the chunk does not matter for a limit.
         size = isEvents && hasEmptyLine(chunk) ? 0 : size + chunk.length;
         if (size > maxBytes) {
           throw fetchFailed('too-large', `The answer of ${target.url.host} is longer than ${maxBytes} bytes.`);

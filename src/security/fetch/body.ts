@@ -10,12 +10,12 @@ export interface Body {
 
 export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
 
-/** Compressed data that is longer than what it may unpack to, by more than this, is not worth reading on. */
+/** Bytes by which compressed data may exceed the limit of the unpacked body. */
 const PACKED_SLACK = 1_048_576;
 
 /**
- * Reads a body up to `maxBytes`, counted after unpacking, and never holds more than that and a few buffers. At most one
- * encoding is unpacked; more, or another, is a `bad-answer`. `host` is for sentences.
+ * Reads a body up to `maxBytes` of unpacked data, and holds little more than that in memory. One encoding is unpacked;
+ * several, or an unknown one, is a `bad-answer`. `host` is named in errors.
  */
 export async function readBody(
   source: Readable,
@@ -23,7 +23,7 @@ export async function readBody(
     readonly encoding: string | undefined;
     readonly maxBytes: number;
     readonly host: string;
-    /** Told how many bytes came over the wire. */
+    /** Called with the number of bytes of each chunk that was received. */
     readonly onBytes: (count: number) => void;
   },
 ): Promise<Body> {
@@ -63,7 +63,7 @@ export async function readBody(
     try {
       await unpack(counted(), collect);
     } catch (error) {
-      // The end of reading is an error to the stream that was cut.
+      // Stopping early makes the unpacking stream fail, which is no error here.
       if (!truncated) throw error;
     }
   }
@@ -79,7 +79,7 @@ async function unpacker(encoding: string | undefined, host: string): Promise<Unp
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;
   const zlib = await import('node:zlib');
-  // A stream cut by its server still gives what came, as browsers have it.
+  // A stream that its server cut off still gives what was received, as in browsers.
   const lenient = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
   const through =
     (make: (first: Uint8Array) => Transform): Unpack =>
@@ -92,7 +92,7 @@ async function unpacker(encoding: string | undefined, host: string): Promise<Unp
     case 'gzip':
     case 'x-gzip':
       return through(() => zlib.createGunzip(lenient));
-    case 'deflate': // Meant is zlib's format; some servers send it without its header.
+    case 'deflate': // It means the zlib format; some servers send raw deflate.
       return through((first) =>
         ((first[0] ?? 0) & 0x0f) === 8 ? zlib.createInflate(lenient) : zlib.createInflateRaw(lenient),
       );
@@ -101,7 +101,7 @@ async function unpacker(encoding: string | undefined, host: string): Promise<Unp
     case 'zstd': // RFC 9659: a window of 8 MiB at most.
       return through(() => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } }));
     default:
-      throw fetchFailed('bad-answer', `The answer of ${host} is packed in a way that is not unpacked here.`);
+      throw fetchFailed('bad-answer', `The answer of ${host} has a compression that is not supported.`);
   }
 }
 

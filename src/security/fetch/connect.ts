@@ -6,13 +6,15 @@ import { canonicalAddress } from './addresses.ts';
 import { fetchFailed, fetchRefused } from './contract.ts';
 import type { Target } from './target.ts';
 
-/** Begins a TCP connection to exactly this address. */
+/** Opens a TCP connection to exactly this address. */
 export type Dial = (to: { readonly address: string; readonly port: number }) => Socket;
 
-/** For TCP and TLS together, over all addresses of a name. */
+/** Limit for TCP and TLS together, over all addresses of a name. */
 const CONNECT_MS = 10_000;
+/** Addresses of a name that are tried. */
 const MOST_ADDRESSES = 6;
 
+/** Dials with Node's TCP sockets; never resolves a name. */
 export const systemDial: Dial = ({ address, port }) =>
   connectTcp({
     host: address,
@@ -22,10 +24,10 @@ export const systemDial: Dial = ({ address, port }) =>
   });
 
 /**
- * Connects to one of the target's checked addresses and to nothing else; nothing is resolved here, and who answers is
- * compared with who was checked before a byte is sent. TLS is for the name of the URL (SNI and certificate), always
- * verified whatever the environment says. Addresses are tried one after another, IPv4 first, each with its share of
- * 10 s. Throws `fetch-failed` (refused, timeout, tls), `fetch-refused`, or the signal's reason.
+ * Connects to one of the target's checked addresses and to nothing else: no name is resolved here, and the address of
+ * the peer is compared with the checked one before a byte is sent. TLS uses the host name of the URL (SNI and
+ * certificate) and is always verified, even if the environment turns that off. Addresses are tried in turn, IPv4 first,
+ * each with its share of 10 s. Throws `fetch-failed` (refused, timeout, tls), `fetch-refused`, or the signal's reason.
  */
 export async function connectPinned(
   target: Target,
@@ -66,7 +68,9 @@ async function connectTo(
     await until(socket, 'connect', signal);
     const peer = canonicalAddress(socket.remoteAddress ?? '');
     if (peer === undefined || peer !== canonicalAddress(address)) {
-      throw fetchRefused(`Fetching from ${target.url.host} was refused: another address answered than was checked.`);
+      throw fetchRefused(
+        `Fetching from ${target.url.host} was refused: the connection leads to another address than the one that was checked.`,
+      );
     }
     return socket.setNoDelay(true);
   } catch (error) {
@@ -98,7 +102,7 @@ async function secure(socket: Socket, { host, isAddress, url }: Target, signal: 
 }
 
 function until(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<unknown> {
-  // Errors after this wait are seen by whoever reads the socket; without a listener they would end the process.
+  // Later errors reach the reader of the socket; without this listener they would end the process.
   socket.on('error', () => {});
   return raceAbort(once(socket, event), signal);
 }

@@ -1,12 +1,14 @@
 import { AppError } from '../../util/errors.ts';
 
 /**
- * How a permitted fetch went wrong.
+ * Why a permitted fetch failed.
  *
- * - `dns`: the name has no address; `refused`: nothing could be connected to; `tls`: the certificate or handshake.
- * - `timeout`: nothing came in time; `too-slow`: something came, but not its end in time.
- * - `too-large`: headers or compressed data beyond every measure; a large body is cut, not an error.
- * - `bad-redirect`: a loop, too many, or one that leads nowhere; `bad-answer`: not HTTP, or not as it says it is packed.
+ * - `dns`: the name has no address; `refused`: no connection; `tls`: the certificate or the handshake.
+ * - `timeout`: no answer in time; `too-slow`: an answer began but did not end in time.
+ * - `too-large`: too many bytes of headers or compressed data, or a streamed body over its limit; a large body that is read
+ *   as a whole is cut instead.
+ * - `bad-redirect`: a loop, too many redirects, or one that would send the body to another origin; `bad-answer`: not HTTP,
+ *   or not encoded as declared.
  */
 type FetchFailure = 'dns' | 'refused' | 'tls' | 'timeout' | 'too-large' | 'too-slow' | 'bad-redirect' | 'bad-answer';
 
@@ -17,31 +19,31 @@ export interface FetchOptions {
   /** Only `accept`, `accept-language` and `user-agent` follow a redirect to another origin. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Of the body, unpacked; what is over it is cut off. @default 5 MB */
+  /** Limit of the unpacked body; a longer one is cut. @default 5 MB */
   readonly maxBytes?: number;
-  /** For everything together, redirects included. @default 30 s */
+  /** Limit for the whole fetch with its redirects. @default 30 s */
   readonly timeoutMs?: number;
 }
 
-/** Everything in it was written by strangers: `url`, headers and bytes are data, never instructions. */
+/** The answer. All of it is untrusted: `url`, headers and bytes are data, never instructions. */
 export interface FetchResult {
-  /** Where the last redirect led. */
+  /** The URL that was fetched in the end, after redirects. */
   readonly url: string;
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Unpacked. */
+  /** The unpacked body. */
   readonly bytes: Uint8Array;
   readonly truncated: boolean;
   readonly redirects: number;
 }
 
-/** Nothing was sent, because it must not be. `why` is a sentence. */
+/** The error for a forbidden target, to which nothing was sent. `why` is a sentence. */
 export function fetchRefused(why: string, facts: Record<string, unknown> = {}): AppError {
   return new AppError('fetch-refused', why, { facts });
 }
 
-/** `sentence` names the host and no more of what a stranger wrote. */
+/** The error of a permitted fetch that failed. `sentence` may name the host, but nothing else of untrusted content. */
 export function fetchFailed(kind: FetchFailure, sentence: string, cause?: unknown): AppError {
   return new AppError('fetch-failed', sentence, { facts: { kind }, ...(cause === undefined ? {} : { cause }) });
 }

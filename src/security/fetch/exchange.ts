@@ -6,19 +6,20 @@ import { fetchFailed, fetchRefused } from './contract.ts';
 import type { FetchRequest } from './request.ts';
 import type { Target } from './target.ts';
 
+/** The status, headers and unread body of an HTTP response. Disposing closes its connection. */
 export interface Answer extends AsyncDisposable {
   readonly status: number;
   /** Names in lower case; repeated ones joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Still packed. Must be read to its end, or the answer disposed. */
+  /** Not unpacked yet. Read it to its end, or dispose of the answer. */
   readonly body: Readable;
 }
 
 const MOST_HEADER_BYTES = 32_768;
 
 /**
- * Asks one question over a socket that is already connected, and resolves when the headers of the answer are there.
- * Disposing closes the connection. Throws `fetch-failed`, or the signal's reason.
+ * Sends one request over a connected socket; resolves when the headers of the answer have arrived. Disposing of the
+ * answer closes the connection. Throws `fetch-failed`, `fetch-refused` for an invalid request, or the signal's reason.
  */
 export async function exchange(
   socket: Socket,
@@ -29,11 +30,11 @@ export async function exchange(
     acceptEncoding = ACCEPT_ENCODING,
   }: { target: Target; request: FetchRequest; signal: AbortSignal; acceptEncoding?: string },
 ): Promise<Answer> {
-  // By its default export: a bundle gives a CommonJS package that is loaded late no other.
+  // The default export: in the bundle a dynamically imported CommonJS package has no named ones.
   const { Client } = (await import('undici')).default;
   let given = false;
   const client = new Client(target.url.origin, {
-    // The only connection this client will ever have is the checked one. It must not be given synchronously.
+    // The checked connection is the only one this client ever gets; undici expects the callback asynchronously.
     connect: (_options, callback) => {
       const again = given;
       given = true;
@@ -68,11 +69,11 @@ export async function exchange(
   }
 }
 
-/** What went wrong while an answer was awaited or read, as one sentence. */
+/** The error for a failure while an answer was awaited or read. */
 export function fetchError(error: unknown, { url: { host } }: Target): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? '';
-  if (code === 'UND_ERR_INVALID_ARG') return fetchRefused('This request was refused: it cannot be sent as it is.');
+  if (code === 'UND_ERR_INVALID_ARG') return fetchRefused('This request was refused: it is not a valid HTTP request.');
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return fetchFailed(
       'too-large',

@@ -8,45 +8,45 @@ import type { Resolve } from './target.ts';
 export type UrlDecision =
   | {
       readonly decision: 'allow';
-      /** As it was understood. */
+      /** The URL after parsing. */
       readonly url: string;
-      /** Whether `allowHosts` names its host. */
+      /** Whether its host is listed in `allowHosts`. */
       readonly opened: boolean;
     }
   | { readonly decision: 'deny'; /** One sentence. */ readonly reason: string };
 
 export interface GuardedFetch {
   /**
-   * Fetches an http(s) URL that anybody may have written. Only public unicast addresses and hosts of `allowHosts` are
-   * connected to; at most 5 redirects are followed, each checked anew, none from https to http. Any status is a result.
-   * Throws `fetch-refused` (nothing was sent to what it names), `fetch-failed` (`facts.kind` says how), or the
+   * Fetches an http(s) URL from an untrusted source. Connects only to public unicast addresses and to hosts of
+   * `allowHosts`; follows at most 5 redirects, each checked again, none from https to http. Every status is a result.
+   * Throws `fetch-refused` (nothing was sent to the refused target), `fetch-failed` (`facts.kind` says why), or the
    * signal's reason.
    */
   fetchGuarded(url: string, options?: FetchOptions): Promise<FetchResult>;
   /**
-   * What the text of a URL decides. Nothing leaves the machine, no look-up of its name either, so it may be asked before
-   * anybody allowed the fetch; where the name leads is judged when it is fetched. Never rejects.
+   * Decides by the text of a URL alone. Nothing leaves the machine, not even a DNS query, so this may be called before
+   * a person has allowed the fetch; the addresses of the name are judged by the fetch. Never rejects.
    */
   checkUrl(url: string): Promise<UrlDecision>;
 }
 
 export interface GuardedFetchOptions {
-  /** Hosts that are opened on purpose, also private ones: `example.com`, `*.example.com`, each also with `:port`. */
+  /** Hosts that may be fetched even if they are private: `example.com`, `*.example.com`, each also with `:port`. */
   readonly allowHosts: readonly string[];
   /** Hosts that are never fetched; wins over `allowHosts`. */
   readonly denyHosts: readonly string[];
   readonly clock: Clock;
   /** @default the system's resolver */
   readonly resolve?: Resolve;
-  /** @default TCP to exactly the address */
+  /** @default a TCP connection to exactly the address */
   readonly dial?: Dial;
   /** @default the networks of this machine's interfaces */
   readonly ownNetworks?: () => readonly string[];
 }
 
 /**
- * The only way to fetch an address that a model or a stranger chose. Reads no proxy from the environment. What it needs
- * is loaded at its first use. Throws `config-invalid` for a host list it cannot read.
+ * Creates the fetch for URLs that a model or untrusted content chose. Ignores proxies of the environment. Its code is
+ * loaded at its first use. Throws `config-invalid` for an invalid host list.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const allow = readHostList('allowHosts', options.allowHosts);

@@ -8,13 +8,13 @@ import { followingRequest, readRequest, type FetchRequest } from './request.ts';
 import { checkTarget, judgeTarget, type Target, type TargetRules } from './target.ts';
 import { readLocation, readUrl, type PlainUrl } from './url-rules.ts';
 
-/** Ends one piece of work at its deadlines or at its caller's wish; whoever does the work waits on `signal`. */
+/** An abort signal for one fetch, triggered by several deadlines or by the caller's signal. */
 interface Stopper extends Disposable {
-  /** Aborts with the deadline's error or the caller's reason. */
+  /** Aborts with the error of a deadline or the caller's reason. */
   readonly signal: AbortSignal;
-  /** Stops after `ms` unless disposed before. */
+  /** Aborts after `ms`, unless disposed of before. */
   after(ms: number, error: () => AppError): Disposable;
-  /** Stops at the end of the first window of `ms` that was not `enough`, unless disposed before. */
+  /** Aborts at the end of the first window of `ms` for which `enough` is false, unless disposed of before. */
   unless(ms: number, window: { readonly enough: () => boolean; readonly error: () => AppError }): Disposable;
 }
 
@@ -27,22 +27,22 @@ const DEFAULT_MAX_BYTES = 5_000_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
 const RESOLVE_MS = 10_000;
 const FIRST_BYTE_MS = 20_000;
-/** At least so many bytes must come in each window, or the body is too slow. */
+/** A body with fewer bytes than this in one window is too slow. */
 const SLOW = { windowMs: 10_000, bytes: 1_024 };
 const MOST_REDIRECTS = 5;
 
-/** What the text of a URL decides; nothing is looked up. Throws `fetch-refused`. */
+/** Decides by the text of a URL alone, without a DNS query. Throws `fetch-refused`. */
 export function judgeUrlText(text: string, rules: TargetRules): { readonly url: string; readonly opened: boolean } {
   const plain = readUrl(text);
   return { url: plain.url.href, ...judgeTarget(plain, rules) };
 }
 
-/** Decides about a URL as it was written, and looks its name up. Throws as `checkTarget` does, or the signal's reason. */
+/** Decides about a URL and resolves its name. Throws as `checkTarget`, or the signal's reason. */
 export async function checkUrlText(text: string, ports: Ports, signal?: AbortSignal): Promise<Target> {
   return await check(readUrl(text), ports, signal);
 }
 
-/** The whole of a fetch: every hop is checked, connected to and asked anew. */
+/** Fetches a URL with its redirects; each hop is checked and gets a connection of its own. */
 export async function fetchText(text: string, options: FetchOptions, ports: Ports): Promise<FetchResult> {
   let request = readRequest(options);
   let plain = readUrl(text);
@@ -127,13 +127,13 @@ function isRedirect({ status, headers }: Answer): boolean {
   return REDIRECTS.has(status) && headers['location'] !== undefined;
 }
 
-/** From https a redirect may not lead to http: who asked for privacy does not lose it by a stranger's word. */
+/** Reads where a redirect leads, and the request to send there. Throws for one from https to http. */
 function follow(
   answer: Answer,
   from: Target,
   request: FetchRequest,
 ): { readonly plain: PlainUrl; readonly request: FetchRequest } {
-  // Headers are bytes; servers that write other letters than ASCII write UTF-8.
+  // Node reads header bytes as Latin-1; servers that send more than ASCII send UTF-8.
   const location = Buffer.from(answer.headers['location'] ?? '', 'latin1').toString('utf8');
   let plain: PlainUrl;
   try {
@@ -150,7 +150,7 @@ function follow(
   }
   const sameOrigin = plain.url.origin === from.url.origin;
   const following = followingRequest(request, { status: answer.status, sameOrigin });
-  if (following === undefined) throw badRedirect(from, 'to another host that would be given the whole request');
+  if (following === undefined) throw badRedirect(from, 'to another host, which would receive the body of the request');
   return { plain, request: following };
 }
 

@@ -15,15 +15,16 @@ interface Entry {
   readonly port: number | null;
 }
 
+/** A parsed list of hosts. */
 export interface HostList {
   has(target: HostPort): boolean;
 }
 
 /**
  * Reads the entries of `tools.web.allowHosts` or `denyHosts`: `example.com` (only this name), `*.example.com` (all its
- * subdomains, not the name itself) or an IP address, each optionally with `:port` (only this port); in `denyHosts` also `*`
- * for every host. `allowHosts` takes no `*` and no star before a top-level domain such as `*.com`, because that would open
- * the private network. Throws `config-invalid` for every other text.
+ * subdomains, not the name itself) or an IP address, each optionally with `:port` (only this port); in `denyHosts` also
+ * `*` for every host. `allowHosts` takes no `*` and no star before a top-level domain such as `*.com`, because that
+ * would open the private network. Throws `config-invalid` for every other text.
  */
 export function readHostList(key: 'allowHosts' | 'denyHosts', texts: readonly string[]): HostList {
   const entries = texts.map((text) => {

@@ -1,11 +1,11 @@
-/** What a host name is, before anybody asked a resolver. */
+/** What kind of host name it is, by its text alone. */
 export interface NameVerdict {
   readonly kind: 'public' | 'internal' | 'metadata' | 'invalid';
-  /** What it is, to finish the sentence "… is …". */
+  /** Completes the sentence "the name is …". */
   readonly what: string;
 }
 
-/** Names, with everything below them, under which clouds and clusters hand out credentials. */
+/** Names under which clouds and clusters hand out credentials; subdomains are included. */
 const METADATA_NAMES = [
   'metadata',
   'metadata.google.internal',
@@ -25,7 +25,7 @@ const METADATA_NAMES = [
   'ec2metadata',
 ];
 
-/** Suffixes that no public name has: reserved (RFC 6761, 6762, 8375, ICANN) or used at home and in offices. */
+/** Suffixes that no public name has: reserved (RFC 6761, 6762, 8375, ICANN) or common in private networks. */
 const INTERNAL_SUFFIXES = [
   'localhost',
   'localdomain',
@@ -59,6 +59,7 @@ export function judgeName(name: string): NameVerdict {
   return { kind: 'public', what: 'a public name' };
 }
 
+/** Whether a name ends in a suffix that no public name has. */
 export function hasInternalSuffix(name: string): boolean {
   return INTERNAL_SUFFIXES.some((suffix) => isUnder(name, suffix));
 }

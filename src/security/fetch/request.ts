@@ -8,10 +8,12 @@ export interface FetchRequest {
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Headers that a caller may not set: they belong to the connection and could change the target or the form of a request. */
+/** Headers that a caller may not set, because they could change the target or the framing of a request. */
 const CONNECTION_HEADERS =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/;
-/** Headers that are kept on a redirect to another origin. All others are dropped, because they could hold credentials. */
+/**
+ * Headers that are kept on a redirect to another origin. All others are dropped, because they could hold credentials.
+ */
 const FOLLOWING = new Set(['accept', 'accept-language', 'user-agent']);
 const DEFAULTS = { accept: '*/*', 'user-agent': 'assistant' };
 
@@ -22,8 +24,7 @@ export function readRequest(options: {
   readonly body?: string | Uint8Array | undefined;
 }): FetchRequest {
   const method = (options.method ?? 'GET').toUpperCase();
-  if (!METHODS.has(method))
-    throw fetchRefused('This request was refused: its method is not an HTTP method that is allowed.');
+  if (!METHODS.has(method)) throw fetchRefused('This request was refused: its HTTP method is not allowed.');
   const body = options.body ?? null;
   if (body !== null && (method === 'GET' || method === 'HEAD')) {
     throw fetchRefused(`This request was refused: ${method} has no body.`);
@@ -32,17 +33,18 @@ export function readRequest(options: {
   for (const [written, value] of Object.entries(options.headers ?? {})) {
     const name = written.toLowerCase();
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw fetchRefused('This request was refused: a header has characters that headers cannot have.');
+      throw fetchRefused('This request was refused: a header contains characters that are not allowed in headers.');
     }
-    if (CONNECTION_HEADERS.test(name)) throw fetchRefused(`This request was refused: it sets the header ${name}.`);
+    if (CONNECTION_HEADERS.test(name))
+      throw fetchRefused(`This request was refused: it may not set the header ${name}.`);
     headers[name] = value;
   }
   return { method, headers, body };
 }
 
 /**
- * The request to send after a redirect. POST becomes GET for 301, 302 and 303, as in browsers. To another origin it keeps
- * only three harmless headers. Undefined when it would send the body to another origin.
+ * The request to send after a redirect. POST becomes GET for 301, 302 and 303, as in browsers. To another origin it
+ * keeps only three harmless headers. Undefined when it would send the body to another origin.
  */
 export function followingRequest(
   request: FetchRequest,

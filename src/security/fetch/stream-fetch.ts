@@ -2,19 +2,19 @@ import { deadline } from '../../util/clock.ts';
 import type { GuardedFetchOptions } from './fetch.ts';
 import { readHostList } from './host-list.ts';
 
-/** As the platform's `fetch`, as far as clients of remote servers need it. */
+/** A subset of the standard `fetch`, enough for clients of remote servers. */
 export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface StreamingFetchOptions extends GuardedFetchOptions {
-  /** How long the headers of an answer may take, connecting included. */
+  /** Time limit for connecting and for the headers of the answer, ms. */
   readonly headersMs: number;
-  /** Most bytes of an answer; of a stream of events the most for one event. */
+  /** Limit of the bytes of an answer; in an event stream, of one event. */
   readonly maxBytes: number;
 }
 
 /**
- * The guarded fetch for answers that come bit by bit: the same checks of every address, the connection pinned to the
- * checked one, and no redirect is followed: a 3xx is an answer like any other. Reads no proxy from the environment.
+ * Creates the guarded fetch for streamed answers: it checks addresses as `fetchGuarded` does and connects only to the
+ * checked one. Redirects are not followed: a 3xx is an answer like any other. Ignores proxies of the environment.
  * Throws as `fetchGuarded`; a body that breaks off or is too large fails while it is read.
  */
 export function createStreamingFetch(options: StreamingFetchOptions): StreamingFetch {

@@ -6,28 +6,28 @@ import type { HostList } from './host-list.ts';
 import { judgeName } from './host-names.ts';
 import { isForeignPort, type PlainUrl } from './url-rules.ts';
 
-/** Asks for all addresses of a name; rejects, or answers none, when it has none. */
+/** Resolves a name to all of its addresses; rejects or returns none when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface TargetRules {
   readonly allow: HostList;
   readonly deny: HostList;
   readonly resolve: Resolve;
-  /** `address/prefix` of each network this machine is a part of. */
+  /** `address/prefix` of each network that this machine is in. */
   readonly ownNetworks: () => readonly string[];
 }
 
-/** A URL that may be connected to, and the only addresses it may be connected to at. */
+/** A permitted URL, and the only addresses that may be connected to for it. */
 export interface Target extends PlainUrl {
   readonly addresses: readonly string[];
-  /** Whether `allowHosts` names it. */
+  /** Whether its host is listed in `allowHosts`. */
   readonly opened: boolean;
 }
 
-/** Most answers to a name that are looked at; a name with more is refused. */
+/** A name with more addresses than this is refused. */
 const MOST_ANSWERS = 64;
 
-/** What the text of a URL decides, before anything is looked up: whoever runs a name's servers sees each look-up. Throws `fetch-refused`. */
+/** Decides by the text of a URL, without a DNS query, which the owner of the name could see. Throws `fetch-refused`. */
 export function judgeTarget(plain: PlainUrl, rules: TargetRules): { readonly opened: boolean } {
   const { host, port, isAddress } = plain;
   if (rules.deny.has(plain)) throw refusal(plain, 'it is on the list of hosts that are never fetched');
@@ -45,8 +45,8 @@ export function judgeTarget(plain: PlainUrl, rules: TargetRules): { readonly ope
 }
 
 /**
- * Decides about a URL and looks its name up. A name is resolved once, and each of its addresses must be permitted: one
- * private answer among public ones refuses the name. Throws `fetch-refused`, or `fetch-failed` (dns).
+ * Decides about a URL and resolves its name once. All of its addresses must be permitted: one private address among
+ * public ones refuses the name. Throws `fetch-refused`, or `fetch-failed` (dns).
  */
 export async function checkTarget(plain: PlainUrl, rules: TargetRules): Promise<Target> {
   const { host } = plain;
@@ -58,7 +58,7 @@ export async function checkTarget(plain: PlainUrl, rules: TargetRules): Promise<
   return { ...plain, addresses, opened };
 }
 
-const OPENING = '; the owner can open it by name in tools.web.allowHosts';
+const OPENING = '; the owner can allow it in tools.web.allowHosts';
 
 function permit(
   plain: PlainUrl,
@@ -98,15 +98,16 @@ function refusal({ url }: PlainUrl, why: string, address?: string): Error {
   });
 }
 
-/** The system's resolver, hosts file included. */
+/** Resolves with the system's resolver, including the hosts file. */
 export async function systemResolve(name: string): Promise<readonly string[]> {
   const { lookup } = await import('node:dns/promises');
   return (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address);
 }
 
 /**
- * The networks of this machine's interfaces, for what no list of ranges knows: neighbours at home with public IPv6
- * addresses, and this machine by its own public one. Of a network wider than /16 (IPv6: /48) only the own address.
+ * The networks of this machine's interfaces. They find what no list of private ranges does: neighbours with public IPv6
+ * addresses, and this machine under its own public address. Of a network wider than /16 (IPv6: /48) only the own
+ * address.
  */
 export function systemNetworks(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) =>

@@ -2,7 +2,7 @@ import { canonicalAddress } from './addresses.ts';
 import { fetchRefused } from './contract.ts';
 import { bareHost, type HostPort } from './host-list.ts';
 
-/** A URL whose every reader understands the same by it. */
+/** A URL that every parser reads in the same way. */
 export interface PlainUrl extends HostPort {
   /** http or https, no userinfo, no fragment; the host has no dot at its end. */
   readonly url: URL;
@@ -10,18 +10,17 @@ export interface PlainUrl extends HostPort {
 }
 
 const LONGEST_URL = 8_192;
-/** Ports of mail, shells, name servers and chat, where a request could pass for something else. */
+/** Ports of mail, shells, DNS and chat, where an HTTP request could be taken for another protocol. */
 const FOREIGN_PORTS = new Set([21, 22, 23, 25, 53, 110, 119, 139, 143, 445, 465, 587, 993, 995, 6667, 6697]);
 
 /**
- * Reads a URL once and strictly. Refused is what parsers disagree on or quietly change: other schemes, userinfo,
- * backslashes, white space, control characters, hidden characters or percent signs in the host, empty labels, and
- * addresses in any other than their usual spelling (decimal, octal, hexadecimal, short, or with Unicode digits).
- * Throws `fetch-refused`.
+ * Parses a URL strictly. Throws `fetch-refused` for everything that parsers disagree on or silently change: other
+ * schemes, user names, backslashes, white space, control characters, hidden characters or percent signs in the host,
+ * and addresses in an unusual spelling (one decimal number, octal, hexadecimal, short, or with Unicode digits).
  */
 export function readUrl(text: string): PlainUrl {
   if (text.length > LONGEST_URL) throw refusal(`it is longer than ${LONGEST_URL} characters`);
-  if (!text.isWellFormed()) throw refusal('it holds half a character');
+  if (!text.isWellFormed()) throw refusal('it contains an incomplete character');
   if (/\p{Z}/u.test(text)) throw refusal('it contains white space (write %20 instead)');
   if (/\p{Cc}/u.test(text)) throw refusal('it contains control characters');
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
@@ -37,7 +36,7 @@ export function readUrl(text: string): PlainUrl {
   return plain(new URL(text), authority);
 }
 
-/** Reads where a redirect leads, as strictly; spaces in its path are forgiven. Throws `fetch-refused`. */
+/** Parses the target of a redirect, as strictly except for spaces, which are encoded. Throws `fetch-refused`. */
 export function readLocation(location: string, base: URL): PlainUrl {
   const text = location.trim().replaceAll(' ', '%20');
   if (/^[a-z][a-z0-9+.-]*:/i.test(text)) return readUrl(text);
@@ -60,13 +59,13 @@ function plain(url: URL, authority: string): PlainUrl {
   return { url, host, port, isAddress };
 }
 
-/** Of IPv6 there are several usual spellings, of IPv4 one. */
+/** Whether an address is spelled as usual; IPv6 has several usual spellings, IPv4 has one. */
 function isUsualSpelling(written: string, host: string): boolean {
   if (!host.includes(':')) return written === host;
   return /^\[[0-9a-f:.]+\]$/i.test(written) && canonicalAddress(written.slice(1, -1)) !== undefined;
 }
 
-/** A port that only a host opened on purpose may be asked on. */
+/** Whether a port belongs to another protocol than HTTP, so that only hosts in `allowHosts` may be asked on it. */
 export function isForeignPort(port: number): boolean {
   return FOREIGN_PORTS.has(port);
 }

@@ -6,15 +6,15 @@ import { refused } from './refusals.ts';
 import { refuseClosed } from './inodes.ts';
 import type { PathAccess, PathCaller, PathRoots } from './rules.ts';
 
-/** Something that was looked at. */
+/** A path with its `stat`. */
 interface Found {
   readonly stat: Stats;
 }
 
-/** As many as Linux follows. */
+/** Links that are followed; Linux has the same limit. */
 const MOST_LINKS = 40;
 
-/** The real path of what is there, or would be there: all links followed, also those that lead to nothing. */
+/** The real path of a file that exists, or would be created: all links are followed, also broken ones. */
 export async function realPlace(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
@@ -27,7 +27,7 @@ export async function realPlace(path: string, links = 0): Promise<string> {
   }
 }
 
-/** What would be refused once it is open. */
+/** Throws what opening the file would be refused for: its kind, its hard links, a closed file under another name. */
 export async function requireUsable(
   stat: Stats,
   { path, access }: { path: string; access: PathAccess },
@@ -39,10 +39,10 @@ export async function requireUsable(
   await refuseClosed(stat, caller, roots);
 }
 
-/** A write would replace the link, or make what it leads to. */
+/** Throws for a broken link: a write would replace the link or create its target. */
 export async function requireNoLink(absolute: string, path: string): Promise<void> {
   const found = await lstat(absolute).catch(() => undefined);
-  if (found !== undefined) throw refused(`${path} is a link that leads nowhere, so it is not written.`);
+  if (found !== undefined) throw refused(`${path} is a broken link, so it is not written.`);
 }
 
 export function requireFile({ stat }: Found, path: string): void {

@@ -4,33 +4,35 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
 
 const LINUX = process.platform === 'linux';
-/** Linux: a descriptor that only names a file: opening it never blocks and never touches a device. */
+/** Linux: opens a descriptor that only names a file, which never blocks and never touches a device. */
 const O_PATH = 0o10000000;
 const TRIES = 5;
-/** What Linux puts behind a name that was taken away. */
+/** Linux appends this to the path of a removed file. */
 const GONE = ' (deleted)';
 
-/** Something that was opened by a path and cannot be swapped any more. Disposing closes it. */
+/** An opened file or directory: what it refers to no longer depends on its path. Disposing closes it. */
 export interface Pinned extends AsyncDisposable {
-  /** Where the descriptor really leads. */
+  /** The real path of the descriptor. */
   readonly path: string;
   readonly stat: Stats;
-  /** A path that leads to the very same file, whatever its name leads to now. */
+  /** A path that opens this very file, even if its name leads elsewhere now. */
   readonly self: string;
-  /** A path for an entry of this directory, whatever the directory's own path leads to now. */
+  /** A path for an entry of this directory, even if the directory's name leads elsewhere now. */
   at(name: string): string;
 }
 
 /**
- * Opens first and finds out afterwards, from the descriptor, what was opened: between a check of a path and its use
- * the path could be swapped. `noFollow` refuses a link at the end of the path. Throws what `open` throws.
- * Linux uses `/proc/self/fd`. Elsewhere the real path is opened without following a link at its end and compared with
- * what lies there; a parent directory swapped in between goes unnoticed, so that is weaker.
+ * Opens a path first and reads from the descriptor what was opened, because a path can be swapped between a check and
+ * its use. `noFollow` refuses a link at the end of the path. Throws what `open` throws, or `path-refused`.
+ *
+ * Linux uses `/proc/self/fd`. Elsewhere the real path is opened without following a link at its end, and compared with
+ * the
+ * `stat` of before; that is weaker, because a parent directory swapped in between goes unnoticed.
  */
 export async function pin(path: string, options: { noFollow?: boolean } = {}): Promise<Pinned> {
   for (let tries = 1; ; tries += 1) {
     const pinned = LINUX ? await pinByDescriptor(path, options) : await pinByName(path, options);
-    // The name it was opened by is gone. It may have others, anywhere, so nothing can be said about where it lies.
+    // Its name was removed meanwhile. It may have other names anywhere, so its place cannot be judged.
     if (!pinned.path.endsWith(GONE)) return pinned;
     await pinned[Symbol.asyncDispose]();
     if (tries === TRIES) throw new AppError('path-refused', `${path} keeps changing, or is named "…${GONE}".`);
@@ -41,11 +43,11 @@ async function pinByDescriptor(path: string, { noFollow }: { noFollow?: boolean 
   const handle = await open(path, O_PATH | (noFollow === true ? constants.O_NOFOLLOW : 0));
   return await describe(handle, async () => {
     const self = `/proc/self/fd/${handle.fd}`;
-    // In this order: while the name is there afterwards, it was one of those that were counted.
+    // In this order: if the name still exists afterwards, it was among the hard links that `stat` counted.
     const stat = await handle.stat();
     const real = await readlink(self);
-    // What has no place (an anonymous pipe, something outside this root) cannot be judged by it.
-    if (!isAbsolute(real)) throw new AppError('path-refused', `${path} is nothing that lies in a folder.`);
+    // Without a path (an anonymous pipe, a file outside this root) there is nothing to judge.
+    if (!isAbsolute(real)) throw new AppError('path-refused', `${path} is not a file in a folder.`);
     return { path: real, stat, self, at: (name) => `${self}/${name}` };
   });
 }

@@ -3,10 +3,10 @@ import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import type { FilePeek } from '../commands/named-files.ts';
 
-/** Larger files are known by their inode and times. */
-const MOST_BYTES = 16 * 1024 * 1024;
+/** Larger files are identified by inode, size and times instead of a digest, bytes. */
+const MOST_HASHED_BYTES = 16 * 1024 * 1024;
 
-/** Looks at real files; nothing of their content comes out but a digest. Links are followed. */
+/** Reads names and digests of real files, never their content. Links are followed. */
 export const filePeek: FilePeek = {
   names: (folder) => readdir(folder).catch(() => []),
   look: async (path) => {
@@ -16,7 +16,8 @@ export const filePeek: FilePeek = {
       const stat = await handle.stat({ bigint: true });
       if (stat.isDirectory()) return 'folder';
       if (!stat.isFile()) return null;
-      if (stat.size > MOST_BYTES) return `large ${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+      if (stat.size > MOST_HASHED_BYTES)
+        return `large ${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
       return createHash('sha256')
         .update(await handle.readFile())
         .digest('hex');

@@ -19,25 +19,28 @@ import {
 } from './rules.ts';
 
 export interface PathGuardOptions {
-  /** Relative paths start here. */
+  /** Relative paths are resolved from here. */
   readonly workspace: string;
-  /** The assistant's home; closed to tools but for the workspace and read roots in it. */
+  /** The assistant's home; closed to tools except for the workspace and read roots in it. */
   readonly home: string;
-  /** Folders that may be read beside the workspace. */
+  /** Folders that may be read in addition to the workspace. */
   readonly readRoots: readonly string[];
-  /** False opens the whole machine but the assistant's state. */
+  /**
+   * False opens the whole machine except the assistant's state, /proc, /sys and /dev; places for credentials still ask.
+   */
   readonly restrictToWorkspace: boolean;
   /** What `~` means. @default the home directory of the user who runs the process */
   readonly userHome?: string;
 }
 
-/** Who opens. `approved` answers for a real path that needs a person's yes whether it was given. @default no */
+/** Who opens a path, and what they were allowed. */
 export interface PathUse extends PathCaller {
+  /** Whether a person has approved a real path that needs it. @default no */
   readonly approved?: (path: string, reason: string) => boolean;
 }
 
 export interface OpenedFile {
-  /** At the start of a regular file; the caller closes it. */
+  /** A regular file, positioned at its start; the caller closes it. */
   readonly handle: FileHandle;
   /** The real path. */
   readonly path: string;
@@ -53,13 +56,13 @@ export interface ListedEntry {
 
 const LONGEST_LIST = 10_000;
 const NEW_FILE_MODE = 0o600;
-/** Where a root really is, is looked up again after so many milliseconds: what is swapped meanwhile is outside. */
-const ROOT_MS = 1_000;
+/** How long the real path of a root is cached, ms. */
+const ROOT_CACHE_MS = 1_000;
 const MOST_ROOTS = 1_000;
 
 /**
- * The one opener for every path that a tool, an attachment or a skill touches. Everything is opened first and judged
- * by what was really opened, so a link that is swapped in between leads nowhere. Refusals are thrown as an `AppError`
+ * Opens every path that a tool, an attachment or a skill touches. A path is opened first, and the decision is made
+ * about what was really opened, so swapping a link in between achieves nothing. Refusals are thrown as an `AppError`
  * with the code `path-refused` and one sentence for the model.
  */
 export class PathGuard {
@@ -70,14 +73,17 @@ export class PathGuard {
     this.#options = options;
   }
 
-  /** Absolute, with `~` expanded; links are not followed. Throws on an empty path and on a NUL character. */
+  /** The absolute path, with `~` expanded; links are not followed. Throws for an empty path or a NUL character. */
   resolve(path: string): string {
     if (path === '' || path.includes('\0')) throw refused('A path must be a non-empty text without NUL characters.');
     const expanded = /^~(?=\/|$)/.test(path) ? join(this.#options.userHome ?? homedir(), path.slice(1)) : path;
     return resolve(this.#options.workspace, expanded);
   }
 
-  /** Decides without reading or changing anything. What does not exist is judged by where it would be. */
+  /**
+   * Decides without opening or changing anything. A path that does not exist is judged by where it would be. Never
+   * rejects.
+   */
   async check(path: string, access: PathAccess, caller: PathCaller): Promise<PathDecision> {
     try {
       const roots = await this.#roots(access === 'read' ? caller.readRoots : []);
@@ -105,7 +111,7 @@ export class PathGuard {
     });
   }
 
-  /** Where a walk of another thread begins, a file or a directory that may be read, and the rules that it goes by. */
+  /** The start of a walk in another thread: a file or directory that may be read, and the rules for what lies below. */
   async walkBase(path: string, use: PathUse): Promise<WalkBase> {
     return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
@@ -117,7 +123,7 @@ export class PathGuard {
     });
   }
 
-  /** What lies in a directory and may be known, in no order, at most 10,000 entries. */
+  /** The entries of a directory that the caller may know of, unordered, at most 10,000; `more`: there are others. */
   async list(path: string, use: PathUse): Promise<{ path: string; entries: ListedEntry[]; more: boolean }> {
     return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
@@ -139,9 +145,9 @@ export class PathGuard {
   }
 
   /**
-   * Replaces or creates a file in one step: readers see the old bytes or the new ones. Missing parents are created,
-   * the mode of a replaced file is kept (`mode` is for a new one), a link to an allowed file is followed.
-   * `unchangedSince` refuses when the file is not the one that was read before; null: when there is one.
+   * Creates or replaces a file atomically: readers see the old bytes or the new ones. Missing parents are created; a
+   * replaced file keeps its mode (`mode` is for a new one); a link to an allowed file is followed. `unchangedSince`:
+   * throws if the file is not the one that was read before; null: throws if there is a file.
    */
   async writeFile(
     path: string,
@@ -162,7 +168,7 @@ export class PathGuard {
     });
   }
 
-  /** Removes a file, unless it is not the one that was read before. */
+  /** Removes a file; throws if it is not the one that was read before. */
   async removeFile(path: string, use: PathUse & { readonly unchangedSince: Stats }): Promise<void> {
     await this.#guarded({ path }, async (absolute, roots) => {
       const old = await this.#replaced(absolute, path, use, roots);
@@ -175,7 +181,7 @@ export class PathGuard {
     });
   }
 
-  /** The file that a write replaces; undefined when there is none. */
+  /** The file that a write would replace; undefined when there is none. */
   async #replaced(
     absolute: string,
     path: string,
@@ -194,7 +200,7 @@ export class PathGuard {
     }
   }
 
-  /** Opens the directory of a new file, creating what is missing step by step beneath a directory that was checked. */
+  /** Opens the directory of a new file; missing directories are created one by one below one that was checked. */
   async #parent(target: string, use: PathUse, roots: PathRoots): Promise<Pinned> {
     const missing: string[] = [];
     let existing = dirname(target);
@@ -250,7 +256,7 @@ export class PathGuard {
     }
   }
 
-  /** Says no before anything is opened, so that nobody learns what exists outside. Roots may be named by their links. */
+  /** Refuses before anything is opened, so that the answer does not show what exists outside. Roots may be links. */
   #refuseOutside(absolute: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision | undefined {
     const { workspace, readRoots } = this.#options;
     const own = access === 'read' ? (caller.readRoots ?? []) : [];
@@ -283,7 +289,7 @@ export class PathGuard {
     if (known !== undefined && now < known.until) return known.place;
     if (this.#real.size >= MOST_ROOTS) this.#real.clear();
     const place = realPlace(resolve(root));
-    this.#real.set(root, { place, until: now + ROOT_MS });
+    this.#real.set(root, { place, until: now + ROOT_CACHE_MS });
     place.catch(() => this.#real.delete(root));
     return place;
   }

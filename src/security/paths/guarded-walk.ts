@@ -4,9 +4,9 @@ import { refused } from './refusals.ts';
 import { PRIVATE_NAMES } from './names.ts';
 import { decidePath, isState, statePaths, type PathCaller, type PathRoots } from './rules.ts';
 
-/** Where a walk begins and by which rules it judges: plain data, made by `PathGuard.walkBase`, for another thread. */
+/** The start of a walk and its rules, as plain data for another thread; made by `PathGuard.walkBase`. */
 export interface WalkBase {
-  /** Real; it may be read. */
+  /** A real path that may be read. */
   readonly path: string;
   readonly isFolder: boolean;
   readonly roots: PathRoots;
@@ -14,48 +14,48 @@ export interface WalkBase {
 }
 
 export interface WalkOptions {
-  /** Folders of these names below the base are not entered. */
+  /** Names of folders that are not entered. */
   readonly skip: ReadonlySet<string>;
-  /** Whatever comes after so many names is not looked at. */
-  readonly mostEntries: number;
-  /** Whether a file is wanted, by its name from the base on; `stop` ends the walk. */
+  /** The walk ends after this many files and folders. */
+  readonly maxEntries: number;
+  /** Whether a file is wanted, by its path below the base; `stop` ends the walk. */
   readonly want: (below: string) => 'yes' | 'no' | 'stop';
 }
 
-/** A regular file by its name, to be used before the next one is asked for. */
+/** A regular file of a walk; valid until the next one is requested. */
 export interface WalkedFile {
-  /** Real. */
+  /** Its real path. */
   readonly path: string;
-  /** From the base on; empty when the base is a file. */
+  /** Its path below the base; empty when the base is this file. */
   readonly below: string;
-  /** What its name says of it, without opening it; undefined when it is gone. */
+  /** Its `lstat`, without opening it; undefined when it is gone. */
   readonly look: () => Stats | undefined;
-  /** Opened and then judged; undefined when it may not be read or cannot be. The caller closes it. */
+  /** Opens it, then decides whether it may be read; undefined when it may not or cannot. The caller closes it. */
   readonly open: () => { readonly fd: number; readonly stat: Stats } | undefined;
 }
 
-/** What a walk left out. */
+/** What a walk did not show. */
 export interface LeftOut {
   /** Files and folders that need a person's yes, or cannot be opened. */
   closed: number;
-  /** It ended before its end: at `mostEntries`, or because it was told to. */
+  /** Why it ended early: `maxEntries` was reached, or `want` said `stop`; null: it was complete. */
   ended: 'entries' | 'stopped' | null;
 }
 
 const LINUX = process.platform === 'linux';
-/** Linux: a descriptor that only names a file: opening it never blocks and never touches a device. */
+/** Linux: opens a descriptor that only names a file, which never blocks and never touches a device. */
 const O_PATH = 0o10000000;
-/** What Linux puts behind a name that was taken away: it may have others, anywhere. */
+/** Linux appends this to the path of a removed file, which may have other names anywhere. */
 const GONE = ' (deleted)';
 const DEEPEST = 100;
 
 /**
- * All files below a folder, folder by folder, names in order, by the same rules as `PathGuard` and as it does it: opened
- * first and judged by where the descriptor leads. Links are not followed. Synchronous, so for threads that nobody waits
- * behind. Where there is no `/proc` a folder is known by its name alone, which is weaker.
+ * All files below a folder, folder by folder, sorted by name, under the rules of `PathGuard`: a file is opened first,
+ * and the decision is made about the real path of the descriptor. Links are not followed. Synchronous, so only for
+ * worker threads. Outside Linux a folder is judged by its name alone, which is weaker.
  */
 export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut): Generator<WalkedFile> {
-  const { skip, mostEntries, want } = options;
+  const { skip, maxEntries, want } = options;
   const rules = new Rules(base);
   const begin = pinned(base.path);
   const isSame = begin?.path === base.path && begin.stat.isDirectory() === base.isFolder && rules.allows(base.path);
@@ -67,7 +67,7 @@ export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut):
   function* enter(folder: Pinned, below: string, depth: number): Generator<WalkedFile> {
     for (const entry of namesIn(folder)) {
       entries += 1;
-      if (entries > mostEntries) left.ended ??= 'entries';
+      if (entries > maxEntries) left.ended ??= 'entries';
       if (left.ended !== null) return;
       const path = join(folder.path, entry.name);
       const here = below === '' ? entry.name : `${below}/${entry.name}`;
@@ -121,7 +121,7 @@ class Rules {
     this.#base = base;
   }
 
-  /** Where the walk begins was asked about before. */
+  /** The base itself was approved before, so for it `ask` means `allow`. */
   decide(path: string): 'allow' | 'ask' | 'deny' {
     const { caller, roots } = this.#base;
     const { decision } = decidePath(path, 'read', caller, roots);
@@ -132,7 +132,7 @@ class Rules {
     return this.decide(path) === 'allow';
   }
 
-  /** Whether it is something closed under another name (a hard link); what is closed is looked up once. */
+  /** Whether a file is a hard link to a closed one; the closed inodes are collected once. */
   isClosed(stat: Stats): boolean {
     if (stat.nlink < 2) return false;
     this.#closed ??= closedInodes(this.#base);
@@ -142,14 +142,14 @@ class Rules {
 
 interface Pinned {
   readonly fd: number;
-  /** Where the descriptor really leads. */
+  /** The real path of the descriptor. */
   readonly path: string;
-  /** A path that leads to the very same file, whatever its name leads to now. */
+  /** A path that opens this very file, even if its name leads elsewhere now. */
   readonly self: string;
   readonly stat: Stats;
 }
 
-/** Never through a link at the end of the name. `path`: what it is called where descriptors cannot be asked. */
+/** Opens a name without following a link at its end. `path`: its path where a descriptor does not tell it. */
 function pinned(name: string, path = name): Pinned | undefined {
   let fd: number | undefined;
   try {
@@ -170,7 +170,7 @@ function pinned(name: string, path = name): Pinned | undefined {
   }
 }
 
-/** `path` is allowed, and where the file was expected. */
+/** Opens a pinned file for reading if its real path may be read. `path`: where it was expected, which is allowed. */
 function openJudged(
   found: Pinned | undefined,
   path: string,
@@ -187,7 +187,7 @@ function openJudged(
       found.stat.isFile() && (found.path === path || rules.allows(found.path)) && !rules.isClosed(found.stat);
     if (isOpen) fd = openSync(found.self, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    // The system does not permit it.
+    // Not permitted by the system.
   } finally {
     closeSync(found.fd);
   }
@@ -215,7 +215,7 @@ function lookAt(name: string): Stats | undefined {
   }
 }
 
-/** What `refuseClosed` refuses, for many files at once: which inodes may not be read under another name. */
+/** The inodes that `refuseClosed` refuses, collected once for many files. */
 function closedInodes({ caller, roots }: WalkBase): ReadonlySet<string> {
   const { home, workspace, readRoots, links = [] } = roots;
   const opened = new Set([workspace, ...readRoots]);

@@ -7,7 +7,9 @@ import { refused } from './refusals.ts';
 import { PRIVATE_NAMES, WORKSPACE_NAMES } from './names.ts';
 import { homeNames, isState, statePaths, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
 
-/** Puts the bytes under `name` in one step, on disk before it returns; a link of that name is replaced, not followed. */
+/**
+ * Atomically writes a file `name` in `parent`, durable when it resolves; a link of that name is replaced, not followed.
+ */
 export async function replaceIn(parent: Pinned, name: string, bytes: Uint8Array, mode: number): Promise<void> {
   const suffix = Buffer.from(systemRandom.bytes(6)).toString('hex');
   const temporary = parent.at(`.${suffix}.tmp`);
@@ -29,7 +31,7 @@ export async function replaceIn(parent: Pinned, name: string, bytes: Uint8Array,
   await syncPinned(parent);
 }
 
-/** Takes a name away; durable when it resolves. A link of that name goes, not what it leads to. */
+/** Removes `name` from `parent`; durable when it resolves. Of a link only the link is removed. */
 export async function removeIn(parent: Pinned, name: string): Promise<void> {
   await unlink(parent.at(name));
   await syncPinned(parent);
@@ -41,8 +43,8 @@ async function syncPinned(folder: Pinned): Promise<void> {
 }
 
 /**
- * Throws when a file with several names (hard links) has one of them where the caller may not read: in the home beside
- * what is opened of it, and for others than the owner in the owner's memory.
+ * Throws when a file with several hard links has one of them where the caller may not read: in the closed part of the
+ * home and, for anyone but the owner, among the owner's private files.
  */
 export async function refuseClosed(found: Stats, caller: PathCaller, roots: PathRoots): Promise<void> {
   if (!found.isFile() || found.nlink < 2) return;
@@ -60,7 +62,7 @@ export async function refuseClosed(found: Stats, caller: PathCaller, roots: Path
   }
 }
 
-/** Whether a file is, or lies in, a place; links are not followed. */
+/** Whether `place` is this file or a folder that contains it; links are not followed. */
 async function holds(place: string, file: Stats, except: ReadonlySet<string> = new Set()): Promise<boolean> {
   const info = await lstat(place).catch(() => undefined);
   if (info === undefined || except.has(place)) return false;
@@ -70,7 +72,7 @@ async function holds(place: string, file: Stats, except: ReadonlySet<string> = n
   return false;
 }
 
-/** Of two places with a meaning, what those are that are links: where they are, and where they lead. */
+/** The names in the home and the workspace that have a meaning and are links: where each is and where it leads. */
 export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace'>): readonly PlaceLink[] {
   const places = [
     ...homeNames().map((name) => join(home, name)),
@@ -81,13 +83,13 @@ export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace
       const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
       return isLink ? [{ place, real: realpathSync.native(place) }] : [];
     } catch {
-      // It leads nowhere.
+      // A broken link.
       return [];
     }
   });
 }
 
-/** The same file with, as far as one can tell, the same content; null: no file. */
+/** Whether two stats are of the same unchanged file, by inode, size and times; null: there was no file. */
 export function sameFile(a: Stats | undefined, b: Stats | null): boolean {
   if (a === undefined || b === null) return a === undefined && b === null;
   return sameInode(a, b) && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;

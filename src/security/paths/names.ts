@@ -1,8 +1,8 @@
 import type { LastingTarget } from '../access/taint.ts';
 
 /**
- * A name as the most forgiving file system compares it: without case, width, composition and characters that are not
- * seen. What is protected by name is protected under every spelling that could lead to it anywhere.
+ * A name as the most lenient file system compares it: ignoring case, width, composition and invisible characters, so
+ * that a protected name is protected in every spelling that could open it.
  */
 export function folded(name: string): string {
   return name
@@ -14,7 +14,7 @@ export function folded(name: string): string {
 
 const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
 
-/** Names in the workspace that mean something to the assistant; each may be a link to where the file really lies. */
+/** Names in the workspace that have a meaning for the assistant; each may be a link. */
 export const WORKSPACE_NAMES: readonly string[] = [
   'SOUL.md',
   'AGENTS.md',
@@ -27,20 +27,20 @@ export const WORKSPACE_NAMES: readonly string[] = [
   '.git',
 ];
 
-/** Of those, what belongs to the owner alone. */
+/** Those of them that only the owner may read. */
 export const PRIVATE_NAMES: readonly string[] = ['memory', 'USER.md'];
 
-/** In a repository: what makes git run programs. */
+/** Names in `.git` that make git run programs. */
 const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir']);
 
-/** What a protected place in the workspace is; undefined for any other. `parts`: folded names below the workspace. */
+/** What kind of protected file a path in the workspace is; undefined for any other. `parts`: folded names below it. */
 export function protectedAs(parts: readonly string[]): LastingTarget | undefined {
   const [first = ''] = parts;
   if (parts.length === 1 && PROTECTED_FILES.has(first)) return 'bootstrap';
   if (first === 'memory' || first === 'skills') return first;
   const git = parts.indexOf('.git');
   if (git < 0) return undefined;
-  // A `.git` that is a file says where the repository is, hooks and all.
+  // `.git` itself counts: as a file it names the folder of the repository, with its hooks.
   const inside = parts.slice(git + 1);
   return inside.length === 0 || inside.some((part) => GIT_PROGRAMS.has(part)) ? 'bootstrap' : undefined;
 }
@@ -96,7 +96,7 @@ const SHELL_START = new Set([
   'config.fish',
   'fish/conf.d',
 ]);
-/** From where other programs are started by themselves. */
+/** Places that make other programs start automatically. */
 const OTHER_START = new Set([
   '.gitconfig',
   '.config/git',
@@ -105,17 +105,17 @@ const OTHER_START = new Set([
   'library/launchagents',
   'library/launchdaemons',
 ]);
-/** Whatever is written there changes the machine, not a project. */
+/** Writing here changes the machine, not a project. */
 const SYSTEM_START = ['/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/var/spool/cron', '/library'];
 
-/** Each name that counts for `startKind`: the parts of paths. */
+/** All path components that matter to `startKind`. */
 export const START_NAMES: readonly string[] = [
   ...new Set([...SHELL_START, ...OTHER_START, ...SYSTEM_START, '.ssh'].flatMap((place) => place.split('/'))),
 ].filter((name) => name !== '');
 
 /**
- * What a place for credentials is, as the end of a sentence; undefined for any other. `parts`: folded names, below a
- * root or, for a whole path, with an empty one first.
+ * Why a path counts as a place for credentials, as the end of a sentence; undefined for any other. `parts`: folded
+ * names below a root, or of an absolute path with an empty first one.
  */
 export function secretKind(parts: readonly string[]): string | undefined {
   const name = parts.at(-1) ?? '';
@@ -125,22 +125,23 @@ export function secretKind(parts: readonly string[]): string | undefined {
   return KEY_FILE.test(name) ? 'looks like a private key' : undefined;
 }
 
-/** The same for what is run without anybody calling it: by a shell. */
+/** The same for files that a shell runs when it starts. */
 export function shellStartKind(parts: readonly string[]): string | undefined {
   return names(parts, SHELL_START) ? 'is run whenever a shell starts' : undefined;
 }
 
-/** The same for what is run without anybody calling it: by a shell, a session, git or the system. */
+/** The same for files that are run automatically by a shell, a session, git or the system. */
 export function startKind(parts: readonly string[]): string | undefined {
   if (names(parts, OTHER_START)) return 'makes other programs run by themselves';
   return lies(parts, SYSTEM_START) ? 'belongs to the system, not to a project' : shellStartKind(parts);
 }
 
-/** Whether one of the names, or two that follow each other, are in the set. */
+/** Whether the set has one of the names, or two successive ones joined by a slash. */
 function names(parts: readonly string[], set: ReadonlySet<string>): boolean {
   return parts.some((part, i) => set.has(part) || set.has(`${part}/${parts[i + 1] ?? ''}`));
 }
 
+/** Whether an absolute path is, or liesIn below, one of these places. */
 function lies(parts: readonly string[], places: readonly string[]): boolean {
   const path = `${parts.join('/')}/`;
   return parts[0] === '' && places.some((place) => path.startsWith(`${place}/`));

@@ -1,6 +1,6 @@
 import { AppError, errorCode } from '../../util/errors.ts';
 
-/** A refusal in one sentence for the model. */
+/** A refusal, with one sentence for the model. */
 export function refused(message: string): AppError {
   return new AppError('path-refused', message);
 }
@@ -17,7 +17,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EROFS: 'cannot be written: the disk is read-only.',
 };
 
-/** The same error as one sentence about the path as it was given. */
+/** An error of the file system as one sentence about the path as the model wrote it; an `AppError` stays as it is. */
 export function fileError(error: unknown, path: string): AppError {
   if (error instanceof AppError) return error;
   const code = errorCode(error) ?? 'unknown error';

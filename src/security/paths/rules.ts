@@ -4,12 +4,12 @@ import { seesPrivate } from '../access/access.ts';
 import { folded, protectedAs, secretKind, shellStartKind, startKind } from './names.ts';
 import { taintDecision } from '../access/taint.ts';
 
-/** On whose behalf a path is touched. */
+/** The person on whose behalf a path is opened. */
 export interface PathCaller {
   readonly role: Role;
-  /** Where: what is the owner's alone is closed outside their direct chats, and where it is not known. */
+  /** The owner's private files are only open in a direct chat, not in a group or an unknown chat. */
   readonly chatType?: 'direct' | 'group' | null;
-  /** Folders that this caller alone may read beside the common ones, e.g. those of its session. */
+  /** Further folders that only this caller may read, such as those of its session. */
   readonly readRoots?: readonly string[];
   readonly taint: { readonly untrusted: boolean; readonly source?: string };
 }
@@ -28,17 +28,17 @@ export interface PathRoots {
   readonly home: string;
   readonly readRoots: readonly string[];
   readonly restrictToWorkspace: boolean;
-  /** Places with a meaning whose name is a link. @default none */
+  /** Names with a meaning that are links, see `linksOf`. @default none */
   readonly links?: readonly PlaceLink[];
 }
 
-/** What lies at `real` counts as lying at `place` too. */
+/** A link: a file below `real` is also judged as if it lay below `place`. */
 export interface PlaceLink {
   readonly place: string;
   readonly real: string;
 }
 
-/** What in the assistant's home belongs to no tool, whatever else is allowed. */
+/** Names in the assistant's home that no tool may touch, even if a read root contains them. */
 const STATE = new Set([
   'config.json',
   'state.db',
@@ -62,11 +62,11 @@ const STATE = new Set([
   'sandbox',
 ]);
 const STATE_DATABASE = /^(?:state|search)\.db/;
-/** Shared by all sessions: only a folder in them can be somebody's own. */
+/** Folders shared by all sessions: a caller may at most read its own session's folder in them. */
 const SESSION_FOLDERS = new Set(['spill', 'media']);
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
 
-/** Decides about a real path; touches nothing. Names are compared as the most forgiving file systems do. */
+/** Decides about a real path without any I/O. Names are compared as the most lenient file systems compare them. */
 export function decidePath(path: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision {
   if (KERNEL_ROOTS.some((root) => within(root, path))) {
     return deny(`${path} belongs to the system (/proc, /sys, /dev) and is not open to tools.`);
@@ -87,7 +87,7 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
   );
 }
 
-/** Where a path lies as well, because a link there leads to it. */
+/** The other paths by which a file is reached through the given links. */
 export function otherPaths(path: string, { links = [] }: Pick<PathRoots, 'links'>): string[] {
   return links.filter(({ real }) => within(real, path)).map(({ place, real }) => join(place, relative(real, path)));
 }
@@ -98,18 +98,21 @@ export function within(root: string, path: string): boolean {
   return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
 }
 
-/** Files and folders of the home that are closed in every case, for comparing inodes. */
+/** Paths of the home that are always closed, for comparing inodes. */
 export function statePaths(home: string): string[] {
   const databases = ['state.db', 'search.db'].flatMap((name) => [`${name}-wal`, `${name}-shm`]);
   return [...STATE, ...databases].map((name) => join(home, name));
 }
 
-/** Folders and files of the home whose names the rules know. */
+/** Names of files and folders in the home that these rules mention. */
 export function homeNames(): readonly string[] {
   return [...STATE, ...SESSION_FOLDERS];
 }
 
-/** Whether a path is closed in every case, whoever asks. */
+/**
+ * Whether a path belongs to the assistant's state, which this caller may not touch at all: everything in the home
+ * except the workspace and read roots. The names in `STATE` stay closed even there.
+ */
 export function isState(path: string, caller: PathCaller, { home, workspace, readRoots }: PathRoots): boolean {
   const inside = namesBelow(home, path);
   if (inside === undefined) return false;
@@ -120,7 +123,7 @@ export function isState(path: string, caller: PathCaller, { home, workspace, rea
   return !readRoots.some((root) => root !== own && within(own, root) && within(root, path));
 }
 
-/** The folded names below a root, whatever the case of the root itself is; undefined outside. */
+/** The folded names of a path below a root, which may be written in another case; undefined outside of it. */
 function namesBelow(root: string, path: string): readonly string[] | undefined {
   const above = partsOf(root);
   const parts = partsOf(path);

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { within } from '../../security/paths/rules.ts';
-import { comesBy, namesPath } from '../../storage/named-paths.ts';
+import { walksInto, namesPath } from '../../storage/named-paths.ts';
 import type { UntrustedFiles } from '../../storage/untrusted-files.ts';
 import type { ToolResult } from '../tool.ts';
 
@@ -30,7 +30,7 @@ export function withFolders(origins: FileOrigins, folders: () => Promise<readonl
       if (await origins.isNamedIn(command, cwd)) return true;
       if (cwd === undefined) return false;
       const places = await folders();
-      return namesPath(command, cwd, places) || comesBy(command, cwd, places);
+      return namesPath(command, cwd, places) || walksInto(command, cwd, places);
     },
     during: (work) => origins.during(work),
   };

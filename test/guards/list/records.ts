@@ -9,7 +9,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
       {
         name: 'audit-rotates',
         holds: 'What is written down does not fill the disk.',
-        find: 'if ((this.#file.size ?? 0) >= LARGEST) await this.#rotate();',
+        find: 'if ((this.#file.size ?? 0) >= LARGEST_FILE_BYTES) await this.#rotate();',
         replace: '',
       },
     ],

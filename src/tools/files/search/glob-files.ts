@@ -22,7 +22,7 @@ export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): Fou
     progress(searched);
     return matches(below) ? 'yes' : 'no';
   };
-  const options = { skip: NOT_ENTERED, mostEntries: MOST_ENTRIES, want };
+  const options = { skip: NOT_ENTERED, maxEntries: MOST_ENTRIES, want };
   for (const file of walkFiles(task.base, options, left)) {
     const { mtimeMs, ctimeMs } = file.look() ?? {};
     if (mtimeMs === undefined || ctimeMs === undefined) continue;

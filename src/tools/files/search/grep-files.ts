@@ -27,7 +27,7 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): Fou
     task.base,
     {
       skip: NOT_ENTERED,
-      mostEntries: MOST_ENTRIES,
+      maxEntries: MOST_ENTRIES,
       want: (below) => {
         isLate ||= late();
         if (isLate || page.isFull) return 'stop';
