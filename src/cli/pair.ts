@@ -15,10 +15,10 @@ export async function pairListCommand({ home, json }: OutputFlags, context: CliC
   const { people, pending, lockedUntil } = pairing;
   const lines = [
     ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
-    ...pending.map((one) => `${labelOf(one)}  waits with the code ${one.code}, until ${minute(one.expiresAt)}`),
-    ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${minute(lockedUntil)}.`]),
+    ...pending.map((one) => `${labelOf(one)}  is waiting with the code ${one.code}, until ${minute(one.expiresAt)}`),
+    ...(lockedUntil === null ? [] : [`Too many wrong codes: pairing is locked until ${minute(lockedUntil)}.`]),
   ];
-  print(context, json, { facts: pairing, lines, nothing: 'Nobody is paired, and no request is waiting.' });
+  print(context, json, { facts: pairing, lines, nothing: 'No one is paired, and no request is waiting.' });
   return 0;
 }
 

@@ -85,7 +85,7 @@ describe('/soul', () => {
     const { reply, file, versions, counted } = await soul('Be brief', { text: BRIEF });
     expect(file).toBe(BRIEF);
     expect(versions).toEqual([expect.stringContaining(SOUL)]);
-    expect(reply).toBe('SOUL.md is changed, from my next answer on:\n~~~\n− Long.\n+ Brief.\n~~~');
+    expect(reply).toBe('I changed SOUL.md; this applies from my next answer on:\n~~~\n− Long.\n+ Brief.\n~~~');
     expect(counted).toEqual(['memory soul:id']);
   });
 
@@ -116,7 +116,7 @@ describe('/soul', () => {
     const { reply, file, versions } = await soul('Be brief', said);
     expect(file).toBe(SOUL);
     expect(versions).toEqual([]);
-    expect(reply).toMatch(/^SOUL\.md stays as it is: /u);
+    expect(reply).toMatch(/^I did not change SOUL\.md: /u);
     expect(reply).toContain(reason);
   });
 
@@ -127,7 +127,7 @@ describe('/soul', () => {
   });
 
   test('says so when nothing would change, or no budget is left', async () => {
-    expect((await soul('Be long', { text: SOUL })).reply).toContain('nothing was changed');
+    expect((await soul('Be long', { text: SOUL })).reply).toContain('I changed nothing');
     const { reply, requests } = await soul('Be brief', { text: BRIEF }, { refused: 'The budget is used up.' });
     expect(reply).toContain('The budget is used up.');
     expect(requests).toEqual([]);

@@ -49,7 +49,7 @@ describe('info', () => {
   test('counts what is on record and says how full the conversation is', async () => {
     await using world = await sessionsWorld();
     const actions = actionsOf(world);
-    expect((await actions.info(SESSION)).text).toBe('Nothing is on record here yet.');
+    expect((await actions.info(SESSION)).text).toBe('No messages are recorded here yet.');
     await world.append(...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), anchor('so far', 'end-t1'));
     await world.files.clock.advance(3 * DAY_MS);
     const { text } = await actions.info(SESSION);
@@ -91,7 +91,7 @@ describe('search', () => {
     await world.append(turnStart('t1'), message, assistant('t1', 'let me see', ['t1.1']));
     await world.append(result('t1', 't1.1', 'needle'), turnEnd('t1'));
     await world.append(...plainTurn('t2', 'needle', 'needle'), retract('t2'), turnStart('t3'), user('t3', 'needle?'));
-    expect(await find(world, 'needle')).toBe('Nothing that was said here holds “needle”.');
+    expect(await find(world, 'needle')).toBe('No message here contains “needle”.');
     expect(await find(world, 'HELLO')).toContain('user: hello');
   });
 

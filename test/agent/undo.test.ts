@@ -70,10 +70,10 @@ describe('/undo', () => {
     await turnWith(world, 't2', 'empty my *list*', [write('list.md', ''), write('log.md', 'emptied')]);
     expect(await undo(world)).toBe(
       [
-        'Undone: “empty my *list*” and what I answered are out of this conversation.',
+        'Undone: “empty my *list*” and my answer are no longer part of this conversation.',
         'Files:',
-        '- `list.md`: as it was before',
-        '- `log.md`: removed, since it was new',
+        '- `list.md`: restored',
+        '- `log.md`: removed, because it was new',
       ].join('\n'),
     );
     expect(await readFile(path, 'utf8')).toBe('milk\r\n');
@@ -108,9 +108,9 @@ describe('/undo', () => {
     await writeFile(join(world.files.workspace, 'a.txt'), 'yours');
     expect(await undo(world)).toBe(
       [
-        'Undone: “go” and what I answered are out of this conversation.',
+        'Undone: “go” and my answer are no longer part of this conversation.',
         'Files:',
-        '- `a.txt`: left as it is: it changed after I made it',
+        '- `a.txt`: not changed: it changed after I made it',
         'This cannot be undone:',
         '- `exec rm -rf ´pwd´/build`',
         '- `memory_write likes tea`',
@@ -137,9 +137,9 @@ describe('/undo', () => {
   });
 
   test.each([
-    ['a fresh start', [reset()], /since the fresh start/u],
-    ['a summary', [anchor('so far', 'end-t2')], /only as a summary/u],
-    ['what was dropped', [trim({ dropUpTo: 'end-t2' })], /had grown too long/u],
+    ['a fresh start', [reset()], /since this conversation was started anew/u],
+    ['a summary', [anchor('so far', 'end-t2')], /only in the conversation as a summary/u],
+    ['what was dropped', [trim({ dropUpTo: 'end-t2' })], /had become too long/u],
   ])('does not reach across %s', async (_name, boundary, sentence) => {
     await using world = await sessionsWorld();
     await world.append(...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), ...boundary);
@@ -172,7 +172,7 @@ describe('/undo', () => {
     await world.append(retract('t1'), { ...turnStart('t2'), sources: ['in-t1'] } as EntryDraft, user('t2', 'go'));
     await world.files.call('write_file', { path, content: '2' }, { turnId: 't2', callId: 't2.0' });
     await world.append(turnEnd('t2', 'ok'));
-    expect(await undo(world)).toMatch(/a\.txt`: as it was before[\s\S]*b\.txt`: removed/u);
+    expect(await undo(world)).toMatch(/a\.txt`: restored[\s\S]*b\.txt`: removed/u);
     expect(await readFile(path, 'utf8')).toBe('0');
     expect(await readdir(world.files.workspace)).toEqual(['a.txt']);
   });
@@ -233,7 +233,7 @@ describe('cut off in the middle, /undo', () => {
     await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);
     await rm(join(world.files.workspace, 'a.txt'));
     await mkdir(join(world.files.workspace, 'a.txt'));
-    expect(await undo(world)).toMatch(/`a\.txt`: left as it is: .*is a directory/u);
+    expect(await undo(world)).toMatch(/`a\.txt`: not changed: .*is a directory/u);
     expect(world.session.history().messages).toEqual([]);
   });
 });

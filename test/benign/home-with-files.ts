@@ -124,7 +124,7 @@ export async function openHomeWithFiles(pages: Readonly<Record<string, string | 
 }
 
 async function begin({ world, write }: HomeWithFiles): Promise<void> {
-  const fresh = (): number => chatOf(world).filter((said) => said.startsWith('A fresh start')).length;
+  const fresh = (): number => chatOf(world).filter((said) => said.startsWith('I started a new conversation')).length;
   const before = fresh();
   world.telegram.userSays(OWNER, '/new');
   await waitFor(() => fresh() > before, { what: 'a new conversation' });

@@ -55,15 +55,15 @@ describe('pair', () => {
       expect(line.out).toBe(
         [
           'telegram:77 (Ben\\u{1b}[31m\\u{202e})  trusted, since 2026-11-21 05:10 UTC, by telegram:42\n',
-          'work:88  waits with the code ABCD2345, until 2026-11-21 05:20 UTC\n',
-          'Too many codes were wrong: pairing is locked until 2026-11-21 05:10 UTC.\n',
+          'work:88  is waiting with the code ABCD2345, until 2026-11-21 05:20 UTC\n',
+          'Too many wrong codes: pairing is locked until 2026-11-21 05:10 UTC.\n',
         ].join(''),
       );
       expect(line.assistant.disposed).toBe(1);
     }
     const nobody = paired({ empty: true });
     await nobody.run('pair');
-    expect(nobody.out).toBe('Nobody is paired, and no request is waiting.\n');
+    expect(nobody.out).toBe('No one is paired, and no request is waiting.\n');
   });
 
   test('lets somebody in and shuts somebody out', async () => {

@@ -11,7 +11,8 @@ test('a home of two years is swept while it is used: no statement is felt, the f
   // Whatever else the machine was doing.
   expect(Math.max(life.sweeping.outlier.ms, life.living.outlier.ms)).toBeLessThanOrEqual(30);
   // What was used meanwhile comes on top.
-  const tokens = (text: string): number => Number(/Here in all: ([\d,]+) tokens/u.exec(text)?.[1]?.replaceAll(',', ''));
+  const tokens = (text: string): number =>
+    Number(/Here in total: ([\d,]+) tokens/u.exec(text)?.[1]?.replaceAll(',', ''));
   expect(tokens(life.usage[0])).toBeGreaterThan(500_000);
   expect(tokens(life.usage[1]) - tokens(life.usage[0])).toBeLessThan(100_000);
   expect(tokens(life.usage[1])).toBeGreaterThan(tokens(life.usage[0]));

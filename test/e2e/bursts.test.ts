@@ -48,7 +48,7 @@ describe('a burst', () => {
     world.telegram.userSays(OWNER, '/new');
     await replies(world, 1);
     expect(performance.now() - began).toBeLessThan(2_500);
-    expect(chatOf(world)).toEqual(['A fresh start (1 waiting message dropped). What do we do?']);
+    expect(chatOf(world)).toEqual(['I started a new conversation (1 waiting message dropped). What shall we do?']);
     expect(world.model.requests).toHaveLength(0);
   });
 

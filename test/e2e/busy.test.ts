@@ -85,7 +85,10 @@ describe('a message that comes while its session is busy', () => {
     await busy(world);
     for (const text of ['waiting one', 'waiting two', '/new', 'hello']) world.telegram.userSays(OWNER, text);
     await replies(world, 2);
-    expect(chatOf(world)).toEqual(['A fresh start (2 waiting messages dropped). What do we do?', 'New.']);
+    expect(chatOf(world)).toEqual([
+      'I started a new conversation (2 waiting messages dropped). What shall we do?',
+      'New.',
+    ]);
     expect(holds(world.model, 'old story', 'waiting', 'hello')).toEqual([false, false, true]);
   });
 });

@@ -31,7 +31,7 @@ describe('/model', () => {
       config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42', '43'] } } },
     });
     world.model.setHandler(() => 'ok');
-    expect(await say(world, '/model')).toContain('standard one, openai/scripted-model');
+    expect(await say(world, '/model')).toContain('default, openai/scripted-model');
     expect(await say(world, '/model openai/gpt-5.5')).toBe('From now on openai/gpt-5.5 answers here.');
     await say(world, 'hi');
     expect(modelOf(world)).toBe('gpt-5.5');
@@ -190,7 +190,7 @@ describe('/usage', () => {
     expect(owner).toMatch(/Here today: 2,000 tokens in, 40 out, 2 calls;/u);
     expect(owner).toMatch(/Everywhere: 3,000 tokens in, 60 out, 3 calls;/u);
     const other = await say(world, '/usage', 43);
-    expect(other).toMatch(/Here in all: 1,000 tokens in, 20 out, 1 call;/u);
+    expect(other).toMatch(/Here in total: 1,000 tokens in, 20 out, 1 call;/u);
     expect(other).not.toContain('Everywhere');
   });
 });
@@ -200,7 +200,7 @@ describe('a command with a colon or full-width signs', () => {
     '%s is the command',
     async (text) => {
       await using world = await startWorld();
-      expect(await say(world, text)).toMatch(/^From now on the standard model/u);
+      expect(await say(world, text)).toMatch(/^From now on the default model/u);
     },
   );
 

@@ -187,7 +187,7 @@ describe('a window that the system prompt and the tools nearly fill', () => {
     await using world = await startWorld({ log, config: { agent: { contextWindow: 16_000, maxOutputTokens: 1_000 } } });
     world.model.reply('ok');
     await ask(world, 'hello');
-    expect(await ask(world, '/context')).toMatch(/History window: [\d,]+ tokens/u);
+    expect(await ask(world, '/context')).toMatch(/Room for the conversation: [\d,]+ tokens/u);
     expect(log.lines.filter(({ message }) => message.startsWith('The context window of'))).toEqual([]);
   });
 

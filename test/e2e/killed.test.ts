@@ -75,7 +75,7 @@ describe.concurrent('a process that is killed', () => {
     await waitFor(() => gone(child), slow);
     home.start('never');
     await waitFor(() => home.chat().length === 1, slow);
-    expect(home.chat()).toEqual(['A fresh start. What do we do?']);
+    expect(home.chat()).toEqual(['I started a new conversation. What shall we do?']);
     const tape = await readFile(join(home.folder, 'sessions', tapeName('telegram:42')), 'utf8');
     expect(tape.match(/"kind":"reset"/gu)).toHaveLength(1);
   });

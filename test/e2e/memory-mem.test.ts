@@ -37,7 +37,7 @@ test('/mem with a text puts it into MEMORY.md, as it was written, and nowhere in
   await countTo(world, FOUR);
   const reply = await say(world, '/mem I am called Ming\n  and live in Lisbon, NOT in Porto');
   expect(reply).toBe(
-    'I kept your note “I am called Ming and live in Lisbon, NOT in Porto” in HISTORY.md. I archived 4 exchanges in HISTORY.md. MEMORY.md was brought up to date.',
+    'I saved your note “I am called Ming and live in Lisbon, NOT in Porto” in HISTORY.md. I saved a summary of 4 exchanges in HISTORY.md. I updated MEMORY.md.',
   );
   const [question, ...more] = world.model.asides;
   expect(more).toEqual([]);
@@ -60,15 +60,15 @@ test('/mem with a text puts it into MEMORY.md, as it was written, and nowhere in
 });
 
 test.each([
-  ['that leaves it out', saves('They counted.'), 'MEMORY.md was brought up to date.'],
-  ['that fails', { error: { status: 400, message: 'no' } }, 'I could not archive the conversation'],
+  ['that leaves it out', saves('They counted.'), 'I updated MEMORY.md.'],
+  ['that fails', { error: { status: 400, message: 'no' } }, 'I could not save the conversation'],
 ])('/mem with a text keeps it word by word whatever a model answers: one %s', async (_what, answer, said) => {
   await using world = await startWorld();
   world.model.setHandler(() => 'ok');
   world.model.setAside(() => answer);
   await countTo(world, FOUR);
   const reply = await say(world, '/mem I like cake');
-  expect(reply).toContain('I kept your note “I like cake” in HISTORY.md.');
+  expect(reply).toContain('I saved your note “I like cake” in HISTORY.md.');
   expect(reply).toContain(said);
   expect(await note(world, 'HISTORY.md')).toMatch(/^\[[^\]]+\] Noted by the owner: I like cake$/mu);
   if ('error' in answer) return;
@@ -78,7 +78,7 @@ test.each([
 test('what the demo says is not remembered; what people said and noted is', async () => {
   await using world = await startWorld({ config: { agent: { model: 'demo/scripted' } } });
   await countTo(world, ['what is a monad?', 'and a functor?', 'word three', 'word four']);
-  expect(await say(world, '/mem I like cake')).toContain('I kept your note “I like cake” in HISTORY.md.');
+  expect(await say(world, '/mem I like cake')).toContain('I saved your note “I like cake” in HISTORY.md.');
   const history = await note(world, 'HISTORY.md');
   expect(history).toContain('what is a monad?');
   expect(history).toContain('Noted by the owner: I like cake');
@@ -95,7 +95,7 @@ test('/mem with a text in a chat where nothing was said archives the text alone'
     return saves('A note.', `- The owner is called ${name}.`);
   });
   expect(await say(world, '/MEM@test_bot I am called Ming')).toBe(
-    'I kept your note “I am called Ming” in HISTORY.md. MEMORY.md was brought up to date.',
+    'I saved your note “I am called Ming” in HISTORY.md. I updated MEMORY.md.',
   );
   expect(await note(world, 'MEMORY.md')).toBe('- The owner is called Ming.\n');
 });
@@ -105,15 +105,15 @@ test('a second /mem archives nothing and says so, until something new was said',
   world.model.setHandler(() => 'ok');
   world.model.setAside(summarising);
   await countTo(world, FOUR);
-  expect(await say(world, '/mem')).toMatch(/^I archived 4 exchanges/u);
+  expect(await say(world, '/mem')).toMatch(/^I saved a summary of 4 exchanges/u);
   const history = await note(world, 'HISTORY.md');
-  expect(await say(world, '/mem')).toBe('There is nothing new to archive since the last time.');
+  expect(await say(world, '/mem')).toBe('There is nothing new to save to memory since the last time.');
   expect(world.model.asides).toHaveLength(1);
   expect(await note(world, 'HISTORY.md')).toBe(history);
   await world.restart();
-  expect(await say(world, '/mem')).toBe('There is nothing new to archive since the last time.');
+  expect(await say(world, '/mem')).toBe('There is nothing new to save to memory since the last time.');
   await say(world, 'word five');
-  expect(await say(world, '/mem')).toMatch(/^I archived 1 exchange in/u);
+  expect(await say(world, '/mem')).toMatch(/^I saved a summary of 1 exchange in/u);
   const second = world.model.asides[1];
   expect(second === undefined ? '' : asked(second).conversation).toContain('word five');
   expect(second === undefined ? '' : asked(second).conversation).not.toContain('word four');
@@ -127,7 +127,7 @@ test('a /mem that fails says so, sets no anchor, and may be tried again', async 
   world.model.setAside(failing);
   await countTo(world, FOUR);
   expect(await say(world, '/mem I am called Ming')).toMatch(
-    /^I kept your note “I am called Ming” in HISTORY\.md\. I could not archive the conversation: .*\/mem tries again\.$/su,
+    /^I saved your note “I am called Ming” in HISTORY\.md\. I could not save the conversation: .*\/mem tries again\.$/su,
   );
   expect(await hasAnchor(world)).toBe(false);
   expect(await note(world, 'HISTORY.md')).not.toContain('word');
@@ -135,7 +135,7 @@ test('a /mem that fails says so, sets no anchor, and may be tried again', async 
   expect(messagesOf(world)).toContain('word one');
   expect(messagesOf(world)).not.toContain('Ming');
   world.model.setAside(summarising);
-  expect(await say(world, '/mem')).toMatch(/^I archived 5 exchanges/u);
+  expect(await say(world, '/mem')).toMatch(/^I saved a summary of 5 exchanges/u);
   expect(await hasAnchor(world)).toBe(true);
 });
 

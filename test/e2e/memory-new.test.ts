@@ -11,14 +11,14 @@ test('/new answers at once though the model that archives hangs; after a restart
   world.model.setAside((request) => (hang ? { fault: 'hang' } : summarising(request)));
   await putMemory(world, '- Likes tea.\n');
   await say(world, 'Remember: Mirza is a cat');
-  expect(await say(world, '/new')).toContain('A fresh start');
+  expect(await say(world, '/new')).toContain('I started a new conversation');
   await waitFor(() => world.model.asides.length === 1);
   expect(await say(world, 'hello')).toBe('ok');
   expect(messagesOf(world)).not.toContain('Mirza');
   expect(systemOf(world)).toContain('- Likes tea.');
   // A second conversation joins the line.
   await say(world, 'Remember: Zita is a dog');
-  expect(await say(world, '/new')).toContain('A fresh start');
+  expect(await say(world, '/new')).toContain('I started a new conversation');
   expect(world.model.asides.map(({ clientGone }) => clientGone)).toEqual([false]);
   expect(await note(world, 'HISTORY.md')).not.toContain('They talked.');
   hang = false;
@@ -48,7 +48,7 @@ test('/new in a running turn stops it, and what was said in it is archived too',
   await waitFor(() =>
     chatOf(world)
       .slice(before)
-      .some((text) => text.includes('A fresh start')),
+      .some((text) => text.includes('I started a new conversation')),
   );
   await waitFor(async () => (await note(world, 'MEMORY.md')).includes('Zita'));
   expect(await note(world, 'MEMORY.md')).toBe('- Mirza is a cat\n- Zita is a dog\n');

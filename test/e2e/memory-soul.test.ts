@@ -24,7 +24,7 @@ test('/soul merges a wish: it shows in the next system prompt and nowhere in the
   world.model.setAside(summarising);
   await say(world, 'hello');
   const reply = await say(world, '/soul Be brief,\nplease');
-  expect(reply).toContain('SOUL.md is changed');
+  expect(reply).toContain('I changed SOUL.md');
   expect(reply).toContain('− Long.\n+ Brief.');
   const question = world.model.requests[1];
   expect(question?.view.tools).toEqual([]);
@@ -57,20 +57,20 @@ test.each([
 
 test.each<readonly [string, Step, string]>([
   ['too short', 'ok', 'next to nothing'],
-  ['empty', '', 'SOUL.md stays as it is'],
+  ['empty', '', 'I did not change SOUL.md'],
   [
     'without a section',
     '## Personality\nWarm.\n\n## Values\nTruth.\n',
     'the section Communication Style would be lost',
   ],
   ['a refusal to do it', 'I am sorry, but I cannot help with that.', 'would be lost'],
-  ['an error', { error: { status: 400, message: 'no' } }, 'SOUL.md stays as it is'],
+  ['an error', { error: { status: 400, message: 'no' } }, 'I did not change SOUL.md'],
   ['cut off', { text: BRIEF, finishReason: 'length' }, 'did not finish'],
 ])('/soul keeps the old text when the answer is %s, and says so', async (_what, answer, said) => {
   await using world = await worldWithSoul();
   world.model.setHandler(() => answer);
   const reply = await say(world, '/soul be brief');
-  expect(reply).toMatch(/^SOUL\.md stays as it is: /u);
+  expect(reply).toMatch(/^I did not change SOUL\.md: /u);
   expect(reply).toContain(said);
   expect(await soulOf(world)).toBe(SOUL);
 });

@@ -109,7 +109,9 @@ test('a rewrite that loses more than half of MEMORY.md is made when the owner ag
   world.model.setAside(() => saves('A talk.', '- Nothing.'));
   await putMemory(world, '- Fact one.\n- Fact two.\n- Fact three.\n');
   await say(world, 'hello');
-  expect(await say(world, '/mem')).toMatch(/MEMORY\.md changes only if you agree\.|Rewrite MEMORY\.md/u);
+  expect(await say(world, '/mem')).toMatch(
+    /MEMORY\.md changes only if you approve it: see my question\.|Rewrite MEMORY\.md/u,
+  );
   const code = (): string => /\/approve (\w+)/u.exec(chatOf(world).join('\n'))?.[1] ?? '';
   await waitFor(() => code() !== '', { what: 'a question' });
   await say(world, `/approve ${code()}`);

@@ -96,7 +96,7 @@ describe('an owner by pairing', () => {
     expect(await say(world, `/pair ${await code(world)}`, OWNER)).toContain('as a trusted person.');
     await waitFor(() => chatOf(world, STRANGER).length === 2);
     expect(await say(world, '/cron', STRANGER)).toBe('/cron is for the owner only.');
-    expect(await say(world, '/pair telegram:77 owner', OWNER)).toContain('may write to me now, as an owner.');
+    expect(await say(world, '/pair telegram:77 owner', OWNER)).toContain('can write to me now, as an owner.');
     expect(await say(world, '/cron', STRANGER)).not.toContain('for the owner only');
     expect(await say(world, '/pair telegram:77 trusted', OWNER)).toContain('as a trusted person.');
     expect(await say(world, '/cron', STRANGER)).toBe('/cron is for the owner only.');

@@ -96,11 +96,11 @@ describe('the owner', () => {
     await using world = await startWorld();
     const code = await askForPairing(world);
     expect(await say(world, '/pair')).toMatch(
-      new RegExp(`^.*telegram:77 Person waits with the code ${code}, until `, 'u'),
+      new RegExp(`^.*telegram:77 Person is waiting with the code ${code}, until `, 'u'),
     );
     expect(await say(world, `/pair ${code}`)).toBe(
       [
-        'telegram:77 Person may write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /mem, /soul, /undo, /cron, /approve, /deny, /pair, /restart.',
+        'telegram:77 Person can write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /mem, /soul, /undo, /cron, /approve, /deny, /pair, /restart.',
         'To make them an owner: /pair telegram:77 owner',
       ].join('\n'),
     );
@@ -123,7 +123,7 @@ describe('the owner', () => {
   test('shuts them out again with /pair remove, without a restart', async () => {
     await using world = await startWorld();
     await say(world, `/pair ${await askForPairing(world)}`);
-    expect(await say(world, '/pair remove telegram:77')).toBe('telegram:77 Person may not write to me any more.');
+    expect(await say(world, '/pair remove telegram:77')).toBe('telegram:77 Person can no longer write to me.');
     expect(await say(world, '/pair remove telegram:77')).toMatch(/was not let in by a code/u);
     expect(await say(world, '/pair remove telegram:42')).toMatch(/let in by the configuration/u);
     await waitFor(() => chatOf(world, STRANGER).length === 2);
@@ -141,7 +141,7 @@ describe('the owner', () => {
     for (let n = 0; n < 3; n += 1) await say(world, '/pair WRONGWRO');
     expect(await say(world, '/pair WRONGWRO')).toMatch(/^5 codes were wrong, so pairing is locked for 15 minutes/u);
     expect(await say(world, `/pair ${code}`)).toMatch(/pairing is locked for 15 minutes/u);
-    expect(await say(world, '/pair')).toContain('Too many codes were wrong: pairing is locked until');
+    expect(await say(world, '/pair')).toContain('Too many wrong codes: pairing is locked until');
     expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [] });
   });
 
@@ -151,7 +151,7 @@ describe('the owner', () => {
     const command = { entities: [{ type: 'bot_command', offset: 0, length: 14 }], from: { id: OWNER } };
     world.telegram.userSays(-100, '/pair@test_bot', command);
     await waitFor(() => chatOf(world, -100).length === 1);
-    expect(chatOf(world, -100)).toEqual(['Others read along here: write /pair in our direct chat.']);
+    expect(chatOf(world, -100)).toEqual(['Other people can read this chat: write /pair in our direct chat instead.']);
   });
 
   test('sees the name of a stranger as a name, whatever it looks like', async () => {

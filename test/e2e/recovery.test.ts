@@ -23,7 +23,7 @@ describe('a start', () => {
     const assistant = await world.restart();
     await waitFor(() => chatOf(world).length === 1, { what: 'the notice' });
     expect(chatOf(world)[0]).toMatch(
-      /^I cannot read the file of this conversation \(EISDIR\), so I cannot go on with “the question” yet\./u,
+      /^I cannot read the file of this conversation \(EISDIR\), so I cannot continue with “the question” yet\./u,
     );
     expect((await assistant.run('hello')).text).toBe('The answer.');
     await rm(tape, { recursive: true });

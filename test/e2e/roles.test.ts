@@ -123,7 +123,7 @@ describe('a command', () => {
     const usage = await say(world, '/usage', 'guest');
     expect(await say(world, '/status', 'owner')).toMatch(/Everywhere today: 77,780.*Commands: .*telegram: running/su);
     expect(status).not.toMatch(/Everywhere|Running|Commands|telegram|⚠|\/home|workspace|77,7/u);
-    expect(usage).toBe('• Here today: nothing\n• Here in all: nothing');
+    expect(usage).toBe('• Here today: nothing\n• Here in total: nothing');
   });
 });
 

@@ -124,7 +124,7 @@ describe('safe mode', () => {
   test('is left by /restart: plugins, servers and the schedule run again, and what was due is made up for', async () => {
     await using loop = await brokenDown(5);
     const { world, clock } = loop;
-    expect(await say(world, '/restart')).toBe('Restarting. Unfinished work is resumed in a moment.');
+    expect(await say(world, '/restart')).toBe('Restarting. Unfinished work continues in a moment.');
     await waitFor(() => loop.restarts() === 1, { what: 'it starts anew' });
     clock.skip(2 * MINUTE);
     await world.restart();

@@ -33,7 +33,7 @@ describe('/undo in a chat', () => {
     await say(world, 'no dairy please');
     expect(await readFile(path, 'utf8')).toBe('oat milk\r\nbread\r\n');
     const reply = await say(world, '/undo');
-    expect(reply).toMatch(/“no dairy please”.*list\.md: as it was before.*new\.md: removed/su);
+    expect(reply).toMatch(/“no dairy please”.*list\.md: restored.*new\.md: removed/su);
     expect((await readFile(path)).equals(bytes)).toBe(true);
     expect(await readdir(world.workspace)).not.toContain('new.md');
     await say(world, 'still there?');
@@ -68,8 +68,8 @@ describe('/undo in a chat', () => {
     await writeFile(at('mine.md'), 'yours');
     await rm(at('gone.md'));
     const reply = await say(world, '/undo');
-    expect(reply).toMatch(/mine\.md: left as it is: it changed after I wrote it/u);
-    expect(reply).toMatch(/gone\.md: as it was before/u);
+    expect(reply).toMatch(/mine\.md: not changed: it changed after I wrote it/u);
+    expect(reply).toMatch(/gone\.md: restored/u);
     expect(reply).toMatch(/cannot be undone:\s.*exec echo made > made\.txt/su);
     expect(await readFile(at('mine.md'), 'utf8')).toBe('yours');
     expect(await readFile(at('gone.md'), 'utf8')).toBe('old');
@@ -81,7 +81,7 @@ describe('/undo in a chat', () => {
     world.model.reply(write('a.md', 'x'), 'Done.');
     await say(world, 'write it');
     await say(world, '/new');
-    expect(await say(world, '/undo')).toContain('since the fresh start');
+    expect(await say(world, '/undo')).toContain('since this conversation was started anew');
     expect(await readFile(join(world.workspace, 'a.md'), 'utf8')).toBe('x');
   });
 
@@ -132,7 +132,7 @@ describe('the tape', () => {
     expect(lastRequest(world)).toMatch(/forget all that.*Forgotten.*what do I like/su);
     expect(await say(world, '/undo')).toContain('“what do I like?”');
     expect(await say(world, '/undo')).toContain('“forget all that”');
-    expect(await say(world, '/undo')).toContain('since the fresh start');
+    expect(await say(world, '/undo')).toContain('since this conversation was started anew');
   });
 
   test('/tape tells what is on record', async () => {

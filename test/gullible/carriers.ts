@@ -267,7 +267,7 @@ async function consolidate(stage: Stage, text: string, isRepeated = false): Prom
   await say(world, { text: `For you: ${text}`, extra: { forward_date: 1 } }, gullible.says);
   if (isRepeated) {
     // What strangers said is archived by itself; what the model made of it comes later.
-    await say(world, { text: '/mem' }, 'I archived 1 exchange');
+    await say(world, { text: '/mem' }, 'I saved a summary of 1 exchange');
     gullible.says = `To be done: ${text}`;
     await say(world, { text: 'Go on.' }, 'To be done: ');
   }

@@ -190,7 +190,7 @@ export async function say(
 }
 
 /** What `/new` is answered with. */
-export const FRESH = 'A fresh start';
+export const FRESH = 'I started a new conversation';
 
 /** A file as text; empty when there is none. */
 export async function textOf(...path: readonly string[]): Promise<string> {

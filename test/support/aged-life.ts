@@ -103,7 +103,7 @@ async function talk(world: World): Promise<string> {
     () =>
       chatOf(world)
         .slice(seen)
-        .find((line) => line.includes('Here in all')),
+        .find((line) => line.includes('Here in total')),
     { what: 'the usage' },
   );
 }

@@ -1,13 +1,13 @@
 import type { Command } from './command.ts';
 
 /**
- * /stop, /approve and /deny in the list of commands. They act where messages are accepted (journal/stop.ts,
- * agent/questions/answers.ts), also while a turn is at work; nothing of them ever comes this far.
+ * /stop, /approve and /deny, for the list of commands. They act when their message is accepted (journal/stop.ts,
+ * agent/questions/answers.ts), even while a turn is running, so `run` is never called for a real one.
  */
 export const answerCommands: readonly Command[] = [
-  answer('stop', 'stop what is running here and drop what waits', 'guest'),
-  answer('approve', 'allow what I asked about: `/approve CODE`; with `always` behind it also from now on'),
-  answer('deny', 'the opposite: `/deny CODE`, with a reason for me if you like'),
+  answer('stop', 'stop what I am doing here and drop waiting messages', 'guest'),
+  answer('approve', 'allow what I asked about: `/approve CODE`, or `/approve CODE always` to allow it in future too'),
+  answer('deny', 'refuse what I asked about: `/deny CODE`, with a reason if you like'),
 ];
 
 function answer(name: string, description: string, role: Command['role'] = 'owner'): Command {
@@ -17,6 +17,6 @@ function answer(name: string, description: string, role: Command['role'] = 'owne
     role,
     priority: true,
     interrupts: false,
-    run: async () => 'There is nothing here to do that to.',
+    run: async () => 'There is nothing to answer or stop here.',
   };
 }

@@ -4,23 +4,23 @@ import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
 import type { Command, CommandContext } from './command.ts';
 
-/** A tool's parameters as a comma command needs them. */
+/** The names of a tool's parameters. */
 interface ParameterNames {
   readonly names: readonly string[];
-  /** The first one that must be given. */
+  /** The first required one. */
   readonly first: string | undefined;
 }
 
 interface CommaPorts {
   readonly registry: Pick<ToolRegistry, 'run' | 'list' | 'named'>;
-  /** What the tool is given for this command. */
+  /** The context in which the tool runs for this command. */
   readonly toolContext: (context: CommandContext) => Promise<ToolContext>;
 }
 
-/** Characters of a result that a chat is shown. */
+/** Characters of a result that the reply shows. */
 const MOST_SHOWN = 8_000;
 
-/** `,tool key=value …`: runs a tool through registry and policy, without the model and without tokens. */
+/** `,tool key=value …`: runs a tool under the usual rules, but without the model and its cost. */
 export const commaCommand =
   ({ registry, toolContext }: CommaPorts) =>
   (name: string): Command => ({
@@ -51,7 +51,7 @@ function parametersOf(schema: Readonly<Record<string, unknown>> | undefined): {
   };
 }
 
-/** In a fence that is longer than any in the text. */
+/** A code block whose fence is longer than any in the text. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -59,8 +59,8 @@ function fenced(text: string): string {
 }
 
 /**
- * The arguments of `,tool …` as JSON text: `{…}` as it is, `key=value key="two words"` by key (a value goes on to the
- * next known key), anything else as the value of the first required parameter.
+ * The arguments of `,tool …` as JSON: `{…}` is taken as it is, `key=value key="two words"` by key (a value extends to
+ * the next known key), anything else is the value of the first required parameter.
  */
 export function commaArguments(text: string, { names, first }: ParameterNames): string {
   if (text === '') return '{}';
@@ -77,7 +77,7 @@ export function commaArguments(text: string, { names, first }: ParameterNames): 
   return JSON.stringify(Object.fromEntries(pairs));
 }
 
-/** Quotes around a whole value are not part of it. */
+/** Removes quotes around a whole value. */
 function unquoted(value: string): string {
   const match = /^(?<quote>["'])(?<inner>[\s\S]*)\k<quote>$/u.exec(value);
   const { quote = '', inner = '' } = match?.groups ?? {};

@@ -3,15 +3,15 @@ import type { ClosedTurn } from '../../journal/turns.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import type { ContextReport } from '../context/fit.ts';
 
-/** Which model answers in a session. */
+/** Reads and changes the model of a session. */
 export interface ModelChoice {
-  /** `provider/model` for sessions that chose none. */
+  /** The default model as `provider/model`. */
   readonly standard: string;
-  /** What was chosen for a session; null: the standard. */
+  /** The model chosen for a session; null: the default. */
   chosen(sessionKey: string): string | null;
-  /** The full name of what `ref` means. Throws one sentence when it cannot be called. */
+  /** The full name of the model that `ref` means. Throws an error with one sentence if it cannot be called. */
   fullName(ref: string): string;
-  /** Durable when it resolves; the next turn takes it. Null: the standard. */
+  /** Chooses the model from the next turn on; null: the default. Durable when it resolves. */
   choose(sessionKey: string, model: string | null): Promise<void>;
 }
 
@@ -24,32 +24,32 @@ export interface StatusReport {
   readonly waitingReplies: number;
   /** The model of this session, and how full its context is. */
   readonly context: ContextReport;
-  /** This session today. */
+  /** Usage of this session today. */
   readonly hereToday: UsageSum;
-  /** All sessions today. */
+  /** Usage of all sessions today. */
   readonly today: UsageSum;
-  /** How commands are enclosed. */
+  /** How shell commands are sandboxed, in words. */
   readonly sandbox: string;
-  /** Subagents of this session, and of all, one line each. */
+  /** Subagents of this session, and of all sessions, one line each. */
   readonly subagentsHere: readonly string[];
   readonly subagents: readonly string[];
-  /** How the looking after open tasks stands; null: there is none. */
+  /** State of the heartbeat in words; null: it is off. */
   readonly heartbeat: string | null;
-  /** What is kept on the disk, and what went last, as one line; null: not measured yet. */
+  /** What is stored on the disk and what was removed last, in one line; null: not measured yet. */
   readonly storage: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }
 
 export interface CommandContext {
-  /** Of the command itself; it has no entries on the tape. */
+  /** Id of the command's own turn, which has no entries on the tape. */
   readonly turnId: string;
   readonly message: InboundMessage;
-  /** What stands behind the command, trimmed, case and line breaks kept. */
+  /** The text after the command, trimmed; case and line breaks are kept. */
   readonly args: string;
-  /** How many waiting messages a command that interrupts dropped. */
+  /** Waiting messages that were dropped because the command interrupts. */
   readonly dropped: number;
-  /** Aborts by /stop in this session and when the process ends. */
+  /** Aborts on /stop in this session and when the process stops. */
   readonly signal: AbortSignal;
 }
 
@@ -59,24 +59,24 @@ export interface Rerun {
 }
 
 /**
- * A chat command: it acts without the model and leaves no trace in its context. Each is made by a function that takes
- * what it reaches.
+ * A chat command: it runs without the model and is not part of the conversation that the model reads. Each is created
+ * by a function that takes its ports.
  */
 export interface Command {
   /** Without the slash. */
   readonly name: string;
   readonly description: string;
-  /** The least role that may use it. */
+  /** The lowest role that may use it. */
   readonly role: Role;
   /** Runs at once, also while a turn of the session is running. */
   readonly priority: boolean;
-  /** Ends the running turn of the session and drops what waits before it. */
+  /** Ends the running turn of the session and drops messages that wait before it. */
   readonly interrupts: boolean;
   /**
-   * Running it again for the same `turnId` does no more than running it once: after a crash in the middle of it it is
-   * run again. Of any other the person is told that nobody knows whether it took effect. @default false
+   * True: running it twice with the same `turnId` has the same effect as once, so it is run again after a crash. After
+   * a crash in any other command the person is told that its effect is unknown. @default false
    */
   readonly repeatable?: boolean;
-  /** The reply, in Markdown. What it throws is told to the person. */
+  /** Returns the reply in Markdown. The message of a thrown error is sent to the person. */
   run(context: CommandContext): Promise<string | Rerun>;
 }

@@ -2,17 +2,17 @@ import type { ToolSpec } from '../../providers/provider.ts';
 import { tooSmall, type ContextReport } from '../context/fit.ts';
 import type { Command } from './command.ts';
 
-/** What the next request of a session is made of. */
+/** The parts of a session's next request to the model. */
 export interface PromptReport {
   readonly session: string;
   /** `provider/model` */
   readonly model: string;
   /** The layers of the system prompt, in order. */
   readonly layers: readonly { readonly name: string; readonly text: string }[];
-  /** In the order in which they are sent. */
+  /** The tools, in the order in which they are sent. */
   readonly tools: readonly ToolSpec[];
   readonly messageCount: number;
-  /** Estimates; `layers` in the order of the layers. */
+  /** Token estimates. */
   readonly tokens: ContextReport;
 }
 
@@ -30,7 +30,7 @@ export const contextCommand = ({ prompt }: ContextPorts): Command => ({
   run: async ({ message }) => contextLines(await prompt(message.sessionKey)).join('\n'),
 });
 
-/** One line for each thing in a request, in the order in which they are sent. */
+/** One line for each part of the request, in the order in which they are sent. */
 function contextLines(report: PromptReport): readonly string[] {
   const { tokens } = report;
   const rows = [
@@ -46,7 +46,7 @@ function contextLines(report: PromptReport): readonly string[] {
     `Model: \`${report.model}\``,
     ...rows,
     `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
-    ...(warning === null ? [`History window: ${count(tokens.space)} tokens.`] : ['', warning]),
+    ...(warning === null ? [`Room for the conversation: ${count(tokens.space)} tokens.`] : ['', warning]),
   ];
 }
 

@@ -5,17 +5,17 @@ import type { Command } from './command.ts';
 type CronAction = 'list' | 'show' | 'remove' | 'enable' | 'disable' | 'run';
 
 interface CronPorts {
-  /** Throws one sentence when it cannot be done. */
+  /** Returns the reply. Throws an error with one sentence if the action cannot be done. */
   readonly cron: (message: InboundMessage, action: CronAction, id: string, code: string) => Promise<string>;
 }
 
 const ACTIONS: ReadonlySet<string> = new Set<CronAction>(['show', 'remove', 'enable', 'disable', 'run']);
 const isAction = (word: string): word is CronAction => ACTIONS.has(word);
 
-/** What is scheduled, and changing it without the model. */
+/** /cron: lists and changes scheduled jobs without the model. */
 export const cronCommand = ({ cron }: CronPorts): Command => ({
   name: 'cron',
-  description: 'what is scheduled; `/cron show|remove|enable|disable|run ID`',
+  description: 'list scheduled jobs; `/cron show|remove|enable|disable|run ID`',
   role: 'owner',
   priority: true,
   interrupts: false,
@@ -25,7 +25,7 @@ export const cronCommand = ({ cron }: CronPorts): Command => ({
       if (action === '' || action === 'list') return await cron(message, 'list', '', '');
       if (isAction(action) && id !== '') return await cron(message, action, id, code);
       if (!isAction(action) && id === '') return await cron(message, 'show', action, '');
-      return 'Say `/cron`, or `/cron show|remove|enable|disable|run ID`. To set something, just tell me.';
+      return 'Write `/cron` to list the jobs, or `/cron show|remove|enable|disable|run ID`. To schedule something new, just tell me what and when.';
     } catch (error) {
       if (error instanceof AppError) return error.message;
       throw error;

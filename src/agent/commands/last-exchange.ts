@@ -2,21 +2,21 @@ import type { ToolCallPart } from '../../providers/provider.ts';
 import { isByPeople, type TapeEntry, saidIn } from '../../session/entry.ts';
 import { WindowScan, type Window } from '../../session/history-window.ts';
 
-/** What a person said last and all that the assistant did about it. */
+/** The last messages that a person wrote, and the turns that answered them. */
 interface Exchange {
   readonly turn: string;
-  /** The turn, then older ones that tried to answer the same messages and were taken back for it, newest first. */
+  /** The turn, then earlier turns that answered the same messages and were retracted for it, newest first. */
   readonly attempts: readonly string[];
-  /** What the person said, in as many messages. */
+  /** The texts of the person's messages. */
   readonly said: readonly string[];
 }
 
 export interface NoExchange {
-  /** Why nothing older is in the conversation; `start`: there is nothing older. */
+  /** What the conversation begins with; `start`: nothing was removed before it. */
   readonly boundary: Window['boundary'];
 }
 
-/** The newest ended turn of a session's window that a person asked for and that was not taken back. */
+/** The newest ended turn that answered a person and was not retracted. */
 export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchange {
   const window = windowOf(entries);
   const retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
@@ -41,13 +41,13 @@ export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchan
 
 interface StartedCall {
   readonly call: ToolCallPart;
-  /** Its intent is on the tape, or that of a call inside it. */
+  /** The tape has its intent, or that of a call inside it. */
   readonly intended: boolean;
-  /** It has a result that is no error. */
+  /** It has a result that is not an error. */
   readonly succeeded: boolean;
 }
 
-/** The calls of a turn that may have been run, in their order. */
+/** The calls of a turn that may have had an effect, in their order. */
 export function startedCalls(entries: readonly TapeEntry[], turn: string): readonly StartedCall[] {
   const own = entries.filter((entry) => entry.turn === turn);
   const intended = new Set(own.flatMap((entry) => (entry.kind === 'intent' ? [entry.callId] : [])));
@@ -62,7 +62,7 @@ export function startedCalls(entries: readonly TapeEntry[], turn: string): reado
     .filter((started) => started.intended || started.succeeded);
 }
 
-/** What a session's history is made of, from the end of its tape. */
+/** The part of the entries that the session's history is made from. */
 export function windowOf(entries: readonly TapeEntry[]): Window {
   const scan = new WindowScan();
   for (const entry of entries.toReversed()) if (!scan.take(entry)) break;

@@ -2,41 +2,41 @@ import type { InboundMessage } from '../../bus/messages.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
-/** What became of a /mem. */
+/** The result of /mem. */
 export type MemResult =
   | { readonly result: 'nothing-new' | 'stopped' }
   | {
       readonly result: 'failed';
       readonly reason: string;
-      /** That is kept all the same. @default none */ readonly note?: string;
+      /** The note, if it was saved anyway. */ readonly note?: string;
     }
   | {
-      readonly result: 'archived';
-      /** None: only the note was new. */
+      readonly result: 'saved';
+      /** Number of exchanges that were saved; 0: only the note was new. */
       readonly exchanges: number;
-      /** What the owner added; null: nothing. */
+      /** The note that the owner added; null: none. */
       readonly note: string | null;
-      /** `not-here`: this chat does not change MEMORY.md. `asked`: the owner is asked whether it may change. */
+      /** `not-here`: this chat never changes MEMORY.md. `asked`: the owner was asked whether it may change. */
       readonly memory: 'changed' | 'unchanged' | 'asked' | 'not-here';
     };
 
 interface MemPorts {
-  /** Archives the conversation of a message with a note. `stop` aborts when nobody waits any more. */
+  /** Saves the conversation of a message and a note to the memory. `stop` ends the waiting. */
   readonly consolidate: (message: InboundMessage, note: string, stop: AbortSignal) => Promise<MemResult>;
 }
 
 /** Characters of a note that the reply repeats. */
 const LONGEST_NOTE = 300;
 const MEMORY = {
-  changed: 'MEMORY.md was brought up to date.',
+  changed: 'I updated MEMORY.md.',
   unchanged: 'MEMORY.md stays as it is.',
-  asked: 'MEMORY.md changes only if you agree.',
+  asked: 'MEMORY.md changes only if you approve it: see my question.',
   'not-here': 'MEMORY.md is only written from your direct chats.',
 } as const;
 
 export const memCommand = ({ consolidate }: MemPorts): Command => ({
   name: 'mem',
-  description: 'put this conversation into memory now; `/mem text` adds a note to it',
+  description: 'save this conversation to memory now; `/mem text` adds a note',
   role: 'owner',
   priority: false,
   interrupts: false,
@@ -46,18 +46,18 @@ export const memCommand = ({ consolidate }: MemPorts): Command => ({
 function sentence(consolidated: MemResult): string {
   switch (consolidated.result) {
     case 'nothing-new':
-      return 'There is nothing new to archive since the last time.';
+      return 'There is nothing new to save to memory since the last time.';
     case 'stopped':
-      return 'I stopped archiving.';
+      return 'I stopped; this conversation is not in memory yet.';
     case 'failed':
       return consolidated.note === undefined
-        ? `I could not archive this: ${consolidated.reason} /mem tries again.`
-        : `${kept(consolidated.note)} I could not archive the conversation: ${consolidated.reason} /mem tries again.`;
-    case 'archived': {
+        ? `I could not save this conversation to memory: ${consolidated.reason} /mem tries again.`
+        : `${kept(consolidated.note)} I could not save the conversation: ${consolidated.reason} /mem tries again.`;
+    case 'saved': {
       const { exchanges, memory, note } = consolidated;
       return [
         ...(note === null ? [] : [kept(note)]),
-        ...(exchanges === 0 ? [] : [`I archived ${plural(exchanges, 'exchange')} in HISTORY.md.`]),
+        ...(exchanges === 0 ? [] : [`I saved a summary of ${plural(exchanges, 'exchange')} in HISTORY.md.`]),
         MEMORY[memory],
       ].join(' ');
     }
@@ -65,5 +65,5 @@ function sentence(consolidated: MemResult): string {
 }
 
 function kept(note: string): string {
-  return `I kept your note “${oneLine(note, LONGEST_NOTE)}” in HISTORY.md.`;
+  return `I saved your note “${oneLine(note, LONGEST_NOTE)}” in HISTORY.md.`;
 }

@@ -3,7 +3,7 @@ import type { Command, ModelChoice } from './command.ts';
 
 export const modelCommand = (models: ModelChoice): Command => ({
   name: 'model',
-  description: 'which model answers here; `/model provider/name` changes it, `/model default` goes back',
+  description: 'show which model answers here; `/model provider/name` changes it, `/model default` goes back',
   role: 'owner',
   priority: false,
   interrupts: false,
@@ -12,12 +12,12 @@ export const modelCommand = (models: ModelChoice): Command => ({
     const chosen = models.chosen(sessionKey);
     if (args === '') {
       return chosen === null
-        ? `The model here is the standard one, \`${models.standard}\`. \`/model provider/name\` changes it.`
-        : `The model here is \`${chosen}\`; the standard one is \`${models.standard}\`. \`/model default\` goes back to it.`;
+        ? `The model here is the default, \`${models.standard}\`. \`/model provider/name\` changes it.`
+        : `The model here is \`${chosen}\`; the default is \`${models.standard}\`. \`/model default\` goes back to it.`;
     }
     if (args.toLowerCase() === 'default') {
       await models.choose(sessionKey, null);
-      return `From now on the standard model, \`${models.standard}\`, answers here.`;
+      return `From now on the default model, \`${models.standard}\`, answers here.`;
     }
     let name: string;
     try {

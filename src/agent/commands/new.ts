@@ -2,7 +2,7 @@ import { plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface NewPorts {
-  /** Everything before is out of the session's history; the same `id` does it once. */
+  /** Removes all earlier messages from the session's history; the same `id` does so only once. */
   readonly resetSession: (sessionKey: string, reason: string, options: { readonly id: string }) => Promise<void>;
 }
 
@@ -16,6 +16,6 @@ export const newCommand = ({ resetSession }: NewPorts): Command => ({
   run: async ({ turnId, message, dropped }) => {
     await resetSession(message.sessionKey, 'new', { id: `reset:${turnId}` });
     const aside = dropped === 0 ? '' : ` (${plural(dropped, 'waiting message')} dropped)`;
-    return `A fresh start${aside}. What do we do?`;
+    return `I started a new conversation${aside}. What shall we do?`;
   },
 });

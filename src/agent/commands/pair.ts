@@ -4,20 +4,20 @@ import { AppError } from '../../util/errors.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import type { Command } from './command.ts';
 
-/** Who is let in by a code, who waits for it, and how that changes. What it throws is an `AppError` for people. */
+/** Reads and changes who is paired. Errors are `AppError`s with a sentence for a person. */
 export interface PairingPort {
   list(): Pairing;
   /**
-   * Lets in the person who received a code or, named as `CHANNEL:ID`, gives somebody who was let in another role. `by`:
-   * who said so. `may` says what the role allows.
+   * Pairs the person who received a code, or changes the role of a paired person named as `CHANNEL:ID`. `by`: the
+   * person who approves. `may`: a sentence about what the role allows.
    */
   approve(
     codeOrPerson: string,
     as: { readonly by: string; readonly role: PairedRole },
   ): Promise<PairedPerson & { readonly may: string }>;
-  /** `CHANNEL:ID`. `ownerless`: a sentence when the channel has no owner now. */
+  /** Removes a person named as `CHANNEL:ID`. `ownerless`: a sentence, if the channel has no owner now. */
   remove(person: string): Promise<PairedPerson & { readonly ownerless: string | null }>;
-  /** A sentence about a channel on which nobody is owner, with what to do; null: somebody is. */
+  /** A sentence that a channel has no owner, with the next step; null when it has one. */
   ownerless(channel: string): string | null;
 }
 
@@ -34,7 +34,7 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
   priority: true,
   interrupts: false,
   run: async ({ message: { chatType, channel, sender }, args }) => {
-    if (chatType !== 'direct') return 'Others read along here: write /pair in our direct chat.';
+    if (chatType !== 'direct') return 'Other people can read this chat: write /pair in our direct chat instead.';
     const by = `${channel}:${sender.id}`;
     const [word = '', second = ''] = args.split(/\s+/u);
     const first = word.toLowerCase();
@@ -42,13 +42,13 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
       if (first === '' || first === 'list') return overview(pairing.list(), timezone);
       if (first === 'remove') {
         const removed = await pairing.remove(second);
-        return [`${labelOf(removed)} may not write to me any more.`, removed.ownerless ?? ''].join('\n').trim();
+        return [`${labelOf(removed)} can no longer write to me.`, removed.ownerless ?? ''].join('\n').trim();
       }
       const { code = '', role } = APPROVAL.exec(args)?.groups ?? {};
       const person = await pairing.approve(code, { by, role: role?.toLowerCase() === 'owner' ? 'owner' : 'trusted' });
       const promote = `To make them an owner: \`/pair ${person.channel}:${person.id} owner\``;
       return [
-        `${labelOf(person)} may write to me now, as ${roleWord(person.role)}. ${person.may}`,
+        `${labelOf(person)} can write to me now, as ${roleWord(person.role)}. ${person.may}`,
         ...(person.role === 'owner' ? [] : [promote]),
       ].join('\n');
     } catch (error) {
@@ -64,10 +64,10 @@ function overview({ people, pending, lockedUntil }: ReturnType<PairingPort['list
     ...people.map(
       (person) => `- ${labelOf(person)}, ${person.role}, since ${time(person.addedAt)}, by ${person.addedBy}`,
     ),
-    ...pending.map((one) => `- ${labelOf(one)} waits with the code \`${one.code}\`, until ${time(one.expiresAt)}`),
-    ...(lockedUntil === null ? [] : [`Too many codes were wrong: pairing is locked until ${time(lockedUntil)}.`]),
+    ...pending.map((one) => `- ${labelOf(one)} is waiting with the code \`${one.code}\`, until ${time(one.expiresAt)}`),
+    ...(lockedUntil === null ? [] : [`Too many wrong codes: pairing is locked until ${time(lockedUntil)}.`]),
   ];
-  return lines.length === 0 ? 'Nobody is paired, and no request is waiting.' : lines.join('\n');
+  return lines.length === 0 ? 'No one is paired, and no request is waiting.' : lines.join('\n');
 }
 
 const APPROVAL = /^(?:approve\s+)?(?<code>.*?)(?:\s+(?:as\s+)?(?<role>owner|trusted))?$/isu;
@@ -76,7 +76,7 @@ function roleWord(role: PairedRole): string {
   return role === 'owner' ? 'an owner' : 'a trusted person';
 }
 
-/** They chose their name themselves: it must not look like anything else. */
+/** Names a person. They chose their name, so it is quoted and cannot look like other text. */
 function labelOf({ channel, id, name }: Pick<PairedPerson, 'channel' | 'id' | 'name'>): string {
   const called = (name ?? '').replaceAll('`', "'");
   return called === '' ? `${channel}:${id}` : `${channel}:${id} \`${called}\``;

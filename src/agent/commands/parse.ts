@@ -4,21 +4,21 @@ import type { InboundMessage } from '../../bus/messages.ts';
 export interface ParsedCommand {
   /** `/name args`, or `,tool args` that calls a tool directly. */
   readonly type: 'slash' | 'comma';
-  /** In lower case. */
+  /** The name in lower case. */
   readonly name: string;
   /** Trimmed; case and line breaks kept. */
   readonly args: string;
-  /** A colon stands behind the name, as it may behind any word: only a name that there is makes it a command. */
+  /** A colon follows the name, as in ordinary text, so it is only a command if one with this name exists. */
   readonly colon: boolean;
 }
 
-/** Full-width signs are what keyboards for Chinese and Japanese write. */
+/** Chinese and Japanese keyboards write full-width signs. */
 const SLASH = /^[/／](?<name>[a-z][\w-]*)(?:@\w+)?(?:(?<colon>\s*[:：]\s*|\s+)(?<args>[\s\S]*))?$/iu;
 const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
 
 /**
- * The command that a message is by its first word; null for an ordinary message. Paths such as `/etc/hosts` are no
- * commands; nor are other people's words, nor the label of a button that a model made, whoever presses it.
+ * Reads a message as a command; null for an ordinary message. Paths such as `/etc/hosts`, forwarded text, and the
+ * labels of buttons that the model made are never commands.
  */
 export function parseCommand(message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>): ParsedCommand | null {
   if (message.untrusted || taintOfButton(message) !== null) return null;

@@ -12,9 +12,9 @@ import type { ChosenModel } from '../turn/current-turn.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface PersonaFileOptions {
-  /** Absolute; SOUL.md is in it. */
+  /** Absolute path of the folder with SOUL.md. */
   readonly workspace: string;
-  /** The home's folder of versions; those of the soul are in `soul` below it. */
+  /** The home's folder of old versions; those of SOUL.md are in `soul` below it. */
   readonly versions: string;
   readonly calls: SideCalls;
   /** The model that was chosen for a session. */
@@ -29,7 +29,7 @@ export interface PersonaFileOptions {
 const LONGEST_QUESTION_MS = 180_000;
 const MAX_OUTPUT_TOKENS = 8192;
 
-/** What /soul reaches: the file, its versions, and a model that is asked outside of every conversation. */
+/** Creates the ports of /soul: the file, its old versions, and a model call outside of any conversation. */
 export function createPersonaFile(options: PersonaFileOptions): Parameters<typeof soulCommand>[0] {
   const { workspace, versions, clock, disk } = options;
   const path = join(workspace, 'SOUL.md');

@@ -3,27 +3,26 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Command } from './command.ts';
 
 interface RestartPorts {
-  /** Ends this process and begins anew, a moment later; undefined where nothing would begin anew. */
+  /** Restarts the process after a moment; undefined when nothing would start it again. */
   readonly restart: (() => void) | undefined;
-  /** Rejects with one sentence when the program could not start with the configuration as it is now. */
+  /** Checks the current configuration. Rejects with one sentence if the program could not start with it. */
   readonly rehearse: () => Promise<void>;
 }
 
 export const restartCommand = ({ restart, rehearse }: RestartPorts): Command => ({
   name: 'restart',
-  description: 'restart the program; unfinished work is resumed',
+  description: 'restart the program; unfinished work continues',
   role: 'owner',
   priority: true,
   interrupts: false,
   run: async () => {
-    if (restart === undefined)
-      return `I can restart only where I run as a gateway (\`${assistantCommand('gateway')}\`).`;
+    if (restart === undefined) return `/restart only works when I run with \`${assistantCommand('gateway')}\`.`;
     try {
       await rehearse();
     } catch (error) {
-      return `I did not restart: with the configuration as it is now I could not start. ${errorMessage(error)} Until then I go on as before; send /restart again when it is corrected.`;
+      return `I did not restart, because I could not start with the current configuration. ${errorMessage(error)} I keep running with the old one; correct it, then send /restart again.`;
     }
     restart();
-    return 'Restarting. Unfinished work is resumed in a moment.';
+    return 'Restarting. Unfinished work continues in a moment.';
   },
 });

@@ -4,23 +4,23 @@ import { oneLine } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface RetryPorts {
-  /** The newest turn of a session that ran no command. */
+  /** The newest turn of a session that was not a command. */
   readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
-  /** Those that failed or were stopped lately and can be run again, newest first. */
+  /** Recent turns that failed or were stopped and can be run again, newest first. */
   readonly unanswered: (sessionKey: string) => readonly ClosedTurn[];
-  /** The turn that a message of the chat belongs to, by the platform's id of that message. */
+  /** The turn that a message of the chat belongs to, by the platform's id of the message. */
   readonly turnOf: (message: InboundMessage, externalId: string) => ClosedTurn | undefined;
 }
 
-const TOO_OLD = 'That message was run again already, or it is too old for that; please send it once more.';
+const TOO_OLD = 'That message was run again already, or it is too old to run again: please send it once more.';
 const MOST_NAMED = 5;
-/** Characters of a message that name it. */
+/** Characters by which a message is quoted. */
 const QUOTED = 40;
 
 export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Command => ({
   name: 'retry',
   description:
-    'run your last message again when it failed or was stopped; `/retry words` or a reply picks an earlier one',
+    'run your last message again if it failed or was stopped; `/retry words`, or a reply, picks an earlier one',
   role: 'guest',
   priority: false,
   interrupts: false,
@@ -43,7 +43,7 @@ export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Comm
   },
 });
 
-/** The command that runs these messages again, as a notice about them names it. */
+/** The command that runs these messages again, for a notice about them. */
 export function retryWords(texts: readonly string[]): string {
   return `/retry ${opening(texts[0] ?? '')}`.trim();
 }
@@ -55,14 +55,14 @@ function again(turn: ClosedTurn, which: string): string | { readonly rerun: Clos
   return turn.messages.length === 0 ? TOO_OLD : { rerun: turn };
 }
 
-/** Names what failed and can be run again, each with its command. */
+/** Lists the commands for failed messages that can be run again. */
 function offer(turns: readonly ClosedTurn[]): string {
   const failed = turns.filter(({ outcome }) => outcome === 'failed').slice(0, MOST_NAMED);
   if (failed.length === 0) return '';
   const lines = failed.map(
     ({ messages }) => `- \`${retryWords(messages.map(({ text }) => text)).replaceAll('`', "'")}\``,
   );
-  return ` Earlier ones failed; this runs one of them again:\n${lines.join('\n')}`;
+  return ` Some earlier messages failed. To run one of them again:\n${lines.join('\n')}`;
 }
 
 function isAbout({ messages }: ClosedTurn, words: string): boolean {
@@ -70,7 +70,7 @@ function isAbout({ messages }: ClosedTurn, words: string): boolean {
   return wanted !== '' && messages.some(({ text }) => plain(text).startsWith(wanted));
 }
 
-/** The first words of a message, whole ones where they are short enough. */
+/** The first words of a message, cut between words if possible. */
 function opening(text: string): string {
   const flat = text.replace(/\s+/gu, ' ').trim();
   if (flat.length <= QUOTED) return flat;
@@ -78,7 +78,7 @@ function opening(text: string): string {
   return cut.includes(' ') ? cut.slice(0, cut.lastIndexOf(' ')) : cut;
 }
 
-/** For comparing: what quoting, cutting and formatting change is left out. */
+/** A text for comparing, without quotes, formatting and case. */
 function plain(text: string): string {
   return text
     .replace(/[“”"'`…]/gu, '')

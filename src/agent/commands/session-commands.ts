@@ -46,15 +46,15 @@ export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
     async reset({ sessionKey, archive, during }) {
       await ports.resetSession(sessionKey, 'tape', { consolidate: archive, during });
       const before = during === null ? '' : ' from before this turn';
-      const kept = archive ? 'A summary of them is being written into the memory.' : 'They are kept in its record.';
+      const kept = archive ? 'A summary of them is being written to the memory.' : 'They stay in its record.';
       return answer(`The conversation starts again: the messages${before} are no longer part of it. ${kept}`);
     },
   };
 }
 
 /**
- * The tape entry of a reset. With `during`, that turn stays in the history as a whole, and the entry has its taint, so that
- * untrusted content cannot remove its mark by asking for a reset.
+ * The tape entry of a reset. With `during`, that turn stays in the history as a whole, and the entry has its taint, so
+ * that untrusted content cannot remove its mark by asking for a reset.
  */
 export function resetDraft(reason: string, during: RunningTurn | null): EntryDraft {
   return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
@@ -74,7 +74,7 @@ async function info(sessionKey: string, ports: SessionCommandPorts): Promise<Tap
     if (entry.kind === 'anchor') counts.anchors += 1;
     if (entry.kind === 'reset') counts.resets += 1;
   }
-  if (first === undefined) return answer('Nothing is on record here yet.');
+  if (first === undefined) return answer('No messages are recorded here yet.');
   const { used, window, share } = await ports.fullness(sessionKey);
   const days = Math.floor((clock.now() - first.at) / DAY_MS);
   const more = counts.entries === MOST_READ ? 'At least ' : '';
@@ -110,7 +110,7 @@ async function search(
     found.push(entry);
     lines.push(`- ${date(entry, ports.timezone)}, ${entry.role}: ${snippet(said, at)}`);
   }
-  if (lines.length === 0) return answer(`Nothing that was said here holds “${oneLine(query, 80)}”.`);
+  if (lines.length === 0) return answer(`No message here contains “${oneLine(query, 80)}”.`);
   return { ...answer(lines.join('\n')), ...taintOf(found) };
 }
 
@@ -132,7 +132,7 @@ async function anchors(
     const words = isOpen ? oneLine(entry.summary, SNIPPET) : '(private)';
     lines.push(`- ${date(entry, ports.timezone)}, ${entry.reason}: ${words}`);
   }
-  if (lines.length === 0) return answer('There are no anchors here: nothing was summarised yet.');
+  if (lines.length === 0) return answer('There are no anchors here: nothing has been summarized yet.');
   return { ...answer(lines.join('\n')), ...taintOf(shown) };
 }
 
@@ -151,7 +151,7 @@ async function handoff(
   const session = await ports.openSession(sessionKey);
   const id = during === null ? undefined : `${during.callId}:handoff`;
   const done = answer(
-    'From now on this summary replaces the earlier messages in the conversation. They are kept in its record.',
+    'From now on this summary replaces the earlier messages in the conversation. They stay in its record.',
   );
   if (session.window.some((entry) => entry.id === id)) return done;
   const window = windowOf(session.window);

@@ -6,7 +6,7 @@ import type { Command } from './command.ts';
 interface SkillsPorts {
   /** Every skill, by name. */
   readonly skills: () => Promise<readonly Skill[]>;
-  /** Names of those of other programs that the owner did not agree to. */
+  /** Names of skills of other programs that the owner has not enabled. */
   readonly found: () => Promise<readonly string[]>;
 }
 
@@ -14,7 +14,7 @@ const MOST_FOUND = 20;
 
 export const skillsCommand = ({ skills, found }: SkillsPorts): Command => ({
   name: 'skills',
-  description: 'what I have learned; `/skills name` tells more',
+  description: 'list the skills I have; `/skills name` shows one',
   role: 'trusted',
   priority: false,
   interrupts: false,
@@ -22,9 +22,13 @@ export const skillsCommand = ({ skills, found }: SkillsPorts): Command => ({
     const all = await skills();
     if (args !== '') return details(all, args.toLowerCase());
     const others = foundLines(await found());
-    const none = 'There are no skills. Put a folder with a SKILL.md into `skills/` of the workspace.';
+    const none = 'There are no skills yet. To add one, put a folder with a SKILL.md into `skills/` of the workspace.';
     if (all.length === 0) return [none, ...others].join('\n');
-    return [...all.map(line), '`/name what to do` or `$name` in a message uses one.', ...others].join('\n');
+    return [
+      ...all.map(line),
+      'To use one, write `/name what to do`, or `$name` anywhere in a message.',
+      ...others,
+    ].join('\n');
   },
 });
 
@@ -55,7 +59,7 @@ function details(all: readonly Skill[], name: string): string {
     `**${skill.name}** (${skill.source}): ${skill.description}`,
     `In \`${skill.folder}\``,
     ...(missing.length === 0 ? [] : [`Needs ${missing.join(', ')}`]),
-    ...install.map((way) => `Can be installed: ${way}`),
+    ...install.map((way) => `To install what is missing: ${way}`),
     ...(homepage === undefined ? [] : [homepage]),
     ...(license === undefined ? [] : [`Licence: ${license}`]),
     ...warnings.map((warning) => `⚠ ${warning}`),

@@ -7,9 +7,9 @@ import type { Command } from './command.ts';
 interface SoulPorts {
   /** SOUL.md; empty when there is none. */
   readonly read: () => Promise<string>;
-  /** Replaces SOUL.md as it was read, keeping the old text as a version. False when it was changed meanwhile. */
+  /** Replaces SOUL.md and keeps the old text as a version. False if the file is no longer `before`. */
   readonly replace: (text: string, before: string) => Promise<boolean>;
-  /** One question to the session's model, with nothing else in it. */
+  /** Asks the session's model one question, without the conversation. */
   readonly ask: (
     question: { readonly system: string; readonly text: string },
     message: InboundMessage,
@@ -21,27 +21,30 @@ const SHOWN_LINE = 300;
 
 export const soulCommand = ({ read, replace, ask }: SoulPorts): Command => ({
   name: 'soul',
-  description: 'show who I am (SOUL.md); `/soul wish` works a wish into it',
+  description: 'show my personality file SOUL.md; `/soul wish` changes it as you wish',
   role: 'owner',
   priority: false,
   interrupts: false,
   run: async ({ message, args }) => {
     const soul = await read();
-    if (args === '') return soul.trim() === '' ? 'SOUL.md is empty. `/soul wish` begins it.' : soul.trim();
+    if (args === '')
+      return soul.trim() === ''
+        ? 'SOUL.md is empty. Write `/soul` and how you want me to be, to begin it.'
+        : soul.trim();
     const answer = await ask(soulQuestion(soul, args), message);
     if (!answer.ok) return kept(answer.reason);
     const next = readSoul(answer.text);
     if (!next.ok) return kept(`${next.problem}.`);
     const changes = diffLines(soul.trim(), next.text.trim()).filter(({ line }) => line.trim() !== '');
-    if (changes.length === 0) return 'SOUL.md says so already; nothing was changed.';
+    if (changes.length === 0) return 'SOUL.md says that already, so I changed nothing.';
     if (!(await replace(next.text, soul))) return kept('the file was changed at the same moment.');
     const shown = changes.slice(0, SHOWN_CHANGES).map(({ sign, line }) => `${sign} ${cut(line, SHOWN_LINE)}`);
     const more = changes.length - shown.length;
     const rest = more === 0 ? [] : [`… and ${plural(more, 'more line')}`];
-    return ['SOUL.md is changed, from my next answer on:', '~~~', ...shown, ...rest, '~~~'].join('\n');
+    return ['I changed SOUL.md; this applies from my next answer on:', '~~~', ...shown, ...rest, '~~~'].join('\n');
   },
 });
 
 function kept(reason: string): string {
-  return `SOUL.md stays as it is: ${reason}`;
+  return `I did not change SOUL.md: ${reason}`;
 }

@@ -6,7 +6,8 @@ const USAGE =
 
 export const tapeCommand = (actions: TapeActions): Command => ({
   name: 'tape',
-  description: 'the record of this conversation: `/tape info`, `search`, `anchors`, `handoff`, `reset [archive]`',
+  description:
+    'look at or restart the record of this conversation: `/tape info`, `search`, `anchors`, `handoff`, `reset [archive]`',
   role: 'trusted',
   priority: false,
   interrupts: false,

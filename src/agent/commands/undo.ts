@@ -10,22 +10,22 @@ import type { Command } from './command.ts';
 
 export interface UndoPorts {
   openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append'>>;
-  /** Puts back what file tools changed in a turn. Called again it goes on where it was cut off. */
+  /** Restores the files that file tools changed in a turn. Called again after a crash, it finishes the work. */
   restoreFiles(sessionKey: string, turnId: string): Promise<readonly RestoredFile[]>;
-  /** The tool that a name in a call means; undefined: there is none any more. */
+  /** The tool with this name; undefined when it no longer exists. */
   tool(name: string): Pick<Tool, 'name' | 'effect'> | undefined;
 }
 
-/** How many files, and how many calls, are named. */
+/** Most files, and most calls, that the reply lists. */
 const MOST_NAMED = 20;
 
 /**
- * Takes the last exchange back. The files come first: after a crash in between the exchange is still in the
- * conversation, so that another /undo takes the same one and finishes it.
+ * /undo: removes the last exchange from the conversation. Files are restored first: after a crash the exchange is still
+ * there, so that another /undo finishes the same one.
  */
 export const undoCommand = (ports: UndoPorts): Command => ({
   name: 'undo',
-  description: 'take your last message and what I did about it back, files included',
+  description: 'take back your last message and what I did about it, including changed files',
   role: 'owner',
   priority: false,
   interrupts: false,
@@ -43,7 +43,7 @@ export const undoCommand = (ports: UndoPorts): Command => ({
     const [first = '', ...more] = last.said;
     const others = more.length === 0 ? '' : ` (and ${plural(more.length, 'more message')})`;
     return [
-      `Undone: “${oneLine(first, 80)}”${others} and what I answered are out of this conversation.`,
+      `Undone: “${oneLine(first, 80)}”${others} and my answer are no longer part of this conversation.`,
       ...list('Files:', [...files.values()].map(fileLine)),
       ...list('This cannot be undone:', calls),
     ].join('\n');
@@ -55,15 +55,15 @@ function nothingLeft({ boundary }: NoExchange): string {
     case 'start':
       return 'There is nothing to undo here.';
     case 'reset':
-      return 'There is nothing to undo since the fresh start. What was before it stays as it is.';
+      return 'There is nothing to undo since this conversation was started anew. What was before stays as it is.';
     case 'anchor':
-      return 'There is nothing more to undo: what was said before is in the conversation only as a summary.';
+      return 'There is nothing more to undo: earlier messages are only in the conversation as a summary.';
     case 'trim':
-      return 'There is nothing more to undo: what was said before has left the conversation, which had grown too long.';
+      return 'There is nothing more to undo: earlier messages have left the conversation, because it had become too long.';
   }
 }
 
-/** Titles of the calls that had effects on something else than files. */
+/** Titles of the calls whose effects cannot be undone: on anything but files. */
 function lastingCalls(entries: Session['window'], turn: string, ports: UndoPorts): readonly string[] {
   return startedCalls(entries, turn).flatMap(({ call, intended }) => {
     const tool = ports.tool(call.name);
@@ -76,15 +76,15 @@ function lastingCalls(entries: Session['window'], turn: string, ports: UndoPorts
 function fileLine({ path, outcome, reason }: RestoredFile): string {
   switch (outcome) {
     case 'restored':
-      return `- ${code(path)}: as it was before`;
+      return `- ${code(path)}: restored`;
     case 'removed':
-      return `- ${code(path)}: removed, since it was new`;
+      return `- ${code(path)}: removed, because it was new`;
     case 'left':
-      return `- ${code(path)}: left as it is: ${reason}`;
+      return `- ${code(path)}: not changed: ${reason}`;
   }
 }
 
-/** Names and commands hold characters that Markdown would read. */
+/** Shows a name or command as code, because it may contain Markdown. */
 function code(text: string): string {
   return `\`${text.replaceAll('`', '´')}\``;
 }

@@ -11,7 +11,7 @@ interface UsagePorts {
 
 export const usageCommand = (ports: UsagePorts): Command => ({
   name: 'usage',
-  description: 'tokens and money: this conversation, today, in all',
+  description: 'show used tokens and cost: here, today and in total',
   role: 'guest',
   priority: false,
   interrupts: false,
@@ -20,7 +20,7 @@ export const usageCommand = (ports: UsagePorts): Command => ({
     const today = ports.today();
     const lines = [
       row('Here today', ports.usage(today, sessionKey)),
-      row('Here in all', ports.usage(0, sessionKey)),
+      row('Here in total', ports.usage(0, sessionKey)),
       ...(role === 'owner' ? [row('Everywhere today', ports.usage(today)), row('Everywhere', ports.usage(0))] : []),
     ];
     return lines.join('\n');

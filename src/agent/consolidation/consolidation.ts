@@ -56,8 +56,9 @@ const RETRY_MS = [60_000, 600_000] as const;
 const BUDGET_RETRY_MS = 3_600_000;
 
 /**
- * Writes parts of conversations into the memory: in the background when a conversation is too long or was reset, at once
- * for /mem. One consolidation at a time per session. Start it before the channels; dispose of it before sessions and journal.
+ * Writes parts of conversations into the memory: in the background when a conversation is too long or was reset, at
+ * once for /mem. One consolidation at a time per session. Start it before the channels; dispose of it before sessions
+ * and journal.
  */
 export class Consolidation implements AsyncDisposable {
   readonly #ports: ConsolidationPorts;
@@ -113,8 +114,9 @@ export class Consolidation implements AsyncDisposable {
   }
 
   /**
-   * Resets a session: earlier messages leave its history and, unless `consolidate` is false, are written into the memory in
-   * the background. `during`: the turn that asks for it, which stays in the history. `id` makes it safe to repeat.
+   * Resets a session: earlier messages leave its history and, unless `consolidate` is false, are written into the
+   * memory in the background. `during`: the turn that asks for it, which stays in the history. `id` makes it safe to
+   * repeat.
    */
   async resetSession(
     sessionKey: string,
@@ -136,7 +138,10 @@ export class Consolidation implements AsyncDisposable {
     void this.#work.background(sessionKey, () => this.#finishOpen(sessionKey));
   }
 
-  /** Consolidates a conversation now, for /mem, with a note of the person. `stop` aborts when the person no longer waits. */
+  /**
+   * Consolidates a conversation now, for /mem, with a note of the person. `stop` aborts when the person no longer
+   * waits.
+   */
   async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<MemResult> {
     const { sessions, consolidations } = this.#ports;
     const { sessionKey, role, chatType } = message;
@@ -267,7 +272,7 @@ function resultOf(outcome: ConsolidationOutcome, exchanges: number, note: string
     case 'done': {
       const { progress, own } = outcome;
       const memory = !own ? 'not-here' : progress.questions.length > 0 ? 'asked' : progress.memory;
-      return { result: 'archived', exchanges, memory, note };
+      return { result: 'saved', exchanges, memory, note };
     }
   }
 }

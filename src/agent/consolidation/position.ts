@@ -12,7 +12,7 @@ import {
 import { asRole, weakest } from '../../security/access/access.ts';
 import type { Session } from '../../session/session.ts';
 import { readProgress, type ConsolidationProgress } from './record.ts';
-import { copySize, partLimit, type ConsolidationPart } from './question.ts';
+import { turnSize, partLimit, type ConsolidationPart } from './question.ts';
 
 /** Where the turns of a consolidation are on the tape now. */
 export interface ConsolidationPosition {
@@ -29,8 +29,9 @@ export interface ConsolidationPosition {
 const CLOCK_SLACK_MS = 86_400_000;
 
 /**
- * Finds the turns of a consolidation on the tape. `gone`: a reset or a later anchor removed them from the history, or the
- * reset that asked for the consolidation is not on the tape. `retracted`: a turn that was consolidated already was retracted.
+ * Finds the turns of a consolidation on the tape. `gone`: a reset or a later anchor removed them from the history, or
+ * the reset that asked for the consolidation is not on the tape. `retracted`: a turn that was consolidated already was
+ * retracted.
  */
 export async function positionOf(
   row: ConsolidationRow,
@@ -83,7 +84,7 @@ export function nextPart(
   const left = unconsolidated(place.turns, consolidated);
   const note = progress.noted ? null : row.note;
   if (left.length === 0 && note === null) return null;
-  const size = (turn: TurnSpan): number => copySize(turn, window);
+  const size = (turn: TurnSpan): number => turnSize(turn, window);
   const turns = firstPart(left, { copySizeOf: size, most: partLimit(window) });
   return partOf(row, turns, turns.length === left.length ? note : null);
 }

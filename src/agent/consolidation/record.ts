@@ -2,28 +2,28 @@ import * as z from 'zod';
 import type { ConsolidationRow, Consolidations, ConsolidationState } from '../../journal/consolidations.ts';
 import type { ConsolidationPart } from './question.ts';
 
-/** A new text of MEMORY.md on its way there. */
+/** A new text of MEMORY.md that is not written yet. */
 const memoryChange = z.object({
-  /** The text that it was made from, and its hash. */
+  /** The text of MEMORY.md that it is based on, and its hash. */
   base: z.string(),
   hash: z.string(),
   update: z.string(),
-  /** It was made from words of strangers. */
+  /** It was made from untrusted content. */
   untrusted: z.boolean(),
-  /** The model was asked again because the file had changed. */
+  /** The model was asked a second time because the file had changed. */
   askedAgain: z.boolean(),
 });
 
-/** What a part of the chunk leaves behind, not yet everywhere it belongs. */
+/** The model's answer for one part of the conversation, until it is written everywhere. */
 const answer = z.object({
-  /** The `turn-end` that the part goes up to; null when it is only a note. */
+  /** Id of the `turn-end` entry that ends the part; null when the part is only a note. */
   upTo: z.string().nullable(),
   turns: z.array(z.string()),
-  /** The note was part of it. */
+  /** Whether the note was part of it. */
   noted: z.boolean(),
-  /** For the summary. */
+  /** The text for the summary. */
   entry: z.string(),
-  /** For HISTORY.md, rendered, so that writing it again is found out. */
+  /** The rendered paragraphs for HISTORY.md, so that writing them twice is noticed. */
   paragraphs: z.array(z.string()),
   /** Null: MEMORY.md stays as it is. */
   memory: memoryChange.nullable(),
@@ -32,25 +32,25 @@ const answer = z.object({
 const question = memoryChange.extend({ why: z.enum(['shrinks', 'untrusted']) });
 
 const progress = z.object({
-  /** Of the parts that are in HISTORY.md, oldest first. */
+  /** The texts of the parts that are written to HISTORY.md, oldest first. */
   entries: z.array(z.string()),
   turns: z.array(z.string()),
   doneTo: z.string().nullable(),
   noted: z.boolean(),
   answer: answer.nullable(),
-  /** Changes of MEMORY.md that the owner has to agree to. */
+  /** Changes of MEMORY.md that the owner has to approve. */
   questions: z.array(question),
   memory: z.enum(['unchanged', 'changed']),
-  /** There is nothing more to do on the tape. */
+  /** No work on the tape is left. */
   settled: z.boolean(),
-  /** Its anchor is on the tape, so that later summaries begin with its entries. */
+  /** Its anchor is on the tape, so later summaries begin with its entries. */
   anchored: z.boolean(),
 });
 
 export type MemoryChange = z.infer<typeof memoryChange>;
 export type MemoryQuestion = z.infer<typeof question>;
 export type ConsolidationAnswer = z.infer<typeof answer>;
-/** How far one archive is; what is written to the journal between its steps. */
+/** How far a consolidation has come; written to the journal between its steps. */
 export type ConsolidationProgress = z.infer<typeof progress>;
 
 const NOTHING: ConsolidationProgress = {
@@ -65,7 +65,7 @@ const NOTHING: ConsolidationProgress = {
   anchored: false,
 };
 
-/** A row of an unknown shape begins anew: the tape is still there. */
+/** The progress in a row; a row that cannot be read starts from the beginning, because the tape is still there. */
 export function readProgress({ result }: Pick<ConsolidationRow, 'result'>): ConsolidationProgress {
   if (result === null) return NOTHING;
   try {
@@ -75,12 +75,12 @@ export function readProgress({ result }: Pick<ConsolidationRow, 'result'>): Cons
   }
 }
 
-/** What a finished row keeps: enough for the summaries of later ones. */
+/** What a finished row keeps for the summaries of later ones. */
 function finishedProgress(done: ConsolidationProgress): ConsolidationProgress {
   return { ...done, answer: null, questions: [] };
 }
 
-/** One archive while it is worked on: what is known of it is in the journal before the next step. */
+/** The row of a running consolidation; each change of its progress is saved in the journal. */
 export class RecordWriter {
   readonly row: ConsolidationRow;
   readonly #consolidations: Consolidations;
@@ -98,23 +98,24 @@ export class RecordWriter {
     return this.#progress;
   }
 
-  /** Of its anchor, and of what it used. */
+  /** Id of its anchor, under which its model calls are counted too. */
   get anchorId(): string {
     return `archive:${this.row.id}`;
   }
 
-  /** For the log. */
+  /** Fields for the log. */
   get facts(): Record<string, unknown> {
     return { session: this.row.session, archive: this.row.id };
   }
 
-  /** One more failure in a row; returns how many that makes. */
+  /** Counts a failure; returns how many there were in a row. */
   async failed(): Promise<number> {
     this.#failures += 1;
     await this.#consolidations.save(this.row.id, { failures: this.#failures });
     return this.#failures;
   }
 
+  /** Saves the model's answer for a part. */
   answered(part: ConsolidationPart, said: Pick<ConsolidationAnswer, 'entry' | 'memory' | 'paragraphs'>): Promise<void> {
     return this.save({
       answer: {
@@ -126,7 +127,7 @@ export class RecordWriter {
     });
   }
 
-  /** The answer is where it belongs. */
+  /** Saves that the answer is written everywhere. */
   written({ entry, turns, upTo, noted }: ConsolidationAnswer, change: Partial<ConsolidationProgress>): Promise<void> {
     const before = this.#progress;
     this.#failures = 0;
@@ -140,7 +141,7 @@ export class RecordWriter {
     });
   }
 
-  /** There is nothing more to do on the tape. */
+  /** Saves that no work on the tape is left. */
   settle(anchored: boolean): Promise<void> {
     return this.save({ settled: true, anchored });
   }
@@ -152,14 +153,14 @@ export class RecordWriter {
     await this.#consolidations.save(this.row.id, { state, result, failures: this.#failures });
   }
 
-  /** It is finished. `upTo`: how far it came, where that is not as far as it was to go. */
+  /** Ends the consolidation. `upTo`: id of the entry that it reached, if that is not the one it was meant to reach. */
   async end(state: Extract<ConsolidationState, 'done' | 'dropped'>, upTo?: string | null): Promise<void> {
     const result = JSON.stringify(finishedProgress(this.#progress));
     await this.#consolidations.save(this.row.id, { state, result, ...(typeof upTo === 'string' ? { upTo } : {}) });
   }
 
-  /** It only came so far, and there is a question left. */
-  async cut(upTo: string | null): Promise<void> {
+  /** Ends it at an earlier entry than planned, while a question to the owner is still open. */
+  async endEarly(upTo: string | null): Promise<void> {
     if (upTo !== null) await this.#consolidations.save(this.row.id, { upTo });
     await this.settle(false);
   }

@@ -70,9 +70,9 @@ const MOST_FAILURES = 3;
 const NO_MEMORY: ReadonlySet<string> = new Set(['memory-unreadable', 'memory-too-large']);
 
 /**
- * Runs one consolidation from its present step to its end. Each step is recorded in its row, so that it can be continued after
- * a kill: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when the process stops or the disk fails;
- * then call it again later.
+ * Runs one consolidation from its present step to its end. Each step is recorded in its row, so that it can be
+ * continued after a kill: HISTORY.md gets each paragraph once, the tape its anchor once. Rejects when the process stops
+ * or the disk fails; then call it again later.
  */
 export async function runConsolidation(
   row: ConsolidationRow,
@@ -231,12 +231,15 @@ class ConsolidationRun {
     });
   }
 
-  /** Ends a consolidation whose history has changed. Parts in HISTORY.md count as consolidated, unless their turns were retracted. */
+  /**
+   * Ends a consolidation whose history has changed. Parts in HISTORY.md count as consolidated, unless their turns were
+   * retracted.
+   */
   async #leave(why: Gone): Promise<ConsolidationOutcome> {
     const { entries, doneTo, questions } = this.#record.progress;
     const isKept = why === 'gone' && entries.length > 0;
     if (isKept && questions.length > 0) {
-      await this.#record.cut(doneTo);
+      await this.#record.endEarly(doneTo);
       return this.#done();
     }
     await this.#record.end(isKept ? 'done' : 'dropped', isKept ? doneTo : null);

@@ -10,7 +10,7 @@ import {
 import type { Session } from '../../session/session.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { consolidatedOf } from './position.ts';
-import { copySize, partLimit } from './question.ts';
+import { turnSize, partLimit } from './question.ts';
 import { LEAST_SPACE, type ContextReport } from '../context/fit.ts';
 import { tokensOfMessage } from '../context/token-estimate.ts';
 
@@ -22,7 +22,10 @@ const SLACK = 0.2;
 const LEAST_GAIN = 0.2;
 /** A session that could not shrink is left alone until its conversation grew by this share. */
 const GROWTH = 0.1;
-/** Cap of the threshold, as a share of the space for the conversation: above it, requests would be trimmed before a consolidation. */
+/**
+ * Cap of the threshold, as a share of the space for the conversation: above it, requests would be trimmed before a
+ * consolidation.
+ */
 const MOST_OF_SPACE = 0.85;
 
 /** How full a session's context is, with the size of the conversation that is in no summary yet. */
@@ -50,7 +53,7 @@ export class SizePlanner {
     if (boundary !== 'trim') return { ...report, conversation: report.history };
     const shown = new Set(messages.map(({ turn }) => turn));
     const dropped = endedTurns(await readSpan(session)).filter(({ id }) => !shown.has(id));
-    const sizes = dropped.map((turn) => copySize(turn, report.window));
+    const sizes = dropped.map((turn) => turnSize(turn, report.window));
     return { ...report, conversation: sizes.reduce((sum, size) => sum + size, report.history) };
   }
 
@@ -75,7 +78,7 @@ export class SizePlanner {
       turns,
       consolidated: consolidatedOf(session.key, turns, this.#consolidations).consolidated,
       sizeOf: sizes(session, report),
-      copySizeOf: (turn) => copySize(turn, window),
+      copySizeOf: (turn) => turnSize(turn, window),
       excess: conversation - DOWN_TO * this.#threshold(report),
       most: partLimit(window),
     };
@@ -92,9 +95,9 @@ export class SizePlanner {
   }
 
   /**
-   * Tokens of conversation above which older parts are consolidated: the configured share of the window, but at most what
-   * prompt, tools and answer leave of it. If they leave less than the supported minimum, the minimum counts, so that there
-   * is not a consolidation after each turn.
+   * Tokens of conversation above which older parts are consolidated: the configured share of the window, but at most
+   * what prompt, tools and answer leave of it. If they leave less than the supported minimum, the minimum counts, so
+   * that there is not a consolidation after each turn.
    */
   #threshold({ space, window }: ContextReport): number {
     const usable = Math.max(MOST_OF_SPACE, this.#at) * Math.max(space, LEAST_SPACE);
@@ -114,6 +117,6 @@ function sizes(session: Session, { history, window }: ContextReport): (turn: Tur
   const calibration = total === 0 ? 1 : history / total;
   return (turn) => {
     const size = byTurn.get(turn.id);
-    return size === undefined ? copySize(turn, window) : size * calibration;
+    return size === undefined ? turnSize(turn, window) : size * calibration;
   };
 }

@@ -14,16 +14,16 @@ import type { Usage } from '../../util/token-usage.ts';
 import { outboundTo } from '../outgoing.ts';
 import { subagentOf, type SubagentTask } from '../subagents/task.ts';
 
-/** `agent.budget`; null is no limit. */
+/** The limits of `agent.budget`; null: no limit. */
 export interface BudgetLimits {
   readonly turnUsd: number | null;
   readonly chatDayUsd: number | null;
   readonly dayUsd: number | null;
   readonly turnTokens: number | null;
   readonly dayTokens: number | null;
-  /** Of work that it started by itself. */
+  /** Tokens a day for work that the assistant starts by itself. */
   readonly selfDayTokens: number;
-  /** Of one run of a scheduled job. */
+  /** Tokens for one run of a scheduled job or heartbeat. */
   readonly jobTokens: number;
 }
 
@@ -37,15 +37,15 @@ export interface BudgetOptions {
   readonly log: Logger;
 }
 
-/** The turn that wants to call a model, or did. */
+/** The turn (or other work) that calls a model. */
 export interface Spender {
   readonly turnId: string;
   readonly sessionKey: string;
   readonly role: Role;
   readonly messages: readonly InboundMessage[];
-  /** The turn's own, as far as the tape has them. */
+  /** The entries of the turn that are on its tape. */
   readonly entries: readonly TapeEntry[];
-  /** Set for a call in no turn: what it is for. It is self-started unless it has messages. */
+  /** For a call outside of a turn: what it is for. Such a call counts as self-started if it has no messages. */
   readonly source?: 'memory' | 'heartbeat';
 }
 
@@ -56,18 +56,19 @@ interface Rule {
   readonly limit: number;
 }
 
-/** No one waits for an answer of these. */
+/** Origins of turns that no person waits for. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
 const SELF_SOURCES = [...SELF_STARTED, 'memory'];
-/** Of a day's budget: from here on the owner is told. */
-const TELL_AT = 0.8;
-/** Of a budget that people share with it: here self-started work stops, so that the last of it is theirs. */
+/** Share of a daily budget at which the owner is warned. */
+const WARN_AT = 0.8;
+/** Share of a common budget at which self-started work stops, so that the rest is left for people. */
 const SELF_STOPS_AT = 0.95;
+/** Turns whose sums are kept in memory. */
 const RUNNING_TURNS = 1024;
 
 /**
- * Counts what model calls use and holds them to the budgets. Sums of the day are kept in memory: asking before each
- * call costs no query.
+ * Counts the tokens and the cost of model calls and enforces the budgets. The sums of a day are kept in memory, so that
+ * asking before each call needs no query.
  */
 export class Budget {
   readonly #options: BudgetOptions;
@@ -78,18 +79,18 @@ export class Budget {
     this.#options = options;
   }
 
-  /** Null when the next model call is within all budgets; else the sentence that says which is used up. */
+  /** Null if the next model call is within all budgets; else a sentence that says which budget is used up. */
   async refusal(spender: Spender): Promise<string | null> {
     const self = isSelfStarted(spender);
     for (const rule of this.#rules(spender)) {
       const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
       if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) return sentence(rule, spender.role);
-      if (rule.span !== 'turn' && rule.used >= rule.limit * TELL_AT) await this.#tell(rule, spender);
+      if (rule.span !== 'turn' && rule.used >= rule.limit * WARN_AT) await this.#warn(rule, spender);
     }
     return null;
   }
 
-  /** Counts a model call; that of a subagent for the turn that asked for it. Does not wait for the disk. */
+  /** Counts a model call; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
   record(spender: Spender, { provider, model }: ModelName, usage: Usage): void {
     const { ledger, pricing, log } = this.#options;
     const costUsd = pricing.costOf({ provider, model }, usage);
@@ -104,7 +105,7 @@ export class Budget {
       .catch((error: unknown) => log.error('budget: tokens of a call not counted', { reason: errorMessage(error) }));
   }
 
-  /** What the turn's model calls add up to, also those of before a crash. */
+  /** The sum of a turn's model calls, including those before a crash. */
   spent(spender: Spender): UsageSum {
     const known = this.#turns.get(spender.turnId);
     if (known !== undefined) return known;
@@ -115,7 +116,7 @@ export class Budget {
     return sum;
   }
 
-  /** What the turn that asked for a subagent spent so far, with all its subagents. */
+  /** What the turn that spawned a subagent has spent so far, with all its subagents. */
   #spentBy({ turn, session, since }: SubagentTask): UsageSum {
     const sum = this.#turns.get(turn) ?? this.#options.ledger.ofTurn(turn, session, since);
     this.#turns.set(turn, sum);
@@ -145,8 +146,8 @@ export class Budget {
     return rules;
   }
 
-  /** Once per budget and day, also across restarts: the id of the notice is fixed. */
-  async #tell(rule: Rule, spender: Spender): Promise<void> {
+  /** Warns the owner once per budget and day, also across restarts, because the id of the notice is fixed. */
+  async #warn(rule: Rule, spender: Spender): Promise<void> {
     const { bus, clock, timezone, log } = this.#options;
     const target = spender.messages.at(-1);
     if (target === undefined || spender.role !== 'owner' || target.chatType !== 'direct') return;
@@ -166,7 +167,7 @@ export class Budget {
   }
 }
 
-/** What a turn cost; null when the price of one of its calls is unknown, or there was none. */
+/** The cost in dollars; null when there were no calls or the price of one is unknown. */
 export function costOf({ calls, costUsd, unpriced }: UsageSum): number | null {
   return calls === 0 || unpriced > 0 ? null : costUsd;
 }
@@ -183,7 +184,7 @@ function originOf({ messages }: Spender): Origin {
   return messages[0]?.origin ?? 'system';
 }
 
-/** As the journal names who asked. */
+/** The name of an origin in the journal's usage rows. */
 function sourceOf(origin: Origin): string {
   if (origin === 'hook') return 'api';
   return origin === 'system' ? 'user' : origin;

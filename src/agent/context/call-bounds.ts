@@ -32,25 +32,25 @@ export interface CallBoundsOptions {
   readonly prefix: PrefixWatch;
 }
 
-/** What holds each model call of a turn to its bounds: money, the model's window, the cached prefix. */
+/** The bounds of each model call of a turn: budgets, the model's context window, the cached prefix. */
 export class CallBounds {
   readonly #options: CallBoundsOptions;
-  /** Turns that were trimmed because the model refused the request, and have had no answer since. */
+  /** Ids of turns that were trimmed after the model refused a request, and have had no answer since. */
   readonly #tightened = new RecentMap<string, true>(1024);
 
   constructor(options: CallBoundsOptions) {
     this.#options = options;
   }
 
-  /** Loads ahead of the first call what is known of a model. Never throws. */
+  /** Loads the window and price of a model before its first call. Never throws. */
   async warm(name: ModelName): Promise<void> {
     this.#options.context.prepare(name);
     await this.#options.pricing.prepare(name);
   }
 
   /**
-   * Before a request is made: the most tokens that its answer may have, or the sentence that says which budget is used
-   * up. May trim the session; throws when its tape cannot be written.
+   * Call before a request is built. Returns the most tokens that the answer may have, or a sentence that says which
+   * budget is used up. May trim the session; throws when its tape cannot be written.
    */
   async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
     const refused = await this.#options.budget.refusal(spenderOf(turn));
@@ -58,16 +58,16 @@ export class CallBounds {
     return { maxOutputTokens: await this.#options.context.fit(this.#outlineOf(turn)) };
   }
 
-  /** Just before the request leaves. */
+  /** Call just before a request is sent. */
   sending(turn: AskingTurn, request: ModelRequest): void {
     const { session, chosen, files } = turn;
     this.#options.prefix.check({ session, modelRef: `${chosen.providerName}/${chosen.model}`, files, request });
-    // What is not known yet is loaded while the model thinks.
+    // Loads what is not known yet while the model works.
     this.#options.context.prepare(nameOf(turn));
     void this.#options.pricing.prepare(nameOf(turn));
   }
 
-  /** After an answer, before it is on the tape. */
+  /** Call after an answer, before it is written to the tape. */
   async answered(turn: AskingTurn, by: ModelName, usage: Usage | null): Promise<void> {
     this.#tightened.delete(turn.facts.turnId);
     if (usage === null) return;
@@ -76,7 +76,7 @@ export class CallBounds {
     this.#options.budget.record(spenderOf(turn), by, usage);
   }
 
-  /** After the model refused a request as too long: true when it was trimmed and is worth one more try. */
+  /** Call when the model refused a request as too long. True if the session was trimmed and a retry makes sense. */
   async tighten(turn: AskingTurn): Promise<boolean> {
     const { turnId } = turn.facts;
     if (this.#tightened.get(turnId) === true) return false;
@@ -84,7 +84,7 @@ export class CallBounds {
     return await this.#options.context.tighten(this.#outlineOf(turn));
   }
 
-  /** Dollars of the turn so far; null when a price is unknown or nothing was asked. */
+  /** Cost of the turn so far in dollars; null when a price is unknown or no call was made. */
   costOf(turn: AskingTurn): number | null {
     return costOf(this.#options.budget.spent(spenderOf(turn)));
   }

@@ -14,7 +14,7 @@ export interface ContextWindowOptions {
   readonly log: Logger;
 }
 
-/** What the next request is made of. */
+/** What the next request will contain. */
 export interface Outline {
   readonly session: Session;
   readonly turnId: string;
@@ -31,7 +31,7 @@ export interface ContextReport {
   readonly window: number;
   /** From 0 to 1. */
   readonly share: number;
-  /** Tokens that the conversation may take: what the system prompt, the tools and the answer leave of the window. */
+  /** Tokens left for the conversation beside the system prompt, the tools and the answer. */
   readonly space: number;
   /** Estimated tokens of each layer of the system prompt, of the tools, of the conversation. */
   readonly layers: readonly number[];
@@ -39,19 +39,19 @@ export interface ContextReport {
   readonly history: number;
 }
 
-/** A trim goes down to this share of what the conversation may take, so that it is rare. */
-const DOWN_TO = 0.6;
-/** After the model said that the request was too long: of what was sent. */
-const TIGHTER = 0.5;
-/** What estimates may be wrong by, of the window. */
+/** A trim reduces the conversation to this share of its space, so that trims are rare. */
+const TRIM_TO = 0.6;
+/** After the model refused a request as too long: the share of it to trim to. */
+const TRIM_TO_AFTER_REFUSAL = 0.5;
+/** Share of the window kept free because estimates may be wrong. */
 const MARGIN = 0.02;
-/** However long answers may be, this share of the window is for the request. */
+/** At least this share of the window is for the request, however long answers may be. */
 const LEAST_BUDGET = 0.5;
 
-/** Tokens that a conversation needs at the least: with fewer, hardly more than the newest question fits. */
+/** Least tokens for the conversation; with fewer, little more than the newest message fits. */
 export const LEAST_SPACE = 2_000;
 
-/** What a person is told when the prompt and the tools leave too little of a window; null when there is room. */
+/** A warning for a person when the prompt and the tools leave too little of the window; null when there is room. */
 export function tooSmall(model: string, { window, space }: ContextReport): string | null {
   if (space >= LEAST_SPACE) return null;
   const [has, left, needed] = [window, space, window + LEAST_SPACE - space].map((value) => value.toLocaleString('en'));
@@ -69,12 +69,15 @@ interface Measured {
   readonly sizes: readonly number[];
 }
 
-/** Keeps requests within what their model can read: estimates them, and trims the history when they grow too long. */
+/**
+ * Keeps requests within the context window of their model: estimates them, and trims the history when they get too
+ * long.
+ */
 export class ContextWindow {
   readonly #options: ContextWindowOptions;
   readonly #sizes = new WeakMap<Session, HistorySizes>();
   readonly #calibration = new Calibration();
-  /** By model, how long a request was that it refused as too long. */
+  /** By model: estimated tokens of the last request that it refused as too long. */
   readonly #refused = new RecentMap<string, number>(256);
   readonly #suspected = new Set<string>();
 
@@ -93,29 +96,29 @@ export class ContextWindow {
     const most = this.#mostOutput(outline.model, window);
     const budget = this.#budget(outline.model, window, most);
     const { frame } = measured;
-    if (measured.total > budget) await this.#trim(outline, measured, frame + DOWN_TO * Math.max(0, budget - frame));
+    if (measured.total > budget) await this.#trim(outline, measured, frame + TRIM_TO * Math.max(0, budget - frame));
     return most;
   }
 
-  /** Whether the next request would have to be trimmed. */
+  /** Whether the next request would need a trim. */
   async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
     const window = await this.#options.windows.of(outline.model);
     return this.#measure(outline).total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window));
   }
 
-  /** Finds out in the background what the model can read. */
+  /** Looks up the context window of a model in the background. */
   prepare(model: ModelName): void {
     void this.#options.windows.of(model);
   }
 
-  /** After the model refused the request as too long: trims to half of it. False when nothing can leave any more. */
+  /** Call when the model refused a request as too long: trims to half of it. False when nothing is left to trim. */
   async tighten(outline: Outline): Promise<boolean> {
     const measured = this.#measure(outline);
     this.#refused.set(refOf(outline.model), measured.total);
-    return await this.#trim(outline, measured, TIGHTER * measured.total);
+    return await this.#trim(outline, measured, TRIM_TO_AFTER_REFUSAL * measured.total);
   }
 
-  /** Learns from what the provider counted for the request that was fitted last. */
+  /** Calibrates the estimates with the provider's token count of the last request. */
   observe(outline: Outline, answeredBy: ModelName, { input }: Usage): void {
     const { raw, total } = this.#measure(outline);
     const ref = refOf(answeredBy);
@@ -123,7 +126,7 @@ export class ContextWindow {
     if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
     if (this.#suspected.size < 256) this.#suspected.add(ref);
     this.#options.log.warn(
-      `context: ${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; let it read more, or set models."${ref}".contextWindow to what it reads`,
+      `context: ${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; raise its context length, or set models."${ref}".contextWindow to the one it has`,
       { model: ref, counted: input, estimated: total },
     );
   }
@@ -163,7 +166,7 @@ export class ContextWindow {
     return Math.max(1, Math.min(most, Math.floor(window * (1 - LEAST_BUDGET))));
   }
 
-  /** A refusal of a much shorter request was about something else than its length in tokens. */
+  /** Tokens that a request may have. A refusal of a much shorter request is ignored: length was not its reason. */
   #budget(model: ModelName, window: number, mostOutput: number): number {
     const budget = Math.max(LEAST_BUDGET * window, window - mostOutput - MARGIN * window);
     const refused = this.#refused.get(refOf(model));

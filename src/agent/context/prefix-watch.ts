@@ -6,59 +6,59 @@ import { RecentMap } from '../../util/recent-map.ts';
 
 export interface WatchedRequest {
   readonly session: Session;
-  /** As configured and asked, `provider/model`. */
+  /** `provider/model` that was asked. */
   readonly modelRef: string;
-  /** The system prompt as the workspace's files give it, before any hook. */
+  /** The system prompt before any hook, made from the workspace's files. */
   readonly files: readonly string[];
-  /** As it is sent. */
+  /** The request as it is sent. */
   readonly request: ModelRequest;
 }
 
-/** Where a request stopped being the continuation of the one before. */
+/** Where a request first differs from the one before it, instead of extending it. */
 export interface PrefixBreak {
   /** `model`, `system`, `tools`, or `message <n>` counted from 0. */
   readonly layer: string;
   /** Offset of the first byte of the layer that differs. */
   readonly byte: number;
-  /** Why it may; null: it may not. */
+  /** The reason, if it is an expected one; null: the break is a defect. */
   readonly allowedBy: string | null;
 }
 
-/** The request before. Its texts are those of the tape, shared; of images only a fingerprint is kept. */
+/** The last request of a session. It shares its texts with the tape; of images only a fingerprint is kept. */
 interface Seen {
   readonly modelRef: string;
   readonly files: string;
   readonly system: string;
   readonly tools: string;
   readonly toolNames: string;
-  /** The newest entry that may change what was sent before. */
+  /** Id of the newest entry that changes earlier messages. */
   readonly turningPoint: string | undefined;
   readonly messages: readonly ModelMessage[];
 }
 
-/** Sessions that are watched at once. */
-const WATCHED = 128;
+/** Most sessions that are watched at the same time. */
+const WATCHED_SESSIONS = 128;
 
 /**
- * Watches that each request of a session begins with the whole request before, which is what lets providers cache it.
- * A break for another reason than a trim, anchor, reset, retract, another model, tool list or changed file is logged
- * as a warning with its layer and byte, and counted.
+ * Checks that each request of a session extends the one before, because only then can a provider use its prompt cache.
+ * A break is expected after a trim, anchor, reset or retract, with another model or tool list, and when a file changed
+ * or older images were left out. Any other break is counted and logged as a warning with its layer and byte.
  */
 export class PrefixWatch {
   readonly #log: Logger;
-  readonly #seen = new RecentMap<string, Seen>(WATCHED);
+  readonly #seen = new RecentMap<string, Seen>(WATCHED_SESSIONS);
   #breaks = 0;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** Breaks without a reason since the start. */
+  /** Number of unexpected breaks since the start. */
   get breaks(): number {
     return this.#breaks;
   }
 
-  /** Compares with the session's request before; null when that is a prefix of this one. */
+  /** Compares a request with the session's last one; null if it extends that one. */
   check(watched: WatchedRequest): PrefixBreak | null {
     const { session } = watched;
     const before = this.#seen.get(session.key);
@@ -79,7 +79,7 @@ export class PrefixWatch {
 
 const rendered = new WeakMap<object, string>();
 
-/** Tools and layers are the same objects for many calls. */
+/** A value as JSON, cached by object: many calls share the same tools and layers. */
 function render(value: object): string {
   let text = rendered.get(value);
   if (text === undefined) {
@@ -140,7 +140,7 @@ function reasonFor(
   return fewer ? 'older images that were left out' : null;
 }
 
-/** Almost always the very same parts; what was folded anew is compared by its text. */
+/** Compares parts by identity first, which almost always suffices, then by their JSON. */
 function isSame(a: ModelMessage, b: ModelMessage): boolean {
   if (a.role === 'tool' && b.role === 'tool') {
     if (a.output !== b.output || a.callId !== b.callId || a.name !== b.name || a.isError !== b.isError) return false;
@@ -155,7 +155,7 @@ function isSame(a: ModelMessage, b: ModelMessage): boolean {
   );
 }
 
-/** Base64 would be kept alive by the watch alone: length, beginning, middle and end tell images apart; a handle has its hash. */
+/** Replaces the data of images by fingerprints, so that this class does not keep large images in memory. */
 function withoutImages(message: ModelMessage): ModelMessage {
   if (message.role === 'tool') {
     return message.images === undefined ? message : { ...message, images: message.images.map(fingerprint) };
@@ -164,11 +164,12 @@ function withoutImages(message: ModelMessage): ModelMessage {
   return { role: 'user', content: message.content.map((part) => (part.type === 'image' ? fingerprint(part) : part)) };
 }
 
+/** Length, beginning, middle and end of an image's data; an image stored by hash stays as it is. */
 function fingerprint(image: ImagePart): ImagePart {
   if (!('data' in image)) return image;
   const { data } = image;
   const middle = Math.floor(data.length / 2);
   const parts = [data.slice(0, 48), data.slice(middle, middle + 48), data.slice(-48)];
-  // Joined anew: a slice would keep the whole text alive.
+  // A copy: a slice would keep the whole string in memory.
   return { ...image, data: Buffer.from(`${data.length}:${parts.join('…')}`).toString() };
 }

@@ -2,11 +2,11 @@ import type { ModelMessage, ToolSpec, UserPart } from '../../providers/provider.
 import type { History } from '../../session/history.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 
-/** Tokenizers differ; bytes tell more than characters where scripts differ. */
+/** Bytes of UTF-8 per token, on average. Bytes estimate better than characters across scripts. */
 const BYTES_PER_TOKEN = 3.6;
-/** Roles and separators of one message. */
+/** Tokens for the role and separators of a message. */
 const MESSAGE_TOKENS = 4;
-/** An image counts by its area, not by its bytes; this is a large one. */
+/** Tokens of a large image: providers count the area, not the bytes. */
 export const IMAGE_TOKENS = 1600;
 
 function tokensOfText(text: string): number {
@@ -44,7 +44,7 @@ function sum<Item>(items: readonly Item[], size: (item: Item) => number): number
 
 const frameSizes = new WeakMap<object, number>();
 
-/** System prompt and tools: what every request of a session begins with. Both are the same objects for many requests. */
+/** Tokens of the system prompt and the tools, before calibration; cached by object. */
 export function tokensOfFrame(system: readonly string[], tools: readonly ToolSpec[]): number {
   const size = (of: object, measure: () => number): number => {
     const known = frameSizes.get(of) ?? measure();
@@ -55,8 +55,8 @@ export function tokensOfFrame(system: readonly string[], tools: readonly ToolSpe
 }
 
 /**
- * The sizes of a session's messages. A history that grew is measured from where it grew: what stands before is the same
- * objects, unless a trim, an anchor, a retract or a reset changed it.
+ * The token estimates of a session's messages. When the history grows, only the new messages are measured: the earlier
+ * ones are the same objects, unless a trim, anchor, retract or reset changed them.
  */
 export class HistorySizes {
   #measured: History | undefined;
@@ -82,16 +82,16 @@ export class HistorySizes {
   }
 }
 
-/** Shorter prompts say too little of a model's tokenizer. */
+/** Shorter prompts say too little about a model's tokenizer. */
 const LEAST_TO_LEARN = 500;
-/** No server is known that cuts prompts shorter than this. */
+/** Prompts shorter than this are not suspected of being cut by the server. */
 const LEAST_TO_SUSPECT = 3000;
 const SUSPICIOUS_SHARE = 0.7;
-/** A count further off does not come from a tokenizer. */
+/** Ratios of count to estimate outside of this do not come from a tokenizer and are ignored. */
 const PLAUSIBLE = { least: 0.25, most: 4 };
 const RATIO = { least: 0.4, most: 2.5 };
 
-/** How a model's tokens relate to the estimate, by what the provider last counted. */
+/** The ratio of a provider's token counts to the estimates, for each model. */
 export class Calibration {
   readonly #ratios = new RecentMap<string, number>(256);
 
@@ -100,8 +100,8 @@ export class Calibration {
   }
 
   /**
-   * Learns from a prompt that was estimated, before calibration, and counted by the provider. True when so little was
-   * counted that the server seems to have cut the prompt; nothing is learned from that.
+   * Learns from an estimate (before calibration) and the provider's count of the same prompt. True if the count is so
+   * low that the server seems to have cut the prompt; nothing is learned then.
    */
   observe(modelRef: string, estimate: number, counted: number): boolean {
     const calibrated = estimate * this.ratio(modelRef);

@@ -7,41 +7,41 @@ export interface TrimOptions {
   readonly history: History;
   /** Tokens of each message of the history. */
   readonly sizes: readonly number[];
-  /** The session's window. */
+  /** The entries of the session's window. */
   readonly entries: readonly TapeEntry[];
-  /** Never dropped. */
+  /** Id of the turn that is never dropped. */
   readonly currentTurn: string;
   /** Tokens that the history has to lose. */
   readonly excess: number;
 }
 
-/** What a trim entry says, and how much that saves. */
+/** The content of a trim entry, and how much it saves. */
 export interface TrimPlan extends Pick<EntryOf<'trim'>, 'stubUpTo' | 'imagesUpTo' | 'dropUpTo'> {
   /** Tokens. */
   readonly saves: number;
 }
 
-/** A message as the planner sees it. */
+/** A message of the history while the trim is planned. */
 interface Item {
-  /** Place of its entry in the window. */
+  /** Index of its entry in the window. */
   readonly at: number;
-  /** Undefined for what closes a turn without an answer. */
+  /** Undefined for the message that stands for a turn without an answer. */
   readonly entry: MessageEntry | undefined;
   readonly isCurrent: boolean;
-  /** What is left of it, tokens. */
+  /** Tokens that are left of it. */
   size: number;
   /** How many of its images are left. */
   images: number;
 }
 
-/** About what the sentence in place of an image takes. */
+/** Estimated tokens of the sentence that replaces an image. */
 const IMAGE_MARKER_TOKENS = 12;
 
 /**
- * Decides what leaves the history, the cheapest loss first and the oldest of its kind first: old tool results become
- * stubs, old images markers, whole old turns leave, and only then results of the current turn become stubs, those the
- * model has not read yet excepted. Takes no more than needed. Null when there is nothing that could leave. A plan
- * never takes back what the trim in force left out.
+ * Plans what leaves the history, least loss first and oldest first: old tool results become stubs, then old images
+ * become markers, then whole old turns are dropped, and last, results of the current turn that the model has read
+ * become stubs. Trims no more than needed, and never brings back what an earlier trim left out. Null when nothing can
+ * be trimmed.
  */
 export function planTrim(options: TrimOptions): TrimPlan | null {
   const { history, entries, currentTurn, excess } = options;
@@ -68,12 +68,12 @@ export function planTrim(options: TrimOptions): TrimPlan | null {
   };
 }
 
-/** Tokens that still have to go. */
+/** Tokens that still have to be saved. */
 interface Goal {
   left: number;
 }
 
-/** By place on the tape. The summary is none of them: it stays. */
+/** The messages in the order of the tape, without the summary, which always stays. */
 function itemsOf({ history, sizes, entries, currentTurn }: TrimOptions): readonly Item[] {
   const positions = new Map(entries.map((entry, at) => [entry.id, at]));
   return history.messages
@@ -87,7 +87,7 @@ function itemsOf({ history, sizes, entries, currentTurn }: TrimOptions): readonl
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** Takes off what an item loses; returns whether that was anything. */
+/** Reduces an item to `to` tokens; false if it is that small already. */
 function shrink(item: Item, to: number, goal: Goal): boolean {
   if (to >= item.size) return false;
   goal.left -= item.size - to;
@@ -136,7 +136,7 @@ function dropTurns(items: readonly Item[], goal: Goal, ends: readonly number[]):
   return upTo;
 }
 
-/** Places where a whole turn before the current one ends. */
+/** Indexes at which the turns before the current one end. */
 function turnEnds(entries: readonly TapeEntry[], currentTurn: string): readonly number[] {
   const ends: number[] = [];
   for (const [at, entry] of entries.entries()) {

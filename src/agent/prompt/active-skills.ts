@@ -7,24 +7,25 @@ import type { ActiveSkills } from '../../tools/tool.ts';
 import { parseCommand } from '../commands/parse.ts';
 import { resultOf } from '../subagents/task.ts';
 
-/** A skill's text, as a message brings it in. */
+/** A skill that a message calls. */
 export interface CalledSkill {
   readonly name: string;
-  /** Others may have written its text. */
+  /** True if someone other than the owner may have written its text. */
   readonly foreign: boolean;
-  /** Block for the model. */
+  /** The `<skill>` block for the model. */
   readonly text: string;
 }
 
 export interface TurnSkills {
   /** The skills that a message calls: `/name …` at its beginning, `$name` anywhere. */
   called(message: InboundMessage): Promise<readonly CalledSkill[]>;
-  /** What the skills that a turn's entries brought in ask for. */
+  /** The combined effect of the skills that a turn's entries called and of those that are always active. */
   active(entries: readonly TapeEntry[]): Promise<ActiveSkills>;
   /** Real paths of the folders of all skills. */
   folders(): Promise<readonly string[]>;
 }
 
+/** Skills that one message may call. */
 const MOST_CALLED = 5;
 /** Characters of one skill in a message; the rest can be read as a file. */
 const MOST_TEXT = 50_000;
@@ -61,7 +62,7 @@ export function createTurnSkills(
       const active = skills.filter(
         ({ name, always, missing }) => broughtIn.has(name) || (always && missing.length === 0),
       );
-      // A skill that is part of every prompt says how to work; only one that was called for narrows what may be called.
+      // Skills that are always active do not limit the tools; only skills that were called do.
       const limiting = active.filter(({ name, allowedTools }) => broughtIn.has(name) && allowedTools !== null);
       return {
         names: active.map(({ name }) => name),

@@ -9,7 +9,7 @@ type Part =
 
 export type ImageStore = Pick<MediaStore, 'put'>;
 
-/** The images of a message or a result as parts: stored by hash, or a sentence that says why not. */
+/** Stores the images of a message or result; returns image parts, or for each failure a sentence with the reason. */
 export async function imageParts(media: readonly Media[], store: ImageStore): Promise<readonly Part[]> {
   return Promise.all(media.filter(({ kind }) => kind === 'image').map((item) => imagePart(item, store)));
 }

@@ -6,13 +6,13 @@ import { errorMessage } from '../../util/errors.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type BootstrapFile, type PromptLayer } from './layers.ts';
 
-/** Whom a prompt is for. The same audience gets the same bytes as long as no file changes. */
+/** Who a prompt is for. The same audience gets the same bytes until a file changes. */
 export interface Audience {
-  /** The owner, and nobody else, reads the answer: the long-term memory and USER.md may be seen. */
+  /** Only the owner reads the answer, so the prompt may contain MEMORY.md and USER.md. */
   readonly ownersDirectChat: boolean;
-  /** What to write for the channel, one sentence; null where that differs from message to message. */
+  /** One sentence about the formatting that the channel can show; null when messages come from several channels. */
   readonly shows: string | null;
-  /** For work that nobody waits for: files in brief, without memory and skills. @default false */
+  /** For heartbeats and subagents: files are cut earlier, without memory and skills. @default false */
   readonly light?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface SkillLayers {
   readonly index: string | null;
 }
 
-/** A rendered prompt; the same object as long as it is the same text. */
+/** A rendered prompt; the same object until its text changes. */
 export interface RenderedPrompt {
   readonly layers: readonly PromptLayer[];
   /** The texts of the layers. */
@@ -42,14 +42,14 @@ const MEMORY_FILE = join('memory', 'MEMORY.md');
 /** Renders the system prompt of a workspace. */
 export class SystemPrompt {
   readonly #options: SystemPromptOptions;
-  /** By audience, with the stamp of what it was made from. */
+  /** By audience: the prompt, and the stamp of the files that it was made from. */
   readonly #rendered = new RecentMap<string, { readonly stamp: string; readonly prompt: Promise<RenderedPrompt> }>(32);
 
   constructor(options: SystemPromptOptions) {
     this.#options = options;
   }
 
-  /** As the files are now; they are read again when one of them changed. A missing file is left out. */
+  /** The prompt from the current files, which are read again when one of them changed. A missing file is left out. */
   async read(audience: Audience): Promise<RenderedPrompt> {
     const skills = await this.#options.skills();
     const key = JSON.stringify([audience.ownersDirectChat, audience.shows, audience.light === true]);
@@ -88,7 +88,7 @@ export class SystemPrompt {
   }
 }
 
-/** What cannot be read is named in its place: a turn does not fail over it. */
+/** The text of a file; if it cannot be read, a sentence with the reason, so that the turn does not fail. */
 async function textOf(path: string): Promise<string> {
   try {
     return (await readIfExists(path)) ?? '';

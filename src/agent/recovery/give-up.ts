@@ -4,14 +4,14 @@ import { noUsage } from '../../util/token-usage.ts';
 import { emitTurnEnd } from '../turn/live.ts';
 import { deadNotice, outboundTo, withParts } from '../outgoing.ts';
 import type { StorePorts, TurnPorts } from '../ports.ts';
-import { bringsBack, givesUp } from '../subagents/turns.ts';
+import { resultMessages, failureMessages } from '../subagents/turns.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { choseSilence } from '../turn/answer-text.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
 /**
- * The ports of the two ways to close a turn that failed: `giveUpTurn` and `closePlainly`. Neither runs a hook, asks a model or
- * renders markup, so the fault that made the turn fail or killed the process cannot occur again.
+ * The ports of the two ways to close a turn that failed: `giveUpTurn` and `closePlainly`. Neither runs a hook, asks a
+ * model or renders markup, so the fault that made the turn fail or killed the process cannot occur again.
  */
 export type GiveUpPorts = Pick<TurnPorts, 'runtime' | 'store' | 'people' | 'limits'>;
 
@@ -25,8 +25,8 @@ interface LeftTurn {
 }
 
 /**
- * Gives a turn up: ends it on its tape if that can be written, closes it in the journal, and sends `text` to the person, or to
- * the session that gave the task to a subagent. Rejects when the journal cannot be written.
+ * Gives a turn up: ends it on its tape if that can be written, closes it in the journal, and sends `text` to the
+ * person, or to the session that gave the task to a subagent. Rejects when the journal cannot be written.
  */
 export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPorts): Promise<void> {
   const { runtime, store, people } = ports;
@@ -34,7 +34,7 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
   const { journal, bus } = store;
   const target = turn.messages.at(-1);
   await endOnTape(turn, text, store).catch((error: unknown) =>
-    log.warn('turn: its end could not be written into the session file', {
+    log.warn('turn: end not written to the session file', {
       turn: turn.id,
       reason: errorMessage(error),
     }),
@@ -44,7 +44,7 @@ export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPort
     const facts = { now: clock.now(), render: people.render, redact };
     await journal.turns.dead(turn.id, [deadNotice(turn.id, target, text, facts)]);
   } else {
-    await journal.turns.dead(turn.id, [], givesUp(target, { turnId: turn.id, text }, ports));
+    await journal.turns.dead(turn.id, [], failureMessages(target, { turnId: turn.id, text }, ports));
   }
   emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, { bus, redact });
 }
@@ -80,7 +80,7 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
   const own = end.outcome === 'failed';
   const content = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
   const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), { render, redact })];
-  const internal = isSubagent ? bringsBack(session, { turnId: turn.id, asked: target, end }, ports) : [];
+  const internal = isSubagent ? resultMessages(session, { turnId: turn.id, asked: target, end }, ports) : [];
   const outcome = end.outcome === 'failed' ? 'failed' : 'answered';
   const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, replies, internal));
   if (!closed) await journal.turns.closeStopped(turn.id);
@@ -99,7 +99,7 @@ async function endOnTape(turn: LeftTurn, text: string, { sessions }: Pick<StoreP
   ]);
 }
 
-/** It was decided that people are told nothing of it. */
+/** Whether it was decided to send nothing of this turn to people. */
 function isHeldBack(turnId: string, target: InboundMessage, { cron, heartbeats }: StorePorts['journal']): boolean {
   if (target.origin === 'cron') return cron.silenced(turnId) !== null;
   return target.origin === 'heartbeat' && heartbeats.ofMessage(target.id)?.notified === false;

@@ -1,18 +1,18 @@
 import { raceAbort, type Clock } from '../../util/clock.ts';
 
-/** One that worked so long does not stop the process at once: the next may begin. */
+/** A turn that has run this long, ms, does not crash the process immediately: the next may begin. */
 const PROBATION_MS = 120_000;
 
-/** The right to work while no other that waits for its turn has begun. Disposing lets the next begin. */
+/** The permission for one suspected turn to run alone. Disposing lets the next begin. */
 export interface Probation extends Disposable {
   /**
-   * Begins to work. The next may begin when the work is over (the probation is disposed), when it waits for a person
-   * (what is returned is disposed), or after two minutes; in the latter two `proven` is called.
+   * Call when the turn begins. The next turn may begin when this one has ended (dispose of the probation), when it
+   * waits for a person (dispose of the returned value), or after two minutes; in the last two cases `proven` is called.
    */
   begin(proven: () => void): Disposable;
 }
 
-/** Lets suspects work one after another, so that a process that dies has one to blame. */
+/** Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. */
 export class OneAtATime {
   readonly #clock: Clock;
   #before: Promise<void> = Promise.resolve();
@@ -21,7 +21,7 @@ export class OneAtATime {
     this.#clock = clock;
   }
 
-  /** The next place in the row; it resolves when its time has come and rejects when the signal aborts. */
+  /** Takes the next place in the queue. The returned function waits for it; it rejects when its signal aborts. */
   next(): (signal: AbortSignal) => Promise<Probation> {
     const before = this.#before;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -47,9 +47,9 @@ type RecoveryPorts = Pick<LoopPorts, 'runtime' | 'store' | 'people' | 'limits' |
 type TurnLeft = Extract<Left, { type: 'turn' }>;
 
 /**
- * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or given up
- * with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again later and does
- * not hold up the start. Returns the number of turns that were open.
+ * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or
+ * given up with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again
+ * later and does not hold up the start. Returns the number of turns that were open.
  */
 export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promise<number> {
   const { journal } = ports.store;
@@ -76,7 +76,7 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promi
   const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
   const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
   if (alone)
-    log.warn('recovery: the process died again and again; turns are taken up one at a time', {
+    log.warn('recovery: the process died repeatedly; turns are resumed one at a time', {
       turns: suspects.length,
       deaths: journal.starts.unclean,
     });
@@ -100,7 +100,9 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promi
   return open.length;
 }
 
-/** The turns and commands of a session to resume; others are closed here. Rejects when its file or the journal fails. */
+/**
+ * The turns and commands of a session to resume; others are closed here. Rejects when its file or the journal fails.
+ */
 async function recoverSession(key: string, ports: RecoveryPorts): Promise<readonly Left[]> {
   const { journal } = ports.store;
   if (journal.mayHaveLost) await adoptLostTurn(key, ports);
@@ -114,9 +116,9 @@ async function recoverSession(key: string, ports: RecoveryPorts): Promise<readon
 }
 
 /**
- * After a power loss a turn may be on its tape but not in the journal, where its messages still wait. It is written into the
- * journal again, so that its messages do not get a second turn. Only the newest turn of a session can be lost, because the
- * close of a turn is durable before the next one begins.
+ * After a power loss a turn may be on its tape but not in the journal, where its messages still wait. It is written
+ * into the journal again, so that its messages do not get a second turn. Only the newest turn of a session can be lost,
+ * because the close of a turn is durable before the next one begins.
  */
 async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>): Promise<void> {
   const { log, newId } = runtime;
@@ -131,7 +133,9 @@ async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'r
   if (adopted) log.warn('recovery: turn adopted from its session file after a power loss', { turn: id, session: key });
 }
 
-/** Decides what becomes of one open turn: returns it if it is to be resumed; null when it was closed or given up here. */
+/**
+ * Decides what becomes of one open turn: returns it if it is to be resumed; null when it was closed or given up here.
+ */
 async function recover(open: OpenTurn, ports: RecoveryPorts): Promise<Left | null> {
   const { journal, sessions } = ports.store;
   if (open.isCommand) return await recoverCommand(open, ports);
@@ -202,7 +206,9 @@ function repeat(
   return done;
 }
 
-/** Retries with a backoff until the session's file can be read, then resumes its turns. Rejects when the signal aborts. */
+/**
+ * Retries with a backoff until the session's file can be read, then resumes its turns. Rejects when the signal aborts.
+ */
 async function recoverLater(
   key: string,
   { loop, ports, signal }: { readonly loop: AgentLoop; readonly ports: RecoveryPorts; readonly signal: AbortSignal },
@@ -248,7 +254,7 @@ async function reportUnreadable(
   const target = waiting.at(-1) ?? journal.inbox.waiting(key, 1)[0];
   if (target === undefined) return;
   const code = errorCode(error);
-  const text = `I cannot read the file of this conversation${code === undefined ? '' : ` (${code})`}, so I cannot go on with “${oneLine(target.text, 80)}” yet. I try again by myself, and what you write here waits. My log names the file: once it is repaired or moved away, I go on.`;
+  const text = `I cannot read the file of this conversation${code === undefined ? '' : ` (${code})`}, so I cannot continue with “${oneLine(target.text, 80)}” yet. I keep trying, and what you write here waits. To help: repair or move away the file that my log names.`;
   const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text, plain: true }, clock.now());
   await bus
     .publishOutbound({ ...message, text: redact(text) })

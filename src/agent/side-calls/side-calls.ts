@@ -4,23 +4,23 @@ import type { Usage } from '../../util/token-usage.ts';
 import type { Budget, Spender } from '../context/budget.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
 
-/** Model calls that belong to no turn. */
+/** A model call, or several, outside of any turn. */
 export interface SideCall {
-  /** What they are counted under together. */
+  /** The id under which their usage is summed. */
   readonly id: string;
   readonly sessionKey: string;
   readonly role: Role;
-  /** The message of the person who waits for it; without one the program started it by itself. */
+  /** The message of the person who waits for it; absent when the program started it by itself. */
   readonly message?: InboundMessage;
 }
 
-/** Holds the calls that the program makes by itself to the budgets, and counts them under what they are for. */
+/** Checks model calls outside of turns against the budgets, and counts their usage by purpose. */
 export class SideCalls {
   readonly #budget: Pick<Budget, 'refusal' | 'record'>;
   readonly #prepare: (model: ModelName) => Promise<void>;
   readonly #source: NonNullable<Spender['source']>;
 
-  /** `prepare` loads what is known of a model's price; it never throws. */
+  /** `prepare` loads the price of a model; it must not throw. */
   constructor(ports: {
     readonly budget: Pick<Budget, 'refusal' | 'record'>;
     readonly prepare: (model: ModelName) => Promise<void>;
@@ -32,11 +32,12 @@ export class SideCalls {
     this.#source = ports.source ?? 'memory';
   }
 
-  /** Null when the next call is within all budgets; else the sentence that says which is used up. */
+  /** Null if the next call is within all budgets; else a sentence that says which budget is used up. */
   refusal(call: SideCall): Promise<string | null> {
     return this.#budget.refusal(this.#spender(call));
   }
 
+  /** Counts the usage of a call. */
   async count(call: SideCall, { providerName: provider, model }: ChosenModel, usage: Usage): Promise<void> {
     if (usage.input + usage.output === 0) return;
     await this.#prepare({ provider, model });

@@ -9,13 +9,13 @@ import { stripReasoning } from '../turn/strip-reasoning.ts';
 export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly model: ChosenModel;
   readonly system: readonly string[];
-  /** Ends with a user message. */
+  /** The last one is a user message. */
   readonly messages: readonly ModelMessage[];
   readonly schema: Schema;
-  /** Of the tool that the model answers with. */
+  /** Name and description of the tool that the model answers with. */
   readonly name: string;
   readonly description: string;
-  /** Reads an answer in plain text, for models that do not call the tool; undefined when it makes no sense. */
+  /** Reads an answer in plain text, for models that do not call the tool; undefined when it cannot. */
   readonly fallback: (text: string) => z.output<Schema> | undefined;
   /** @default 2048 */
   readonly maxOutputTokens?: number;
@@ -31,42 +31,42 @@ export type StructuredAnswer<T> =
   | {
       readonly ok: false;
       readonly reason: string;
-      /** Of the model's error; undefined when its answers did not fit. */
+      /** Kind of the model's error; undefined when its answers did not match the schema. */
       readonly kind?: ModelError['kind'];
-      /** It only has fixed sentences, so that asking again changes nothing. @default false */
+      /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       readonly usage: Usage;
     };
 
-/** How a model can be asked, best first: a forced call of the tool, a free one, no tool at all. */
-const RUNGS = ['forced', 'free', 'plain'] as const;
-type Rung = (typeof RUNGS)[number];
+/** The ways to ask, best first: with a forced tool call, with a free choice, without tools. */
+const METHODS = ['forced', 'free', 'plain'] as const;
+type Method = (typeof METHODS)[number];
 
-/** Where to begin with each model: what was found out, for the newest 200 of them. */
+/** Remembers which way to ask worked for each model, for the last 200 models. */
 export class ToolChoices {
   static readonly #most = 200;
-  readonly #best = new Map<string, Rung>();
+  readonly #best = new Map<string, Method>();
 
-  best(model: ChosenModel): Rung {
+  best(model: ChosenModel): Method {
     return this.#best.get(keyOf(model)) ?? 'forced';
   }
 
-  learn(model: ChosenModel, rung: Rung): void {
+  learn(model: ChosenModel, method: Method): void {
     this.#best.delete(keyOf(model));
-    this.#best.set(keyOf(model), rung);
+    this.#best.set(keyOf(model), method);
     const oldest = this.#best.size > ToolChoices.#most ? this.#best.keys().next().value : undefined;
     if (oldest !== undefined) this.#best.delete(oldest);
   }
 }
 
 const MAX_OUTPUT_TOKENS = 2048;
-/** What servers say that know no forced choice or no tools, where their error has another kind. */
+/** Matches errors of servers that support no forced choice or no tools but report another kind of error. */
 const REFUSES_TOOLS = /tool_choice|toolchoice|tool choice|does not support|should be \["none", ?"auto"\]|thinking/iu;
 
 /**
- * Asks a model for a value of a shape: with a forced tool call, where the model refuses that with a free choice, and
- * where it takes no tools, or does not call, from its plain text. An answer that does not fit is sent back once with the problem named.
- * Never throws.
+ * Asks a model for a value that matches a schema: with a forced tool call; if the model refuses that, with a free
+ * choice; if it supports no tools or does not call, by its plain text. An answer that does not match is sent back once
+ * with the problem.
  */
 export async function askStructured<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
@@ -76,11 +76,11 @@ export async function askStructured<Schema extends z.ZodObject>(
   let messages = question.messages;
   let reason = '';
   for (let tries = 0; tries < 2; tries += 1) {
-    const outcome = await climb(question, messages, ports);
+    const outcome = await askBestWay(question, messages, ports);
     if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
     usage = addUsage(usage, outcome.usage ?? noUsage);
     if (outcome.scripted === true) {
-      return { ok: false, reason: 'The demo is no model and cannot do this.', scripted: true, usage };
+      return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
     const read = readAnswer(outcome, question);
     if ('value' in read) return { ok: true, value: read.value, usage };
@@ -94,21 +94,21 @@ export async function askStructured<Schema extends z.ZodObject>(
   return { ok: false, reason, usage };
 }
 
-/** Asks in the best way the model takes, and remembers which one that was. */
-async function climb<Schema extends z.ZodObject>(
+/** Asks in the best way that the model supports, and remembers it. */
+async function askBestWay<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
   { choices, signal }: StructuredPorts,
 ): Promise<ModelResponse | ModelError> {
   const { model } = question;
-  const rungs = RUNGS.slice(RUNGS.indexOf(choices.best(model)));
-  for (const rung of rungs) {
-    const outcome = await ask(requestOf(question, messages, rung), model, signal);
-    if ('kind' in outcome && rung !== 'plain' && refusesTools(outcome)) continue;
-    if (!('kind' in outcome) && rung !== rungs[0]) choices.learn(model, rung);
+  const methods = METHODS.slice(METHODS.indexOf(choices.best(model)));
+  for (const method of methods) {
+    const outcome = await ask(requestOf(question, messages, method), model, signal);
+    if ('kind' in outcome && method !== 'plain' && refusesTools(outcome)) continue;
+    if (!('kind' in outcome) && method !== methods[0]) choices.learn(model, method);
     return outcome;
   }
-  throw new Error('unreachable: the last rung always returns');
+  throw new Error('unreachable: the last method always returns');
 }
 
 function refusesTools(error: ModelError): boolean {
@@ -119,14 +119,14 @@ function refusesTools(error: ModelError): boolean {
 function requestOf<Schema extends z.ZodObject>(
   { model, system, schema, name, description, maxOutputTokens = MAX_OUTPUT_TOKENS }: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
-  rung: Rung,
+  method: Method,
 ): ModelRequest {
   return {
     model: model.model,
     system,
     messages,
-    tools: rung === 'plain' ? [] : [{ name, description, parameters: toJsonSchema(schema) }],
-    toolChoice: rung === 'forced' ? { tool: name } : 'auto',
+    tools: method === 'plain' ? [] : [{ name, description, parameters: toJsonSchema(schema) }],
+    toolChoice: method === 'forced' ? { tool: name } : 'auto',
     maxOutputTokens,
     reasoning: 'off',
   };
@@ -166,7 +166,7 @@ function textIn(content: ModelResponse['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** What the model said, as it is sent back with the complaint. */
+/** The model's answer as it is sent back with the problem. */
 function said({ content }: ModelResponse, callId: string): readonly ModelMessage[] {
   const calls = content.filter((part) => part.type === 'tool-call').slice(0, 1);
   const text = textIn(content);

@@ -4,24 +4,24 @@ import type { Session } from '../../session/session.ts';
 import { cut } from '../../util/text.ts';
 import type { SubagentTask } from './task.ts';
 
-/** The longest that a subagent works. */
+/** Time limit of a subagent, ms. */
 export const SUBAGENT_MS = 15 * 60_000;
-/** How its turn ends then. */
+/** The answer of a turn that reached the limit. */
 export const TIMED_OUT = 'It worked for as long as a subagent may, and was stopped.';
 
-/** How a subagent ended, in the program's words: what the model says of itself does not count. */
+/** How a subagent ended, as the program sees it, not as its model reports it. */
 export type SubagentStatus = 'completed' | 'failed' | 'stopped' | 'timed out' | 'ran out of iterations';
 
-/** What a subagent leaves. */
+/** The result of a subagent. */
 export interface SubagentOutcome {
   readonly status: SubagentStatus;
   readonly text: string;
-  /** Words of strangers, and private ones, are in what it read. */
+  /** The taint of what it read. */
   readonly untrusted: boolean;
   readonly private: boolean;
 }
 
-/** Of a turn that has ended on its tape. */
+/** The outcome of a turn that has ended on its tape. */
 export function outcomeOf(session: Session, end: EntryOf<'turn-end'>, maxIterations: number): SubagentOutcome {
   const { untrusted, private: isPrivate } = session.history();
   return { status: statusOf(end, maxIterations), text: end.answer, untrusted, private: isPrivate };
@@ -30,12 +30,12 @@ export function outcomeOf(session: Session, end: EntryOf<'turn-end'>, maxIterati
 function statusOf({ outcome, answer, iterations }: EntryOf<'turn-end'>, maxIterations: number): SubagentStatus {
   if (outcome === 'stopped') return 'stopped';
   if (answer === TIMED_OUT) return 'timed out';
-  // The last call that a turn may make has no tools: whoever gets there was cut off.
+  // The last model call of a turn gets no tools, so a turn that reached it was cut off.
   if (iterations >= maxIterations) return 'ran out of iterations';
   return outcome === 'answered' ? 'completed' : 'failed';
 }
 
-/** What tells the session that asked. */
+/** The message that brings a result to the session that spawned the subagent. */
 export function resultMessage(
   asked: InboundMessage,
   task: SubagentTask,
@@ -45,7 +45,7 @@ export function resultMessage(
     readonly role: InboundMessage['role'];
     readonly turn: string;
     readonly outcome: SubagentOutcome;
-    /** Characters of the result that are shown. */
+    /** Most characters of the result. */
     readonly most: number;
   },
 ): InboundMessage {

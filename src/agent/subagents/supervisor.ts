@@ -20,21 +20,21 @@ export interface SubagentSupervisorPorts {
   readonly bus: Pick<MessageBus, 'listen'>;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Subagents at once. */
+  /** Most subagents that run at the same time (`agent.maxSubagents`). */
   readonly most: number;
   readonly maxIterations: number;
-  /** Throws one sentence when a model cannot be called. */
+  /** Throws an error with one sentence if a model cannot be called. */
   readonly checkModel: (ref: string) => void;
-  /** Signals a turn in flight. */
+  /** Aborts a running turn. */
   readonly stopTurn: (turnId: string) => void;
 }
 
-/** Longest chain of results that lead to further subagents; after it a person has to write first. */
+/** Longest chain of subagents whose results led to the next one; then a person has to write first. */
 const DEEPEST = 5;
-/** What no event tells is found so soon. */
-const LOOK_EVERY_MS = 2_000;
+/** A waiting call reads the state of its task this often, ms, in case it missed the event. */
+const POLL_MS = 2_000;
 
-/** Gives tasks to subagents and waits for them. */
+/** Creates the port of the `spawn` tool: queues tasks for subagents and waits for their results. */
 export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawner {
   const { subagents, inbox, clock, newId, most } = ports;
   return {
@@ -97,7 +97,7 @@ function taskOf(
     turn: call.turnId,
     origin,
     since: asked.receivedAt,
-    // Nobody is there for a later message.
+    // No person is there to read a later message.
     wait: request.wait || selfStarted,
     inherit: request.session === 'inherit',
     tools: request.tools === null ? null : [...request.tools],
@@ -116,7 +116,8 @@ async function waited(
     context.people.progress(`waits for the subagent "${task.label}"`);
     state = await untilEnded(message, ports, signal);
   } catch (error) {
-    // A /stop has ended it already; when the process ends it goes on at the next start.
+    // Here the turn reached its end by itself. After /stop the subagent has ended already; after a restart it is
+    // resumed.
     if (signal.reason instanceof EndTurn) {
       const turnId = await ports.subagents.end(message);
       if (turnId !== null) ports.stopTurn(turnId);
@@ -125,7 +126,7 @@ async function waited(
   }
   const outcome = state === undefined ? null : await read(state, ports);
   const title = `subagent "${task.label}"`;
-  if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or was never begun.');
+  if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or never began.');
   return {
     title: `${title} ${outcome.status}`,
     output: outcome.text,
@@ -149,7 +150,7 @@ async function untilEnded(
     });
     const state = subagents.taskState(message);
     if (state?.state !== 'accepted' && state?.state !== 'running') return state;
-    using _timer = clock.timer(LOOK_EVERY_MS, woken.resolve);
+    using _timer = clock.timer(POLL_MS, woken.resolve);
     await raceAbort(woken.promise, signal);
   }
 }
@@ -164,7 +165,7 @@ async function read(
   return end === undefined ? null : outcomeOf(session, end, maxIterations);
 }
 
-/** One line for each subagent that is open. */
+/** One line for each subagent that waits or runs; `session`: only those it spawned, null: all. */
 export function subagentLines(
   subagents: Pick<Subagents, 'open'>,
   { session, now }: { readonly session: string | null; readonly now: number },

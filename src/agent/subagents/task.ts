@@ -6,20 +6,21 @@ const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
 
 const taskSchema = z.object({
   label: z.string(),
-  /** The call that asked for it. */
+  /** Id of the `spawn` call. */
   callId: z.string(),
-  /** The session that asked, its turn, and why that turn ran. */
+  /** The session and turn that spawned it, and the origin of that turn. */
   session: z.string(),
   turn: z.string(),
   origin: z.string(),
-  /** No earlier than this the turn that asked began, ms since 1970. */
+  /** The turn that spawned it began at or after this, ms since 1970. */
   since: z.number(),
-  /** The call waits for the result; else it comes as a message. */
+  /** True: the call waits for the result; false: the result comes as a message. */
   wait: z.boolean(),
+  /** True: it starts from the conversation of the session that spawned it. */
   inherit: z.boolean(),
-  /** Names or patterns; null: all that it may have. */
+  /** Names or patterns of its tools; null: all that a subagent may use. */
   tools: z.array(z.string()).nullable(),
-  /** How many subagents led to one another since a person spoke. */
+  /** Length of the chain of subagents since a person last wrote. */
   depth: z.number(),
 });
 
@@ -29,44 +30,44 @@ export type SubagentTask = z.infer<typeof taskSchema>;
 const resultSchema = z.object({
   label: z.string(),
   status: z.string(),
-  /** Where its steps are; merged: they belong into the session that asked. */
+  /** The session and turn of its steps; `merge`: they are copied to the session that spawned it. */
   session: z.string(),
   turn: z.string(),
   merge: z.boolean(),
   depth: z.number(),
 });
 
-/** What a subagent brought back. */
+/** The facts about a subagent's result in its message. */
 export type SubagentResult = z.infer<typeof resultSchema>;
 
-/** The task that a message gives to a subagent; null: it is no such message. */
+/** The task in a message that starts a subagent; null for any other message. */
 export function subagentOf(message: InboundMessage | undefined): SubagentTask | null {
   if (message?.origin !== 'subagent') return null;
   return taskSchema.safeParse(message.metadata['subagent']).data ?? null;
 }
 
-/** What a message brings back from a subagent; null: it is no such message. */
+/** The facts in a message that brings a subagent's result; null for any other message. */
 export function resultOf(message: InboundMessage | undefined): SubagentResult | null {
   if (message?.origin !== 'subagent') return null;
   return resultSchema.safeParse(message.metadata['result']).data ?? null;
 }
 
-/** How many subagents led to this message since a person spoke. */
+/** Length of the chain of subagents that led to this message since a person last wrote. */
 export function depthOf(message: InboundMessage): number {
   return resultOf(message)?.depth ?? 0;
 }
 
-/** Tools that speak to people, or make something that goes on by itself. */
+/** Tools that write to people or start work of their own. */
 const WITHHELD: ReadonlySet<string> = new Set(['message', 'spawn', 'cron', 'ask_user', 'stay_silent']);
 
-/** Why a subagent may not call a tool; null: its role decides. */
+/** Why a subagent may not call a tool; null: the usual rules decide. */
 export function withheldFrom(task: SubagentTask, tool: string): string | null {
   if (WITHHELD.has(tool)) return `a subagent cannot use ${tool}; say in your result what is to be done`;
   if (task.tools !== null && !matches(task.tools, tool)) return `this task was given to you without the tool ${tool}`;
   return null;
 }
 
-/** The message that asks for the turn of a subagent; its words come back to the chat of `asked` in a later one. */
+/** The message that starts a subagent's turn; its result goes back to the chat of `asked`. */
 export function taskMessage(
   asked: InboundMessage,
   given: {
@@ -74,7 +75,7 @@ export function taskMessage(
     readonly now: number;
     readonly role: InboundMessage['role'];
     readonly task: SubagentTask;
-    /** A lasting colleague; null: this task alone. */
+    /** Name of a lasting session for the subagent; null: a new session for this task alone. */
     readonly name: string | null;
     readonly text: string;
     readonly model: string | null;
@@ -109,7 +110,7 @@ export function taskMessage(
   };
 }
 
-/** Of one session that asks: nobody else's colleague has the same. */
+/** The session key of a subagent; it contains that of its parent, so that no two parents share one. */
 function sessionOf({ session, callId }: SubagentTask, name: string | null): string {
   return sessionKeyOf({ channel: 'subagent', chatId: session, threadId: name ?? callId });
 }

@@ -6,10 +6,13 @@ import { outcomeOf, resultMessage, type SubagentOutcome } from './outcome.ts';
 import { resultOf, subagentOf } from './task.ts';
 import { endedTurnsOnly } from '../../session/history.ts';
 
-/** What a session is told of its subagents takes. */
+/** The ports that are needed to report a result. */
 type ReportPorts = Pick<TurnPorts, 'runtime' | 'people' | 'limits'>;
 
-/** Before a turn begins: what an inheriting subagent starts from, and what one left for the session that asked. */
+/**
+ * Call before a turn begins. Copies the conversation to a subagent that inherits it, or the steps of an inheriting
+ * subagent to the session that spawned it.
+ */
 export async function prepareTurn(
   session: Session,
   { turnId, newest }: { readonly turnId: string; readonly newest: InboundMessage },
@@ -23,7 +26,9 @@ export async function prepareTurn(
   await mergeTurn(await sessions.open(result.session, { turn: result.turn }), result.turn, session);
 }
 
-/** When a turn has ended on its tape: the steps of those it waited for and that inherited from it become its session's. */
+/**
+ * Call when a turn has ended on its tape: copies the steps of inheriting subagents that it waited for into its session.
+ */
 export async function mergeWaited(
   session: Session,
   turnId: string,
@@ -39,8 +44,8 @@ export async function mergeWaited(
   }
 }
 
-/** What the session that asked is told when a subagent's turn has ended on its tape; nothing when a call waits for it. */
-export function bringsBack(
+/** The message to the session that spawned a subagent, when its turn has ended on its tape; none when a call waits. */
+export function resultMessages(
   session: Session,
   {
     turnId,
@@ -53,7 +58,7 @@ export function bringsBack(
 }
 
 /** The same for a subagent that is given up. */
-export function givesUp(
+export function failureMessages(
   asked: InboundMessage,
   { turnId, text }: { readonly turnId: string; readonly text: string },
   ports: ReportPorts,
@@ -80,8 +85,8 @@ function messageToParent(
 }
 
 /**
- * Puts a copy of what a session has said, as far as its turns had ended when the turn `before` began, at the beginning
- * of a tape. May be repeated: what is there already is not written again.
+ * Copies the turns of a session that ended before the turn `before` began to the beginning of another tape. May be
+ * repeated: entries that are there already are not written again.
  */
 async function copyEnded(from: Session, to: Session, before: string): Promise<void> {
   const entries = endedTurnsOnly(from.window).filter(
@@ -90,14 +95,14 @@ async function copyEnded(from: Session, to: Session, before: string): Promise<vo
   await to.append(entries.map(asDraft));
 }
 
-/** Puts the steps of an ended turn of another tape onto this one, as one closed turn. May be repeated. */
+/** Copies the steps of an ended turn to another tape, as one closed turn. May be repeated. */
 async function mergeTurn(from: Session, turn: string, to: Session): Promise<void> {
   const steps = from.turn(turn);
   if (!steps.some(({ kind }) => kind === 'turn-end')) return;
   await to.append(steps.map(asDraft));
 }
 
-/** Its id stays, so that a second copy is none. */
+/** The entry keeps its id, so that a second copy is ignored. */
 function asDraft(entry: TapeEntry): EntryDraft {
   const { v: _v, at: _at, ...draft } = entry;
   return draft;

@@ -14,7 +14,7 @@ import { outboundTo, withParts } from '../outgoing.ts';
 import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
-import { bringsBack, mergeWaited, prepareTurn } from '../subagents/turns.ts';
+import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, textsOf } from './answer-text.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
@@ -60,7 +60,8 @@ export class TurnRunner {
 
   /**
    * Runs a turn until it is closed. When `shutdown` aborts it rejects, and the turn stays open for the next start. Also
-   * rejects when the tape or the journal cannot be written. `onPause` is called each time the turn begins to wait for a person.
+   * rejects when the tape or the journal cannot be written. `onPause` is called each time the turn begins to wait for a
+   * person.
    */
   async run(claimed: ClaimedTurn, shutdown: AbortSignal, onPause: () => void): Promise<void> {
     const { runtime, store, limits } = this.#ports;
@@ -181,7 +182,9 @@ export class TurnRunner {
     const isSubagent = subagentOf(target) !== null;
     const isSilent = held || isSubagent || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports);
-    const internal = isSubagent ? bringsBack(session, { turnId: facts.turnId, asked: target, end }, this.#ports) : [];
+    const internal = isSubagent
+      ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#ports)
+      : [];
     const replies = isSilent ? [] : await this.#replies(facts, target, end, textsOf(entries).parts);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
@@ -251,7 +254,10 @@ function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number
   };
 }
 
-/** The messages of a turn: those of the journal, and those that only its tape has, which are then assigned in the journal. */
+/**
+ * The messages of a turn: those of the journal, and those that only its tape has, which are then assigned in the
+ * journal.
+ */
 export async function adoptSteeredMessages(
   turnId: string,
   messages: readonly InboundMessage[],
@@ -268,8 +274,8 @@ export async function adoptSteeredMessages(
 }
 
 /**
- * Removes whole old turns from the history of a job's session, before a turn begins, until at most `MOST_MESSAGES` messages
- * are left, so that a daily job stays cheap. The tape keeps them until it has twice `OWN_TAPE_BYTES`.
+ * Removes whole old turns from the history of a job's session, before a turn begins, until at most `MOST_MESSAGES`
+ * messages are left, so that a daily job stays cheap. The tape keeps them until it has twice `OWN_TAPE_BYTES`.
  */
 async function trimOwnSession(session: Session, turnId: string): Promise<void> {
   if (session.turn(turnId).length > 0) return;

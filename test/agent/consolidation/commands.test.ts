@@ -132,14 +132,14 @@ describe('/mem', () => {
   test('archives all that is new and leaves the last two exchanges visible', async () => {
     await using world = await ConsolidationWorld.open({ answer: summarising });
     await talk(world, 5);
-    expect(await world.mem()).toBe('I archived 5 exchanges in HISTORY.md. MEMORY.md was brought up to date.');
+    expect(await world.mem()).toBe('I saved a summary of 5 exchanges in HISTORY.md. I updated MEMORY.md.');
     expect(await world.memory()).toContain('- FACT number 4.');
     const history = await visible(world);
     expect(history).toContain('<summary>');
     expect(history).toContain('"FACT number 3."');
     expect(history).not.toContain('"FACT number 2."');
     expect((await world.anchors()).map(({ reason }) => reason)).toEqual(['mem']);
-    expect(await world.mem(' ')).toBe('There is nothing new to archive since the last time.');
+    expect(await world.mem(' ')).toBe('There is nothing new to save to memory since the last time.');
     expect(world.requests).toHaveLength(1);
   });
 
@@ -148,11 +148,11 @@ describe('/mem', () => {
     await talk(world, 1);
     const note = 'FACT I am called Ming.\n  And I Like TEA.';
     await world.mem(note);
-    expect(block(world.question(0), 'conversation')).toContain(`archive only]: ${note}`);
+    expect(block(world.question(0), 'conversation')).toContain(`note for the memory]: ${note}`);
     expect(await world.memory()).toContain('- FACT I am called Ming.');
     expect(await visible(world)).not.toContain('Ming');
     // A note by itself is something new.
-    expect(await world.mem('FACT I live in Ulm.')).toContain('I kept your note');
+    expect(await world.mem('FACT I live in Ulm.')).toContain('I saved your note');
     expect(block(world.question(1), 'conversation')).not.toContain('FACT number 0.');
     expect(await world.memory()).toContain('- FACT I live in Ulm.');
     expect(await world.mem()).toContain('nothing new');
@@ -170,13 +170,15 @@ describe('/mem', () => {
     });
     await talk(world, 5);
     for (let tries = 0; tries < 4; tries += 1) {
-      expect(await world.mem()).toBe('I could not archive this: The key was refused. /mem tries again.');
+      expect(await world.mem()).toBe(
+        'I could not save this conversation to memory: The key was refused. /mem tries again.',
+      );
     }
     expect(await world.anchors()).toEqual([]);
     expect(await world.history()).toBe('');
     expect(world.journal.consolidations.open()).toEqual([]);
     world.answer = summarising;
-    expect(await world.mem()).toContain('I archived 5 exchanges');
+    expect(await world.mem()).toContain('I saved a summary of 5 exchanges');
   });
 
   test('may be stopped, and says so', async () => {
@@ -188,7 +190,7 @@ describe('/mem', () => {
       },
     });
     await talk(world, 3);
-    expect(await world.mem('', OWNER, stop.signal)).toBe('I stopped archiving.');
+    expect(await world.mem('', OWNER, stop.signal)).toBe('I stopped; this conversation is not in memory yet.');
     expect(world.journal.consolidations.open()).toEqual([]);
     expect(await world.history()).toBe('');
   });
@@ -247,7 +249,7 @@ describe('/mem', () => {
     await waitFor(() => world.requests.length === 1);
     const saying = world.mem();
     answer();
-    expect(await saying).toContain('I archived');
+    expect(await saying).toContain('I saved a summary');
     for (let n = 0; n < 13; n += 1) expect((await world.history()).split(`FACT number ${n}.`)).toHaveLength(2);
   });
 });

@@ -155,7 +155,7 @@ describe('MEMORY.md', () => {
     expect(world.confirmations[0]).toMatchObject({ session: OWNER.sessionKey, why: 'shrinks', before: TEN });
     expect(await world.memory()).toBe(TEN);
     expect(await world.mem()).toMatch(
-      /^I archived \d exchanges in HISTORY\.md\. MEMORY\.md changes only if you agree/u,
+      /^I saved a summary of \d exchanges in HISTORY\.md\. MEMORY\.md changes only if you approve it/u,
     );
     agree(true);
     await world.idle();
