@@ -28,7 +28,7 @@ const MOST_WAITS = 50;
 /** Attempts of a turn that fails for another reason than the disk; then it is given up with a notice. */
 const TRIES = 5;
 const GIVEN_UP =
-  'Something went wrong inside me with your last message, and I gave up on it. The log says what; please send it again.';
+  'An error inside me kept me from answering your last message. Please send it again; the log says what went wrong.';
 const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /** How long `stop` waits for aborted turns to end. */
 const ABORT_WAIT_MS = 1_500;
@@ -169,7 +169,7 @@ export class AgentLoop {
     const ended = await this.#written(() => this.#ports.store.journal.turns.interrupt(message, options));
     for (const id of ended.turnIds) this.#ports.runner.stop(id);
     this.#ports.people.questions.cancelled(message.sessionKey);
-    this.#dropped(message, ended.dropped, 'Dropped for a fresh start.');
+    this.#dropped(message, ended.dropped, 'Dropped, because a new conversation was started.');
     return ended;
   }
 

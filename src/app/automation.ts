@@ -23,7 +23,7 @@ import type { Stores } from './stores.ts';
 const LONGEST_BUTTON_BYTES = 64;
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
-const RESTS = 'I run in safe mode now, so nothing of the schedule happens by itself. /restart ends safe mode.';
+const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends safe mode.';
 
 export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal'>;
@@ -107,7 +107,8 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     request: async ({ action, id, code, job }) => {
       const by = ownerAtHome(journal.questions.ownersChat());
       if (action !== 'add') return await one(by, action, id ?? '', code);
-      if (job === undefined) throw new AppError('cron-refused', 'Nothing says what is to be scheduled.');
+      if (job === undefined)
+        throw new AppError('cron-refused', 'The job is missing: say when it runs and what it does.');
       return await ask((service) => service.add(by, job));
     },
     holdBack: async ({ turnId, messages }, { outcome, answer }) => {
@@ -168,7 +169,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     found: ({ job, hash }) => {
       const words = `/cron enable ${job.id} ${hash}`;
       const id = `${SAY_BUTTON}${words}`;
-      const text = `cron/jobs.json holds a job that no one agreed to, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` allows exactly this job.`;
+      const text = `cron/jobs.json holds a job that you have not approved, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` allows exactly this job.`;
       const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
       return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
     },

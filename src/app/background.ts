@@ -25,9 +25,12 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Backg
       const { threadId, sender, ...place } = addressee;
       const role = roleNow(base, stores, { ...place, id: sender.id, chat: place.chatId }, place.role);
       if (role === null) {
-        log.warn('background: the end of a command is told to no one: the person who started it is no longer allowed', {
-          id,
-        });
+        log.warn(
+          'background: result of a command not reported, because the person who started it is no longer allowed',
+          {
+            id,
+          },
+        );
         return;
       }
       await journal.inbox.acceptOwn({

@@ -169,7 +169,7 @@ async function holdBack({
     const count = heartbeats.failedTurns() + 1;
     verdict = { tell: count === TELL_FAILED_AFTER, reason: `it failed: ${answer}` };
   } else if (answer.trim() === '') {
-    verdict = { tell: false, reason: 'it had nothing to say' };
+    verdict = { tell: false, reason: 'it had nothing to report' };
   } else {
     verdict = await judge({ at: look.at, tasks: look.reason, result: answer });
   }
@@ -185,7 +185,7 @@ function stateOf({ paused, closed }: Heartbeat): string {
     case 'nothing-open':
       return 'nothing is open';
     case 'no-target':
-      return 'no one to tell';
+      return 'no chat to write to';
     case 'busy':
       return 'waits for a conversation to end';
     case 'budget':

@@ -19,7 +19,7 @@ export function mailRequests(
       const given = JSON.stringify(id.slice(0, 80));
       throw new AppError(
         'mail-unknown',
-        `Nothing can be done about ${given}. To see what is there, run: ${assistantCommand(where)}`,
+        `There is no message ${given} to ${action}. To list them, run: ${assistantCommand(where)}`,
       );
     };
   return {

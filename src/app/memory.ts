@@ -68,7 +68,7 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
           reason:
             why === 'shrinks'
               ? 'It would lose more than half.'
-              : 'It comes from a conversation that holds text of other people or of the web.',
+              : 'It comes from a conversation that contains text by other people or from the web.',
         },
       );
       return answer.approved;

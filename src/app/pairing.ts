@@ -64,9 +64,9 @@ function whyNot(
   const { allowFrom = [], owners = [] } = channels[channel] ?? {};
   if (![...allowFrom, ...owners].includes(id)) {
     const next = role === null ? '' : ' Let them write to the bot, and approve the code that it answers.';
-    return `${channel}:${id} was not let in by a code, so nothing was changed.${next}`;
+    return `${channel}:${id} was not paired with a code, so nothing was changed.${next}`;
   }
   const how =
     role === null ? `take ${id} out of channels.${channel}` : `change channels.${channel}.owners, a list of ids,`;
-  return `${channel}:${id} is let in by the configuration, so nothing was changed: ${how} and restart.`;
+  return `${channel}:${id} has access through the configuration, so nothing was changed: ${how} and restart.`;
 }

@@ -46,7 +46,7 @@ export async function openPlugins(
   for (const { name, channels = [] } of running.values()) {
     for (const channel of channels) {
       if (isBuiltIn(channel.kind) || kinds[channel.kind] !== undefined) {
-        taken.push(`The plugin "${name}" brings the kind of channel "${channel.kind}", which there is already.`);
+        taken.push(`The plugin "${name}" adds the kind of channel "${channel.kind}", which exists already.`);
       } else {
         kinds[channel.kind] = pluggedKind(channel, config.channels);
       }

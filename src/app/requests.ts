@@ -111,7 +111,7 @@ export function createRequests({
       const given = JSON.stringify(id.slice(0, 40));
       throw new AppError(
         'approval-unknown',
-        `Nothing is remembered under ${given}. To see what is, run: ${assistantCommand('approvals')}`,
+        `There is no permission with the id ${given}. To list them, run: ${assistantCommand('approvals')}`,
       );
     },
     mcpList: async () => mcp.list(),

@@ -12,7 +12,7 @@ const IDLE_LOOK_MS = 60_000;
 
 /** What a person is told while the program runs with no more than it needs to talk. */
 export function safeModeSentence({ recent }: { readonly recent: number }): string {
-  return `I run in safe mode, because I was started ${recent} times within five minutes and each time broke down. I answer here as always; scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I broke down. /restart ends safe mode; without it I end it myself after 30 calm minutes.`;
+  return `I am in safe mode, because I crashed ${recent} times within five minutes. I answer here as always; scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
 /** The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where they start. */
@@ -55,7 +55,7 @@ export function whenCalm(
   let timer: Disposable;
   const look = (): void => {
     if (running() === 0) {
-      log.info('safe mode: 30 calm minutes, starting anew without it');
+      log.info('safe mode: 30 minutes without a crash, restarting without it');
       restart?.();
     } else timer = clock.timer(IDLE_LOOK_MS, look);
   };

@@ -71,5 +71,5 @@ export function storageLine(report: SweepReport | undefined, now: number): strin
   const total = Object.values(bytes).reduce((sum, size) => sum + size, 0);
   const gone = Object.entries(removed).map(([store, count]) => `${count.toLocaleString('en')} ${store}`);
   const when = now - at < HOUR_MS ? 'within the last hour' : `${Math.floor((now - at) / HOUR_MS)} h ago`;
-  return `${megabytes(total)} (${sizes.join(', ')}); cleaned up ${when}, ${gone.length === 0 ? 'nothing was old enough to go' : `gone: ${gone.join(', ')}`}`;
+  return `${megabytes(total)} (${sizes.join(', ')}); cleaned up ${when}, ${gone.length === 0 ? 'nothing was old enough to be removed' : `gone: ${gone.join(', ')}`}`;
 }

@@ -58,7 +58,7 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
     isNotified = false;
     const chat = readChat(ports);
     if (chat === undefined) return;
-    const text = `The disk of ${home} can be written again, after ${lasted}. Nothing that was accepted is lost; what waited is answered now.`;
+    const text = `The disk of ${home} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
     storage
       .untilWritten(
         () =>
@@ -66,7 +66,7 @@ export function tellOfStorage(ports: StorageNoticePorts): Disposable {
         { signal: ended.signal, what: 'storage: notice' },
       )
       .catch((error: unknown) =>
-        log.warn('storage: the owner could not be told that the disk heals', { reason: errorMessage(error) }),
+        log.warn('storage: the owner could not be told that the disk works again', { reason: errorMessage(error) }),
       );
   };
   const onChange = storage.onChange(({ state, since }) => {

@@ -174,7 +174,7 @@ function tellOwner(base: Ground): AsyncDisposable {
     random,
     log,
   });
-  const text = `⚠ ${sentence} I wait for that with my start. Your messages stay with the chat platform and are answered as soon as the disk can be written.`;
+  const text = `⚠ ${sentence} I cannot start before that. Your messages stay with the chat platform and are answered as soon as the disk can be written.`;
   const say = async (): Promise<void> => {
     const notice = { chat, id: `storage:${storage.state.since}`, text };
     const reachable = Promise.withResolvers<void>();
@@ -183,7 +183,7 @@ function tellOwner(base: Ground): AsyncDisposable {
     await sendDirectly(manager, notice, { clock, signal: ended.signal });
   };
   const stop = async (): Promise<void> => {
-    if (!ended.signal.aborted) ended.abort(new Error('the start goes on'));
+    if (!ended.signal.aborted) ended.abort(new Error('the start continues'));
     await manager.stop();
   };
   const notified = say()

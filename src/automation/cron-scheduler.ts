@@ -254,7 +254,7 @@ export class CronScheduler {
     }
     const busy = runs.busy();
     if (busy.includes(job.id)) {
-      const reason = 'the run before was still going on';
+      const reason = 'the previous run had not ended';
       await runs.miss(job.id, [{ state: 'skipped', first: dueAt, last: dueAt, count: 1, reason }], { last });
       return NOTHING_MS;
     }
@@ -307,7 +307,7 @@ export class CronScheduler {
 
   async #mayNot({ job, hash }: StoredJob, dueAt: number): Promise<void> {
     const { runs, jobStore, tellOwner } = this.#ports;
-    const reason = 'who made it may not do this any more';
+    const reason = 'the person who created it may no longer do this';
     await runs.miss(job.id, [{ state: 'skipped', first: dueAt, last: dueAt, count: 1, reason }], { last: false });
     await jobStore.setEnabled(job.id, false);
     await tellOwner(`cron-role:${job.id}:${hash}`, `I switched the job \`${job.id}\` off: ${reason}.`);

@@ -107,7 +107,7 @@ export class CronService {
     const broken =
       jobStore.broken === null
         ? []
-        : [`cron/jobs.json cannot be used (${jobStore.broken.reason}): the jobs that were read last stay.`];
+        : [`cron/jobs.json cannot be used (${jobStore.broken.reason}): I keep the jobs that I read last.`];
     const text = [...broken, ...(lines.length === 0 ? ['Nothing is scheduled.'] : lines)].join('\n');
     return this.#answer(
       text,
@@ -197,10 +197,12 @@ export class CronService {
     const taken = new Set(jobStore.entries.map(({ job }) => job.id));
     const id = wanted.id ?? idFrom(text, taken);
     if (taken.has(id))
-      throw refused(`There is a job ${JSON.stringify(id)} already: remove it first, or take another name.`);
+      throw refused(`There is a job ${JSON.stringify(id)} already: remove it first, or choose another name.`);
     const job = jobSchema.safeParse({ id, kind, text, chat, session, ...this.#written(schedule, zone) });
-    const problem = job.success ? problemOf(job.data, zone) : (job.error.issues[0]?.message ?? 'it has another shape');
-    if (!job.success || problem !== null) throw refused(`That is no job: ${problem ?? ''}.`);
+    const problem = job.success
+      ? problemOf(job.data, zone)
+      : (job.error.issues[0]?.message ?? 'it does not have the fields of a job');
+    if (!job.success || problem !== null) throw refused(`This is not a valid job: ${problem ?? ''}.`);
     return { job: job.data, schedule };
   }
 

@@ -219,7 +219,7 @@ export class Heartbeat {
     const { count, since } = looks.refused();
     if (count < PAUSE_AFTER) return;
     this.#paused = true;
-    const text = `I do not look at HEARTBEAT.md any more: its model was refused ${PAUSE_AFTER} times (${oneLine(reason, 200)}). Once a day I try whether it works again.`;
+    const text = `I paused the heartbeat, because its model was refused ${PAUSE_AFTER} times (${oneLine(reason, 200)}). I try it again once a day.`;
     await tellOwner(`heartbeat-paused:${since}`, text);
   }
 }

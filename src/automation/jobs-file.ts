@@ -148,7 +148,7 @@ export class JobsFile {
 
 function firstIssue({ issues }: z.ZodError): string {
   const [issue] = issues;
-  if (issue === undefined) return 'it has another shape';
+  if (issue === undefined) return 'it does not have the fields of a job';
   const path = issue.path.map(String).join('.');
   return path === '' ? issue.message : `${path}: ${issue.message}`;
 }

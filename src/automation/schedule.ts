@@ -103,10 +103,10 @@ export function parseCron(expression: string, zone: string, now: number): Parsed
     patternOf(schedule.expression);
   } catch (error) {
     const why = errorMessage(error).replace(/^CronPattern: /u, '');
-    return refuse(`${JSON.stringify(expression)} is no cron expression: ${why.replace(/\.$/u, '')}.`);
+    return refuse(`${JSON.stringify(expression)} is not a cron expression: ${why.replace(/\.$/u, '')}.`);
   }
   if (nextRun(schedule, now) === null) {
-    return refuse(`${JSON.stringify(expression)} never comes: there is no such day in any year.`);
+    return refuse(`${JSON.stringify(expression)} never occurs: no year has such a day.`);
   }
   return { ok: true, schedule, local: true };
 }
@@ -144,7 +144,7 @@ export function parseMoment(text: string, zone: string): { readonly at: number; 
 function parseIn(text: string, now: number): ParsedSchedule {
   const ms = parseDuration(text);
   if (ms === null) return refuse(`Expected a length of time such as "in 20m", but ${quoted(`in ${text}`)} was given.`);
-  if (ms < 1_000) return refuse(`${quoted(`in ${text}`)} is now: name a time to come.`);
+  if (ms < 1_000) return refuse(`${quoted(`in ${text}`)} is now: name a time in the future.`);
   if (ms > LONGEST_MS) return refuse(`${quoted(`in ${text}`)} is too far away: at most five years.`);
   return { ok: true, schedule: { type: 'at', at: now + ms }, local: false };
 }

@@ -15,7 +15,7 @@ export async function approvalsListCommand({ home, json }: OutputFlags, context:
       `  answer in a chat with /approve ${code} or /deny ${code}`,
     ]),
   ];
-  print(context, json, { facts: all, lines, nothing: 'No command is allowed for good, and no question waits.' });
+  print(context, json, { facts: all, lines, nothing: 'No command is allowed for good, and no question is waiting.' });
   return 0;
 }
 

@@ -16,6 +16,6 @@ export async function auditCommand(
     const head = `${at.slice(0, 19).replace('T', ' ')}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;
     return `${head}  ${what}${why.length === 0 ? '' : `\n    ${why.join('; ')}`}${turn === null ? '' : `\n    turn ${turn}`}`;
   });
-  print(context, json, { facts, lines, nothing: 'Nothing was decided yet.' });
+  print(context, json, { facts, lines, nothing: 'There are no entries yet.' });
   return 0;
 }

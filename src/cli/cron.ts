@@ -65,7 +65,7 @@ export async function cronEnableCommand(
     show(context, json, await assistant.port.request('cron', { action: 'enable', id }));
     return 0;
   }
-  const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and no one agreed to it.\n`;
+  const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and no one has approved it.\n`;
   context.stderr.write(escapeInvisible(shown));
   if (!(await confirm(context, 'Let exactly this run?', { yes }))) return 1;
   show(context, json, await assistant.port.request('cron', { action: 'enable', id, code: job.code }));

@@ -48,7 +48,7 @@ export async function mcpTrustCommand(
   const report = await assistant.port.request('mcpTest', { name });
   const changes = changeLines(report);
   if (changes.length === 0) {
-    const lines = [`${name} offers what you agreed to: ${plural(report.tools.length, 'tool')}.`];
+    const lines = [`${name} offers exactly the tools that you approved: ${plural(report.tools.length, 'tool')}.`];
     print(context, json, { facts: { trusted: true, added: [], changed: [], removed: [] }, lines });
     return 0;
   }
@@ -58,7 +58,7 @@ export async function mcpTrustCommand(
     return 1;
   }
   const difference = await assistant.port.request('mcpTrust', { name, hash: report.hash });
-  const lines = [`${name} is used with what it offers now.`];
+  const lines = [`${name} may be used with the tools that it offers now.`];
   print(context, json, { facts: { trusted: true, ...difference }, lines });
   return 0;
 }
@@ -88,7 +88,11 @@ function offerLines({ tools, resources, prompts }: ServerReport): readonly strin
   return [
     ...tools.map(({ name, description, state }) => {
       const mark =
-        state === 'agreed' ? '' : state === 'unusable' ? ' [left out: no model takes its schema]' : ` [${state}: off]`;
+        state === 'agreed'
+          ? ''
+          : state === 'unusable'
+            ? ' [left out: models cannot use its schema]'
+            : ` [${state}: off]`;
       return `  ${name}${mark}  ${oneLine(description, LONGEST_LINE)}`;
     }),
     ...(resources ? ['  (has resources)'] : []),

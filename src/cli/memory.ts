@@ -34,7 +34,7 @@ export async function memoryRestoreCommand(
   await using assistant = await openAssistant(context, home);
   const restored = await assistant.port.request('memoryRestore', { id: version });
   const lines = [
-    `The memory is again as in version ${restored.id}. To list the versions before it, run: ${assistantCommand('memory log')}`,
+    `The memory is restored to version ${restored.id}. To list all versions, run: ${assistantCommand('memory log')}`,
   ];
   print(context, json, { facts: { restored }, lines, escape: terminalText });
   return 0;

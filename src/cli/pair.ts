@@ -33,7 +33,7 @@ export async function pairApproveCommand(flags: ApproveFlags, context: CliContex
   const approved = await assistant.port.request('pairApprove', { code, role });
   const promote = `To make them an owner: ${assistantCommand(`pair approve ${approved.channel}:${approved.id} --owner`)}`;
   const lines = [
-    `${labelOf(approved)} may write to the assistant now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
+    `${labelOf(approved)} can write to the assistant now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
     approved.may,
     ...(approved.role === 'owner' ? [] : [promote]),
   ];
@@ -49,7 +49,7 @@ export async function pairRemoveCommand(
   await using assistant = await openAssistant(context, home);
   const removed = await assistant.port.request('pairRemove', { person });
   const lines = [
-    `${labelOf(removed)} may not write to the assistant any more.`,
+    `${labelOf(removed)} can no longer write to the assistant.`,
     ...(removed.ownerless === null ? [] : [`⚠ ${removed.ownerless}`]),
   ];
   print(context, json, { facts: { removed }, lines });

@@ -48,7 +48,7 @@ export async function run(argv: readonly string[], context: CliContext): Promise
 function buildProgram(context: CliContext, done: (code: number) => void): Command {
   const program = new Command('assistant')
     .description('A personal assistant that you host yourself.')
-    .option('--home <folder>', 'where it lives (default: $ASSISTANT_HOME, or ~/.assistant)')
+    .option('--home <folder>', 'home folder of the assistant (default: $ASSISTANT_HOME, or ~/.assistant)')
     .version(readVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')

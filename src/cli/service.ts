@@ -33,7 +33,7 @@ export async function serviceInstallCommand(flags: ServiceFlags, context: CliCon
 export async function serviceUninstallCommand(flags: ServiceFlags, context: CliContext): Promise<number> {
   const { supervisor } = open(flags, context, 'change');
   await uninstallService(supervisor);
-  say(context, [`The service is removed. The home is as it was: ${supervisor.places.home}`]);
+  say(context, [`The service is removed. The home was not changed: ${supervisor.places.home}`]);
   return 0;
 }
 

@@ -114,7 +114,7 @@ export function findingLines(skills: readonly FoundIn[], warnings: readonly stri
     return found.length === 0 ? [] : [`${name} in ${escapeInvisible(folder)}`, ...found];
   });
   const remarked = skills.filter((skill) => skill.warnings.length + skill.risks.length + skill.missing.length > 0);
-  const verdict = remarked.length === 0 ? 'nothing to remark' : `${remarked.length} with remarks`;
+  const verdict = remarked.length === 0 ? 'no problems found' : `${remarked.length} with remarks`;
   return [
     ...warnings.map((warning) => `⚠ ${escapeInvisible(warning)}`),
     ...problems,

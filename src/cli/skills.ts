@@ -150,7 +150,7 @@ export async function skillsEnableCommand(
 }
 
 async function nothingToEnable(installer: SkillInstaller, name: string | undefined): Promise<string> {
-  if (name === undefined) return 'No skill of another program waits for a yes.';
+  if (name === undefined) return 'No skill of another program is waiting to be enabled.';
   const { skills, disabled } = await installer.catalog.survey();
   const wanted = await find(installer, name);
   if (skills.some((skill) => skill.name === wanted.name)) return `${wanted.name} is enabled already.`;

@@ -14,6 +14,6 @@ export async function whyCommand(
     const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
     return `${time}  ${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}`;
   });
-  print(context, json, { facts, lines, nothing: 'It did nothing by itself yet.' });
+  print(context, json, { facts, lines, nothing: 'No scheduled job or heartbeat has run yet.' });
   return 0;
 }

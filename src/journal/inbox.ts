@@ -316,7 +316,7 @@ export class Inbox implements InboxPort {
         chatId: message.chatId,
         ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
         kind: 'notice',
-        text: 'Too many messages are waiting here, so I did not take the newest ones. Please send them again when I have caught up, or send /stop to drop what waits.',
+        text: 'Too many messages are waiting here, so I did not accept the newest ones. Please send them again when I have caught up, or send /stop to drop the waiting ones.',
         media: [],
         expiresAt: now + 24 * 3_600_000,
         metadata: {},

@@ -136,7 +136,7 @@ export class Pairing {
         id: `pairing:${newId()}`,
         channel,
         chatId,
-        text: `I do not know you, so I cannot read what you write. You are ${channel}:${senderId} here. If my owner is to let you in, give them this code: \`${code}\`. They run \`${assistantCommand(`pair approve ${code}`)}\` on my machine, or send me \`/pair ${code}\`. The code expires in ${CODE_MS / MINUTE_MS} minutes.`,
+        text: `I do not know you, so I do not read your messages. Your id here is ${channel}:${senderId}. To get access, give my owner this code: \`${code}\`. They run \`${assistantCommand(`pair approve ${code}`)}\` on my machine, or send me \`/pair ${code}\`. The code expires in ${CODE_MS / MINUTE_MS} minutes.`,
         expiresAt: now + CODE_MS,
       }),
     );
@@ -175,7 +175,7 @@ export class Pairing {
         id: `paired:${newId()}`,
         channel,
         chatId: row.text('chat'),
-        text: 'You may write to me now. What you wrote before did not reach me.',
+        text: 'You can write to me now. Please send again what you wrote before: I did not receive it.',
         expiresAt: now + DAY_MS,
       }),
     );

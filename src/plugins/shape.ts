@@ -168,7 +168,7 @@ function readHooks(value: object): Fields {
   if (unknown !== undefined) {
     const guess = nearest(unknown, known);
     const hint = guess === undefined ? `there are ${known.join(', ')}` : `did you mean ${guess}?`;
-    throw new Error(`hooks.${unknown} is no hook: ${hint}`);
+    throw new Error(`hooks.${unknown} is not a hook: ${hint}`);
   }
   const shape = z.object(Object.fromEntries(known.map((name) => [name, isFunction.optional()])));
   return bound(read(value, shape, 'hooks'), value);

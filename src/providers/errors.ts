@@ -188,7 +188,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
     case 'refusal':
       return `${name} refused to answer because of its content rules${status}. Put it differently.`;
     case 'unsupported-tool-choice':
-      return `The model "${model}" of ${name} does not take this choice of tool${status}${said}`;
+      return `The model "${model}" of ${name} does not support this choice of tool${status}${said}`;
     default:
       return (facts.status === 404 && imageTrouble(facts) === undefined) || PHRASES.unknownModel.test(facts.haystack)
         ? unknownModel(context, status)

@@ -41,7 +41,7 @@ export function openNotifier({ env, pid, onFailure }: NotifierOptions): Notifier
     } catch (error) {
       if (!hasFailed) {
         onFailure(
-          `systemd cannot be told how the assistant is, and may end it for that: ${errorMessage(error)} Install the package systemd, which has systemd-notify.`,
+          `The assistant cannot report its state to systemd, which may stop it for that: ${errorMessage(error)} Install the package systemd, which has systemd-notify.`,
         );
       }
       hasFailed = true;

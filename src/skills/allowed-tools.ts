@@ -83,7 +83,7 @@ function readTool(item: Item): { tools: readonly AllowedTool[]; warnings: readon
   const limit = item.limit?.trim() ?? '';
   if (limit === '' || limit === '*' || limit === ':*') return { tools: names.map((tool) => ({ tool })), warnings: [] };
   if (!names.includes('exec')) {
-    const warning = `The limit in parentheses of its allowed tool ${shown} is not kept: all of ${names.join(', ')} is allowed.`;
+    const warning = `The limit in parentheses after its allowed tool ${shown} has no effect: all of ${names.join(', ')} is allowed.`;
     return { tools: names.map((tool) => ({ tool })), warnings: [warning] };
   }
   const tools: AllowedTool[] = [];
@@ -94,7 +94,9 @@ function readTool(item: Item): { tools: readonly AllowedTool[]; warnings: readon
       .replace(/\s+/gu, ' ');
     if (words === '' && pattern.trim() === '') continue;
     if (words === '' || words.includes('*')) {
-      warnings.push(`Its allowed command ${oneLine(pattern, 60)} is no beginning of a command and was ignored.`);
+      warnings.push(
+        `Its allowed command ${oneLine(pattern, 60)} is not the beginning of a command, so it was ignored.`,
+      );
     } else tools.push({ tool: 'exec', commandPrefix: words });
   }
   return { tools, warnings };

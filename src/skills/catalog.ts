@@ -227,7 +227,9 @@ export class SkillCatalog {
       }
       const first = byName.get(name);
       if (first !== undefined) {
-        warnings.push(`The skill ${name} in ${folder} is not used: the one in ${first.folder} has this name first.`);
+        warnings.push(
+          `The skill ${name} in ${folder} is not used: the one in ${first.folder} has the same name and comes first.`,
+        );
         continue;
       }
       byName.set(name, skill);
@@ -245,7 +247,7 @@ export class SkillCatalog {
 
   #report(): void {
     const odd = this.#survey.skills.filter(({ warnings }) => warnings.length > 0);
-    this.#tell(`some skills are oddly written; to see how, run: ${assistantCommand('skills check')}`, odd);
+    this.#tell(`some skills have mistakes; to see them, run: ${assistantCommand('skills check')}`, odd);
     const message = `skills of other programs were found and are not used; to use one, run: ${assistantCommand('skills enable NAME')}`;
     this.#tell(message, this.#survey.found);
   }

@@ -65,7 +65,7 @@ function openingOf(whole: string): Opened | undefined {
   const lead = /(?:\s*<!--[\s\S]*?-->)*\s*/uy.exec(whole)?.[0] ?? '';
   const fence = /^`{3,}[\w-]*\n(?=-{3,}[ \t]*\n)/u.exec(whole.slice(lead.length, lead.length + 200))?.[0] ?? '';
   const text = whole.slice(lead.length + fence.length);
-  const warnings = lead + fence === '' ? [] : ['Something stands in front of its front matter.'];
+  const warnings = lead + fence === '' ? [] : ['There is text before its front matter.'];
   const wrapped = fence !== '';
 
   const lineEnd = text.indexOf('\n');
@@ -96,7 +96,7 @@ function readStrictly(source: string): Strict {
     const file = matter(source, YAML_ONLY);
     return { fields: fieldsOf(file.data), body: file.content.replace(/^-*/u, '') };
   } catch (error) {
-    return { problem: `it is no valid YAML (${oneLine(errorMessage(error), 80)})` };
+    return { problem: `it is not valid YAML (${oneLine(errorMessage(error), 80)})` };
   }
 }
 
@@ -113,7 +113,7 @@ function completed(strict: Fields, source: string): { fields: Fields; found: str
 function parseMap(text: string): object {
   const value = parseYaml(text);
   if (value === null) return {};
-  if (!isRecord(value)) throw new TypeError('it holds no fields');
+  if (!isRecord(value)) throw new TypeError('it has no fields');
   return value;
 }
 

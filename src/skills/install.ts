@@ -81,7 +81,7 @@ export async function installSkill(
 ): Promise<string> {
   const { name } = plan.skill;
   const changed = plan.files.find(({ bytes, sha256 }) => hashOf(bytes) !== sha256);
-  if (changed !== undefined) throw refusal(`${changed.path} is not what was shown.`);
+  if (changed !== undefined) throw refusal(`${changed.path} changed after it was shown. Run the command again.`);
   const target = join(options.workspaceSkills, name);
   const files = plan.files.map(({ path, bytes, executable }) => ({ path, bytes, mode: executable ? 0o700 : 0o600 }));
   try {
@@ -116,7 +116,7 @@ export async function findObstacle(
 }
 
 function taken(name: string): string {
-  return `The workspace has a skill ${name} already. Add --replace to put this one in its place.`;
+  return `The workspace has a skill ${name} already. To replace it, add --replace.`;
 }
 
 /** Removes the folder of a skill. Throws `skill-not-removable` for a skill outside the workspace. */

@@ -82,7 +82,7 @@ function metadataPaths(fields: Fields, warnings: string[]): Fields[] {
     const owner = OWNERS.find((name) => isGiven(holder.get(name)));
     if (owner === undefined) continue;
     const block = asMap(holder.get(owner));
-    if (block === undefined) warnings.push(`Its metadata for ${owner} is no map and was ignored.`);
+    if (block === undefined) warnings.push(`Its metadata for ${owner} is not a map, so it was ignored.`);
     return [block ?? fieldsOf(undefined), holders[0] ?? fieldsOf(undefined)];
   }
   return [holders[0] ?? fieldsOf(undefined)];
@@ -114,14 +114,14 @@ function readRequires(places: readonly Fields[], warnings: string[]): SkillRequi
   const given = places.map((place) => place.get('requires')).filter(isGiven);
   const maps = given.flatMap((value) => asMap(value) ?? []);
   if (maps.length < given.length)
-    warnings.push('Its requires does not say of what kind its needs are: that part was ignored.');
+    warnings.push('Its requires does not say what kind of things it names: that part was ignored.');
   const words = (...keys: string[]): string[] =>
     asWords(maps.flatMap((map) => keys.map((key) => map.get(key))).find(isGiven));
   const programs = (list: readonly string[]): string[] => list.flatMap((word) => /^[\w./@+-]+/u.exec(word)?.[0] ?? []);
   const env = words('env');
   const names = env.filter((word) => /^[A-Za-z_]\w*$/u.test(word));
   if (names.length < env.length)
-    warnings.push('Some names in its requires.env are no names of variables and were ignored.');
+    warnings.push('Some names in its requires.env are not names of variables, so they were ignored.');
   return {
     bins: programs(words('bins', 'bin')),
     anyBins: programs(words('anybins')),

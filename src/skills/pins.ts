@@ -20,7 +20,7 @@ export function readPins(path: string): { readonly pins: SkillPins; readonly war
     return { pins: new Map(Object.entries(pins)), warnings: [] };
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { pins: new Map(), warnings: [] };
-    const warning = `${path} is damaged, so no skill of another program is used. Delete it, then agree again: ${assistantCommand('skills enable --all')}`;
+    const warning = `${path} is damaged, so no skill of another program is used. Delete it, then enable the skills again: ${assistantCommand('skills enable --all')}`;
     return { pins: new Map(), warnings: [warning] };
   }
 }

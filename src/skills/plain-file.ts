@@ -19,7 +19,7 @@ export interface PlainFile {
 export async function readPlainFile(path: string, most: number): Promise<PlainFile> {
   await using pinned = await pin(path, { noFollow: true });
   if (pinned.path !== path || pinned.stat.isSymbolicLink()) {
-    throw new AppError('skill-link', `${path} is reached by a link, so it is not read.`);
+    throw new AppError('skill-link', `${path} is behind a link, so it is not read.`);
   }
   if (!pinned.stat.isFile()) throw new AppError('skill-no-file', `${path} is not a regular file, so it is not read.`);
   const handle = await open(pinned.self, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -40,7 +40,7 @@ export function readSkillText(text: string, options: { readonly folderName: stri
       ...warnings,
       ...named.warnings,
       ...described.warnings,
-      ...(body.trim() === '' ? ['It has no text behind its front matter.'] : []),
+      ...(body.trim() === '' ? ['It has no text after its front matter.'] : []),
       ...oddMetadata,
       ...oddTools,
       ...(invisible > 0 ? [`It holds ${plural(invisible, 'invisible character')}.`] : []),
@@ -58,11 +58,12 @@ function readName(fields: Fields, folderName: string): Named {
   const written = asText(fields.get('name'));
   const folder = usableName(folderName);
   const fallback = folder === '' ? `skill-${fingerprint(folderName)}` : folder;
-  if (written === undefined) return { name: fallback, facts: {}, warnings: ['It has no name: its folder names it.'] };
+  if (written === undefined)
+    return { name: fallback, facts: {}, warnings: ['It has no name: the name of its folder is used.'] };
   const name = usableName(written);
   const shown = oneLine(written, 60);
   if (name === '') {
-    const warning = `Its name ${shown} has no letter a to z and no digit: its folder names it.`;
+    const warning = `Its name ${shown} has no letter a to z and no digit: the name of its folder is used.`;
     return { name: fallback, facts: { writtenName: written }, warnings: [warning] };
   }
   const warnings: string[] = [];
@@ -96,7 +97,7 @@ function readDescription(fields: Fields, body: string, name: string): { descript
   if (written !== undefined) return { description: written, warnings: [] };
   const collected = collect(value);
   if (collected !== undefined) {
-    return { description: collected, warnings: ['Its description is no text: its parts were put together.'] };
+    return { description: collected, warnings: ['Its description is not one text: its parts were joined.'] };
   }
   const paragraph = firstParagraph(body);
   if (paragraph === undefined) return { description: `The skill ${name}.`, warnings: ['It has no description.'] };

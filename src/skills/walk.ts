@@ -62,7 +62,7 @@ export async function walkRoot(root: SkillRoot): Promise<Walk> {
       const path = join(folder, file.name);
       stamps.set(path, folderStampOf(path));
       if (file.isFile()) found.push({ folder, folderName: basename(folder), file: path });
-      else warn(`${path} is ${file.isSymbolicLink() ? 'a link' : 'no regular file'}, so this skill is not used.`);
+      else warn(`${path} is ${file.isSymbolicLink() ? 'a link' : 'not a regular file'}, so this skill is not used.`);
       return;
     }
     for (const entry of entries) {

@@ -135,7 +135,7 @@ describe('a question', () => {
 describe('without a code', () => {
   const SECOND = 'wxyz6789';
   const LIST = [
-    '2 questions wait here, so say which one you mean:\n',
+    '2 questions are waiting here, so say which one you mean:\n',
     `- /approve ${CODE} for \`Run: ls\``,
     `- /approve ${SECOND} for \`Run: rm -rf build\``,
   ].join('\n');

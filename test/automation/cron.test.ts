@@ -76,7 +76,7 @@ describe('what is due', () => {
     await world.clock.advance(HOUR);
     expect(world.requests).toHaveLength(1);
     expect(world.notices).toMatchObject([
-      { text: 'I switched the job `ls` off: who made it may not do this any more.' },
+      { text: 'I switched the job `ls` off: the person who created it may no longer do this.' },
     ]);
     expect((await world.onDisk())[0]).toMatchObject({ id: 'ls', enabled: false });
   });
@@ -212,7 +212,7 @@ describe('when much is due at once', () => {
     expect(world.requests).toHaveLength(1);
     expect(world.runs('slow')).toMatchObject([
       { execution: 'running' },
-      { execution: 'skipped', count: 2, reason: 'the run before was still going on' },
+      { execution: 'skipped', count: 2, reason: 'the previous run had not ended' },
     ]);
   });
 

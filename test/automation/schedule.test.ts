@@ -49,8 +49,8 @@ describe('what a time means', () => {
   });
 
   test.each([
-    ['0 0 31 2 *', '"0 0 31 2 *" never comes: there is no such day in any year.'],
-    ['61 * * * *', '"61 * * * *" is no cron expression: Invalid value for minute: 61.'],
+    ['0 0 31 2 *', '"0 0 31 2 *" never occurs: no year has such a day.'],
+    ['61 * * * *', '"61 * * * *" is not a cron expression: Invalid value for minute: 61.'],
     ['* * * * * *', 'Expected a time such as'],
     ['cron * * *', 'Expected the five fields minute, hour, day, month and weekday'],
     ['2020-01-01T09:00', '"2020-01-01T09:00" is past: it is Sat 2026-11-21 14:00 (Europe/Vienna) now.'],

@@ -46,7 +46,7 @@ test('lists what was allowed for good and what waits, with nothing hidden', asyn
   }
   const nothing = commandLine(true);
   await nothing.run('approvals');
-  expect(nothing.out).toBe('No command is allowed for good, and no question waits.\n');
+  expect(nothing.out).toBe('No command is allowed for good, and no question is waiting.\n');
 });
 
 test('forgets by id, and says so when there is no such thing', async () => {

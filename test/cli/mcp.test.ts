@@ -62,7 +62,7 @@ test('a tool that no model can be shown is marked', async () => {
   const tools = [{ name: 'odd', description: 'Odd.', parameters, state: 'unusable' as const }];
   const { line } = commandLine({ ...REPORT, tools });
   await line.run('mcp', 'test', 'notes');
-  expect(line.out).toContain('odd [left out: no model takes its schema]  Odd.');
+  expect(line.out).toContain('odd [left out: models cannot use its schema]  Odd.');
 });
 
 test('lists the servers, what is wrong with them and what to do', async () => {
@@ -107,7 +107,7 @@ test('shows every word before a yes, and agrees to exactly what was shown', asyn
   const sure = commandLine();
   expect(await sure.line.run('mcp', 'trust', 'notes', '--yes')).toBe(0);
   expect(sure.trusted).toEqual(['abc']);
-  expect(sure.line.out).toContain('notes is used with what it offers now.');
+  expect(sure.line.out).toContain('notes may be used with the tools that it offers now.');
 });
 
 test('has nothing to ask where nothing changed', async () => {

@@ -72,10 +72,10 @@ describe('pair', () => {
     expect(await line.run('pair', 'remove', 'telegram:77')).toBe(0);
     expect(line.out).toBe(
       [
-        'work:88 may write to the assistant now, as a trusted person.\n',
+        'work:88 can write to the assistant now, as a trusted person.\n',
         'No exec.\n',
         'To make them an owner: npm run assistant -- pair approve work:88 --owner\n',
-        'telegram:77 (Ben\\u{1b}[31m\\u{202e}) may not write to the assistant any more.\n',
+        'telegram:77 (Ben\\u{1b}[31m\\u{202e}) can no longer write to the assistant.\n',
       ].join(''),
     );
   });
@@ -83,7 +83,7 @@ describe('pair', () => {
   test('makes an owner only where --owner says so, and never of somebody whom it could not ask about', async () => {
     const owner = paired();
     expect(await owner.run('pair', 'approve', 'ABCD2345', '--owner')).toBe(0);
-    expect(owner.out).toBe('work:88 may write to the assistant now, as an owner.\nOwners may do everything.\n');
+    expect(owner.out).toBe('work:88 can write to the assistant now, as an owner.\nOwners may do everything.\n');
     const piped = paired({ ownerless: true });
     await piped.run('pair', 'approve', 'ABCD2345');
     expect(piped.out).toContain('as a trusted person');
@@ -102,7 +102,7 @@ describe('pair', () => {
     expect(line.out).toContain('Nobody is the owner of this assistant yet. Is work:88 you, and the owner? [y/N]');
     line.type(`${answer}\r`);
     expect(await ended).toBe(0);
-    expect(line.out).toContain(`work:88 may write to the assistant now, as ${role}.`);
+    expect(line.out).toContain(`work:88 can write to the assistant now, as ${role}.`);
   });
 
   test.each([

@@ -70,7 +70,9 @@ describe('assistant skills list', () => {
     skill(inWorkspace(line, 'a'), 'one');
     skill(inWorkspace(line, 'b'), 'one');
     expect(await line.run('skills', 'list')).toBe(0);
-    expect(line.err).toMatch(/^⚠ The skill one in .*\/b is not used: the one in .*\/a has this name first\.\n$/u);
+    expect(line.err).toMatch(
+      /^⚠ The skill one in .*\/b is not used: the one in .*\/a has the same name and comes first\.\n$/u,
+    );
   });
 });
 
@@ -144,7 +146,7 @@ describe('what other programs brought', () => {
     skill(inWorkspace(line, 'one'), 'one');
     await line.run('skills', 'enable', 'one');
     await line.run('skills', 'enable');
-    expect(line.out).toBe('one is enabled already.\nNo skill of another program waits for a yes.\n');
+    expect(line.out).toBe('one is enabled already.\nNo skill of another program is waiting to be enabled.\n');
   });
 
   test('needs a yes again when the record of it is damaged, and that is said', async () => {
@@ -200,7 +202,7 @@ describe('assistant skills check', () => {
     const line = commandLine();
     skill(inWorkspace(line, 'one'), 'one');
     expect(await line.run('skills', 'check', 'one')).toBe(0);
-    expect(line.out).toBe('1 skill checked, nothing to remark.\n');
+    expect(line.out).toBe('1 skill checked, no problems found.\n');
   });
 
   test('tells what is odd, missing and risky, with exit code 1', async () => {
@@ -291,7 +293,7 @@ describe('assistant skills add', () => {
     skill(inWorkspace(line, 'new'), 'new', { body: 'Old.\n' });
     const folder = skill(join(temporaryFolder(), 'new'), 'new', { body: 'New.\n' });
     expect(await line.run('skills', 'add', folder, '--yes')).toBe(1);
-    expect(line.err).toBe('The workspace has a skill new already. Add --replace to put this one in its place.\n');
+    expect(line.err).toBe('The workspace has a skill new already. To replace it, add --replace.\n');
     expect(await line.run('skills', 'add', folder, '--yes', '--replace')).toBe(0);
     expect(readFileSync(join(inWorkspace(line, 'new'), 'SKILL.md'), 'utf8')).toContain('New.');
   });

@@ -110,7 +110,7 @@ describe('always', () => {
     world.telegram.userSays(OWNER, 'what is there');
     world.telegram.userSays(OWNER, `/approve ${await codeOf(world)} always`);
     await reply(world, 'First.');
-    await reply(world, 'Allowed, also from now on, exactly as it is.');
+    await reply(world, 'Allowed now and from now on, exactly as shown.');
     await world.restart();
     world.telegram.userSays(OWNER, 'again');
     await reply(world, 'Second.');

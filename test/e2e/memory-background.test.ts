@@ -63,7 +63,8 @@ test.each(['as they grew too long', 'by /new'])(
     });
     const facts = ['left', 'right'].flatMap((side) => [0, 1, 2, 3].map((n) => `the ${side} shelf holds box ${n}`));
     for (const [n, fact] of facts.entries()) await say(world, `Remember: ${fact}`, n < 4 ? 42 : 43);
-    if (how === 'by /new') for (const chat of [42, 43]) expect(await say(world, '/new', chat)).toContain('new conversation');
+    if (how === 'by /new')
+      for (const chat of [42, 43]) expect(await say(world, '/new', chat)).toContain('new conversation');
     else for (const chat of [42, 43]) await talkUntilConsolidated(world, chat);
     await waitFor(async () => (await note(world, 'HISTORY.md')).split('They talked.').length === 3);
     const lines = async (): Promise<readonly string[]> => (await note(world, 'MEMORY.md')).trim().split('\n');

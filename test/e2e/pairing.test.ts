@@ -105,7 +105,7 @@ describe('the owner', () => {
       ].join('\n'),
     );
     await waitFor(() => chatOf(world, STRANGER).length === 2);
-    expect(chatOf(world, STRANGER)[1]).toMatch(/^You may write to me now\./u);
+    expect(chatOf(world, STRANGER)[1]).toMatch(/^You can write to me now\./u);
     expect(world.model.requests).toEqual([]);
 
     world.model.setHandler(() => 'Welcome.');

@@ -79,7 +79,7 @@ describe('a plugin of a wrong shape', () => {
     ],
     'has a hook that is misspelt': [
       plugin('hooks: { befortool: () => {} }'),
-      'hooks.befortool is no hook: did you mean beforeTool?',
+      'hooks.befortool is not a hook: did you mean beforeTool?',
     ],
     'has a channel that cannot be opened': [
       plugin("channels: [{ kind: 'x', shows: '' }]"),

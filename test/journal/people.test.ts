@@ -175,7 +175,7 @@ describe('somebody whose code is approved', () => {
     });
     const welcomes = world.journal.outbox
       .page(0, 1_000)
-      .filter(({ message }) => message.chatId === 'D7' && message.text.startsWith('You may write to me now.'));
+      .filter(({ message }) => message.chatId === 'D7' && message.text.startsWith('You can write to me now.'));
     expect(welcomes.map(({ message }) => message.expiresAt)).toEqual([world.clock.now() + 24 * HOUR]);
   });
 

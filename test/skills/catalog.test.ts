@@ -68,7 +68,7 @@ describe('finding skills', () => {
     expect(await catalog.read()).toHaveLength(2);
     const { warnings } = await catalog.survey();
     expect(warnings).toEqual([
-      `The skill weather in ${world.bundled}/weather is not used: the one in ${world.workspace}/mine has this name first.`,
+      `The skill weather in ${world.bundled}/weather is not used: the one in ${world.workspace}/mine has the same name and comes first.`,
     ]);
     expect(world.lines.filter(({ level }) => level === 'warn')).toEqual([
       { level: 'warn', message: 'skills: warning', fields: { reason: warnings[0] } },

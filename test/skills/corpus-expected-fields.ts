@@ -61,13 +61,13 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     odd: 'a list as description',
     description: 'Knits a scarf; knits a hat',
     begins: 'Two needles.',
-    warns: ['Its description is no text: its parts were put together.'],
+    warns: ['Its description is not one text: its parts were joined.'],
   },
   'languages-as-description': {
     odd: 'a description in two languages',
     description: 'Knits a glove',
     begins: 'Five needles.',
-    warns: ['Its description is no text: its parts were put together.'],
+    warns: ['Its description is not one text: its parts were joined.'],
   },
   'comment-in-value': {
     odd: 'comments behind values, with a colon',
@@ -163,7 +163,7 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     description: '查询天气。',
     begins: '今天晴。',
     facts: { writtenName: '天气预报' },
-    warns: ['Its name 天气预报 has no letter a to z and no digit: its folder names it.'],
+    warns: ['Its name 天气预报 has no letter a to z and no digit: the name of its folder is used.'],
   },
   'accented-name': {
     odd: 'a name with accents',
@@ -177,7 +177,7 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     odd: 'no body',
     description: 'Has nothing more to say',
     begins: '',
-    warns: ['It has no text behind its front matter.'],
+    warns: ['It has no text after its front matter.'],
   },
   'description-with-block-closing': {
     odd: 'hyphens inside of a literal block',

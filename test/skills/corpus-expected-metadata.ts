@@ -96,7 +96,7 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
     facts: { os: ['linux'] },
     warns: [
       'Its always is neither true nor false and was ignored.',
-      'Its requires does not say of what kind its needs are: that part was ignored.',
+      'Its requires does not say what kind of things it names: that part was ignored.',
       'Its platform plan9 is not known and was ignored.',
     ],
   },

@@ -151,7 +151,7 @@ export const ODD_FRAMES: Readonly<Record<string, Expected>> = {
     odd: 'never closed and no body',
     description: 'Folds nothing',
     begins: '',
-    warns: ['never closed', 'It has no text behind its front matter.'],
+    warns: ['never closed', 'It has no text after its front matter.'],
   },
   'closed-by-dots': {
     odd: 'closed by three dots',
@@ -199,25 +199,25 @@ export const ODD_FRAMES: Readonly<Record<string, Expected>> = {
     odd: 'blank lines in front',
     description: 'Shovels snow',
     begins: 'Mind the ice.',
-    warns: ['Something stands in front of its front matter.'],
+    warns: ['There is text before its front matter.'],
   },
   'comment-first': {
     odd: 'an HTML comment in front',
     description: 'Spreads sand on the path',
     begins: 'Not on the grass.',
-    warns: ['Something stands in front of its front matter.'],
+    warns: ['There is text before its front matter.'],
   },
   'whole-in-fence': {
     odd: 'all of it in a code fence',
     description: 'Lights the stove',
     begins: 'Open the flue.',
-    warns: ['Something stands in front of its front matter.'],
+    warns: ['There is text before its front matter.'],
   },
   'fields-in-fence': {
     odd: 'the front matter in a code fence',
     description: 'Cleans the stove',
     begins: 'Wait until it is cold.',
-    warns: ['Something stands in front of its front matter.'],
+    warns: ['There is text before its front matter.'],
   },
   'no-front-matter': {
     odd: 'no front matter',

@@ -176,7 +176,7 @@ describe('installing', () => {
     await world.skill('new', ordinary('one'), 'New.\n');
     const plan = await planInstall(join(world.path, 'new'));
     const failure = await failureOf(installSkill(plan, { workspaceSkills: world.workspace, replace: false }));
-    expect(failure.message).toBe('The workspace has a skill one already. Add --replace to put this one in its place.');
+    expect(failure.message).toBe('The workspace has a skill one already. To replace it, add --replace.');
     expect(await world.open().load('one')).toMatchObject({ text: 'Old.\n' });
     await installSkill(plan, { workspaceSkills: world.workspace, replace: true });
     expect(await world.open().load('one')).toMatchObject({ text: 'New.\n' });

@@ -217,7 +217,7 @@ export class Consolidation implements AsyncDisposable {
     }
     const shrank = this.#planner.review(session, before.conversation, now.conversation);
     const facts = { session: session.key, before: before.conversation, after: now.conversation };
-    if (shrank) log.info('memory: older parts of a conversation archived', facts);
+    if (shrank) log.info('memory: older parts of a conversation consolidated', facts);
     else log.debug('consolidation: conversation not shortened', facts);
   }
 

@@ -105,10 +105,10 @@ async function settleQuestion(
   const because =
     why === 'shrinks'
       ? 'the new text would have lost more than half of it'
-      : 'the new text comes from a conversation that holds text of other people or of the web';
+      : 'the new text comes from a conversation that contains text by other people or from the web';
   return {
     agreed: false,
-    sentence: `I left MEMORY.md as it is, because ${because}. The new one is kept; to take it, run \`${assistantCommand(`memory restore ${id}`)}\`.`,
+    sentence: `I did not change MEMORY.md, because ${because}. The new text is kept; to use it, run \`${assistantCommand(`memory restore ${id}`)}\`.`,
   };
 }
 

@@ -68,7 +68,7 @@ function isReason({ verdict, code, reason }: Answer): boolean {
 
 /** Why an answer without a code is not accepted, a sentence without its end; null: it is clear which question is meant. */
 function whyCode(only: QuestionHere, others: readonly QuestionHere[], { verdict }: Answer): string | null {
-  if (others.length > 0) return `${plural(others.length + 1, 'question')} wait here, so say which one you mean`;
+  if (others.length > 0) return `${plural(others.length + 1, 'question')} are waiting here, so say which one you mean`;
   if (verdict === 'always') return 'To allow something from now on, name its code';
   if (!only.own)
     return 'I accept an answer without a code only in a direct chat, about something that you asked for there. Name the code';
@@ -94,7 +94,7 @@ function decide(question: QuestionRow, { verdict, reason }: Answer): Ruling {
         return nothing(`${only} /approve ${question.code} allows it once.`);
       }
       const how = `\`${assistantCommand('approvals')}\` lists what is remembered and forgets it.`;
-      const reply = `Allowed, also from now on, exactly as it is. ${how}`;
+      const reply = `Allowed now and from now on, exactly as shown. ${how}`;
       return { decided: { question, state: 'approved', answer: '', forGood: true }, reply };
     }
   }

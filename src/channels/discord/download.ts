@@ -50,5 +50,5 @@ async function get(url: string, guarded: GuardedFetch, { maxBytes, signal }: Dow
 function bytesOf({ status, bytes, truncated }: Answer): Uint8Array {
   if (truncated) throw new SendError('permanent', 'the file is larger than 25 MB');
   if (status === 200) return bytes;
-  throw new SendError(status >= 500 ? 'retryable' : 'permanent', `the file cannot be had (HTTP ${status})`);
+  throw new SendError(status >= 500 ? 'retryable' : 'permanent', `the file could not be downloaded (HTTP ${status})`);
 }

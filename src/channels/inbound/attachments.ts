@@ -84,7 +84,7 @@ export class Attachments {
     }
     if (missing.length > 0) {
       const it = missing.length === 1 ? 'it' : 'them';
-      const text = `I could not get ${missing.join(' and ')}, because ${message.channel} was not connected for two minutes, and went on without ${it}. Please send ${it} again.`;
+      const text = `I could not get ${missing.join(' and ')}, because ${message.channel} was not connected for two minutes, and continued without ${it}. Please send ${it} again.`;
       await this.#ports.tell(message, text);
     }
     return { media, spoken, notes };

@@ -239,7 +239,7 @@ export class Backfill<Data> implements AsyncDisposable {
       this.#signal.throwIfAborted();
       const { reason, retryAfterMs, isRefused } = failureOf(error);
       if (isRefused) {
-        log.info('backfill: a place is closed to the bot', { place, reason });
+        log.info('backfill: conversation not readable by the bot', { place, reason });
         this.#gaps.delete(place);
         return;
       }

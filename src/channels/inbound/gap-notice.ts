@@ -14,7 +14,7 @@ export async function notifyGap(
   const named = places.slice(0, MOST_NAMED).map((place) => `- ${oneLine(place, LONGEST_NAME)}`);
   const more = places.length > named.length ? [`- and ${places.length - named.length} more`] : [];
   const text = [
-    'I was away for long, and in these conversations I did not read everything that was written meanwhile, because it is too old or too much:',
+    'I was offline for a long time. In these conversations I did not read all messages that were written meanwhile, because there are too many or they are too old:',
     ...named,
     ...more,
     'If something there still needs me, write it again.',

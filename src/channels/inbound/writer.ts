@@ -139,7 +139,7 @@ export class InboundWriter {
     const hour = Math.floor(clock.now() / NOTICE_EVERY_MS);
     const where = draft === undefined ? '' : ` in chat ${draft.chatId}, written by ${draft.sender.id},`;
     const kept = path === undefined ? '' : ` It is kept in ${path}.`;
-    const text = `A message on ${channel}${where} could not be taken in: ${reason}.${kept} All other messages go on as usual. Ask for it to be sent again in other words.`;
+    const text = `A message on ${channel}${where} could not be processed: ${reason}.${kept} Other messages are not affected. Ask the sender to send it again in other words.`;
     await this.#untilWritten(() => tellOwner(`set-aside:${channel}:${hour}`, text), options);
   }
 

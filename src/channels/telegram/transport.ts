@@ -76,7 +76,7 @@ export function openTransport(clock: Clock): Transport {
         const status = response.statusCode ?? 0;
         if (status === 200) return await readAll(response, maxBytes);
         response.resume();
-        throw new TransportError(`the file cannot be had (HTTP ${status})`, { sent: true, status });
+        throw new TransportError(`the file could not be downloaded (HTTP ${status})`, { sent: true, status });
       });
     },
     [Symbol.dispose]() {

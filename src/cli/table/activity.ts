@@ -4,17 +4,17 @@ import { argument, choice, flag, text, wholeNumber } from './values.ts';
 // The commands about what it did, and what did not come to its end.
 
 const json = flag('as JSON');
-const id = argument('from the list');
+const id = argument('its id, as the list shows it');
 /** Entries that are shown where `--last` is not given. */
 const SHOWN = 30;
 
 export const outbox: Group = {
   name: 'outbox',
-  description: 'messages that wait to be sent or could not be delivered',
+  description: 'messages that are waiting to be sent or could not be delivered',
   commands: [
     command({
       name: 'list',
-      description: 'list messages that wait to be sent or could not be delivered',
+      description: 'list messages that are waiting to be sent or could not be delivered',
       isDefault: true,
       options: { json },
       load: async () => (await import('../mail.ts')).outboxListCommand,
@@ -76,8 +76,8 @@ export const audit = command({
   description: 'tool calls, chat commands and changes: who asked, and what was decided',
   options: {
     last: last(9_999),
-    about: text('<text>', 'only with this text in the call, the session, the person or the turn'),
-    asked: flag('only what was refused or needed an answer'),
+    about: text('<text>', 'only entries with this text in the call, the session, the person or the turn'),
+    asked: flag('only entries that were refused or needed an answer'),
     json,
   },
   load: async () => (await import('../audit.ts')).auditCommand,

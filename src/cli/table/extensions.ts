@@ -43,7 +43,7 @@ export const plugins: Group = {
 
 export const mcp: Group = {
   name: 'mcp',
-  description: 'MCP servers, and the tools that you agreed to',
+  description: 'MCP servers and the tools that you approved',
   commands: [
     command({
       name: 'list',
@@ -61,7 +61,7 @@ export const mcp: Group = {
     }),
     command({
       name: 'trust',
-      description: 'show the tools that a server offers now, ask, and use them from now on',
+      description: 'show the tools that a server offers now, ask, and approve them',
       arguments: { name: argument('the server') },
       options: { yes, json },
       load: async () => (await import('../mcp.ts')).mcpTrustCommand,
@@ -98,14 +98,14 @@ export const skills: Group = {
       name: 'add',
       description: 'show the content of a skill, ask, and copy it into the workspace',
       arguments: { path: argument('its folder, or its SKILL.md') },
-      options: { yes, replace: flag('put it in the place of one with the same name') },
+      options: { yes, replace: flag('replace a skill that has the same name') },
       load: async () => (await import('../skills.ts')).skillsAddCommand,
     }),
     command({
       name: 'enable',
-      description: 'show a skill of another program, ask, and use its present text',
+      description: 'show a skill of another program, ask, and enable it with its current text',
       arguments: { name: optionalArgument('the skill') },
-      options: { all: flag('each of them'), yes },
+      options: { all: flag('all skills of other programs'), yes },
       load: async () => (await import('../skills.ts')).skillsEnableCommand,
     }),
     command({

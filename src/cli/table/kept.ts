@@ -4,7 +4,7 @@ import { argument, choice, flag, optionalArgument, text, wholeNumber } from './v
 // The commands about what it keeps: conversations, the memory, the people, the schedule, what was allowed for good.
 
 const json = flag('as JSON');
-const id = argument('from the list');
+const id = argument('its id, as the list shows it');
 
 const session = argument('from the list, e.g. telegram:123456789');
 
@@ -70,7 +70,7 @@ export const memory: Group = {
       name: 'show',
       description: 'show the memory, or an earlier version of it',
       isDefault: true,
-      arguments: { version: optionalArgument('from the log') },
+      arguments: { version: optionalArgument('its id, as `memory log` shows it') },
       options: { json },
       load: async () => (await import('../memory.ts')).memoryShowCommand,
     }),
@@ -82,8 +82,8 @@ export const memory: Group = {
     }),
     command({
       name: 'restore',
-      description: 'restore an earlier version; the present one is kept as a version',
-      arguments: { version: argument('from the log') },
+      description: 'restore an earlier version; the current one is kept as a version',
+      arguments: { version: argument('its id, as `memory log` shows it') },
       options: { json },
       load: async () => (await import('../memory.ts')).memoryRestoreCommand,
     }),
@@ -145,10 +145,12 @@ export const cron: Group = {
           choices: ['message', 'agent', 'command'],
           fallback: 'message',
         }),
-        id: text('<id>', 'its name (default: made of the text)'),
+        id: text('<id>', 'id of the job (default: made from the text)'),
         zone: text('<zone>', 'time zone, e.g. Europe/Vienna'),
-        chat: text('<chat>', 'where it speaks, e.g. telegram:123456789 (default: where the owner last wrote)'),
-        session: choice('<which>', 'a conversation of its own, or that of the chat', { choices: ['own', 'main'] }),
+        chat: text('<chat>', 'the chat it writes to, e.g. telegram:123456789 (default: where the owner last wrote)'),
+        session: choice('<which>', 'own: a conversation of its own; main: that of the chat', {
+          choices: ['own', 'main'],
+        }),
         json,
       },
       load: async () => (await import('../cron.ts')).cronAddCommand,
@@ -197,7 +199,7 @@ export const approvals: Group = {
   commands: [
     command({
       name: 'list',
-      description: 'list the commands that run without a question, and the questions that wait',
+      description: 'list the commands that run without a question, and the open questions',
       isDefault: true,
       options: { json },
       load: async () => (await import('../approvals.ts')).approvalsListCommand,

@@ -3,7 +3,9 @@ import { flag } from './values.ts';
 
 // The commands about the service: systemd or launchd runs the assistant, also after a crash and a start of the machine.
 
-const system = flag('the service of the machine, with a user of its own, instead of yours (systemd only)');
+const system = flag(
+  'the service of the whole machine, with a user of its own, instead of your own service (systemd only)',
+);
 
 export const service: Group = {
   name: 'service',
@@ -11,7 +13,7 @@ export const service: Group = {
   commands: [
     command({
       name: 'install',
-      description: 'install the service and start it; an older one is brought up to date',
+      description: 'install or update the service, and start it',
       options: { system },
       load: async () => (await import('../service.ts')).serviceInstallCommand,
     }),
@@ -29,7 +31,7 @@ export const service: Group = {
     }),
     command({
       name: 'stop',
-      description: 'stop the service, until the next start of the machine',
+      description: 'stop the service until the machine starts again',
       options: { system },
       load: async () => (await import('../service.ts')).serviceActCommand('stop'),
     }),

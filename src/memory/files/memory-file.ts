@@ -100,7 +100,7 @@ function problemOf(error: unknown): string {
       return 'cannot be there, because a file stands where its folder should be';
     case 'ENOENT':
     case 'ELOOP':
-      return 'is a link that leads nowhere';
+      return 'is a broken link';
     default:
       return `cannot be read (${errorMessage(error)})`;
   }

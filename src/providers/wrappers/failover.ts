@@ -77,7 +77,7 @@ async function* chatWithFailover(
         yield event;
         return;
       }
-      log?.warn('another model or key takes over', {
+      log?.warn('model: another model or key takes over', {
         from: nameOf(candidate),
         to: nameOf(next),
         kind: event.kind,

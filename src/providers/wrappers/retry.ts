@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<ModelErrorKind, string>> = {
   'request-too-large': 'found the request too large',
   'bad-request': 'did not accept the request',
   refusal: 'refused to answer',
-  'unsupported-tool-choice': 'does not take this choice of tool',
+  'unsupported-tool-choice': 'does not support this choice of tool',
   aborted: 'was stopped',
   malformed: 'sent an answer that could not be read',
 };
@@ -65,7 +65,7 @@ async function* chatWithRetry(
       return;
     }
     const wait = Math.round(least + random.fraction() * Math.min(least / 4, LONGEST_JITTER_MS));
-    log?.info('a model call is repeated', {
+    log?.info('model: call repeated', {
       provider: provider.name,
       model: request.model,
       kind: failure.kind,
