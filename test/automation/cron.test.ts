@@ -313,7 +313,7 @@ describe('the file', () => {
       'just one of "at", "every" and "cron"',
     ],
     ['{"version":1,"jobs":[{"id":"a","every":"1s","text":"x","chat":"telegram:42"}]}', 'the job a: The shortest step'],
-    ['{"version":1,"jobs":[{"id":"a","cron":"0 0 31 2 *","text":"x","chat":"telegram:42"}]}', 'never comes'],
+    ['{"version":1,"jobs":[{"id":"a","cron":"0 0 31 2 *","text":"x","chat":"telegram:42"}]}', 'never occurs'],
     ['{"version":1,"jobs":[{"id":"a","every":"1h","text":"x","chat":"42"}]}', '"chat" must be channel:chat'],
     [
       '{"version":1,"jobs":[{"id":"a","every":"1h","kind":"command","text":"rm","chat":"telegram:42"}]}',

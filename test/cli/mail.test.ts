@@ -20,7 +20,7 @@ const IN = { ...common, id: 'm1', state: 'accepted', reason: null, who: 'Ann' };
 function commandLine(asked: unknown[] = []): CommandLine {
   const line = new CommandLine();
   const done = async (params: { readonly id: string }): Promise<null> => {
-    if (params.id === 'none') throw new AppError('mail-unknown', 'Nothing can be done about "none".');
+    if (params.id === 'none') throw new AppError('mail-unknown', 'There is no message "none".');
     asked.push(params);
     return null;
   };
@@ -63,7 +63,7 @@ test('does what is asked for, and says so', async () => {
     'The message is sent again.\nThe message is not sent.\nThe message is queued for a new turn.\nThe message is not answered.\n',
   );
   expect(await line.run('outbox', 'retry', 'none')).toBe(1);
-  expect(line.err).toContain('Nothing can be done about "none".');
+  expect(line.err).toContain('There is no message "none".');
 });
 
 test('prints JSON', async () => {

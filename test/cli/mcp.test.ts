@@ -113,6 +113,6 @@ test('shows every word before a yes, and agrees to exactly what was shown', asyn
 test('has nothing to ask where nothing changed', async () => {
   const { line, trusted } = commandLine({ ...REPORT, tools: [], difference: { added: [], changed: [], removed: [] } });
   expect(await line.run('mcp', 'trust', 'notes')).toBe(0);
-  expect(line.out).toContain('notes offers what you agreed to');
+  expect(line.out).toContain('notes offers exactly the tools that you approved');
   expect(trusted).toEqual([]);
 });

@@ -54,7 +54,7 @@ describe('memory', () => {
     expect(line.out).toBe('- old\n');
     line.out = '';
     expect(await line.run('memory', 'restore', '20261121T051000000Z')).toBe(0);
-    expect(line.out).toContain('The memory is again as in version 20261121T051000000Z.');
+    expect(line.out).toContain('The memory is restored to version 20261121T051000000Z.');
     expect(await world.text()).toBe('- old\n');
     expect((await world.store.log())[0]).toMatchObject({ reason: 'restore of 20261121T051000000Z' });
   });

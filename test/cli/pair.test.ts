@@ -40,7 +40,7 @@ function paired(
       return { channel: EVE.channel, id: EVE.id, name: null, role, addedAt: AT, addedBy: 'terminal', may };
     },
     pairRemove: async ({ person }) => {
-      if (person !== 'telegram:77') throw new AppError('pairing-person', `${person} was not let in by a code.`);
+      if (person !== 'telegram:77') throw new AppError('pairing-person', `${person} was not paired with a code.`);
       return { ...BEN, ownerless: facts.ownerless === true ? 'channels.telegram has no owner.' : null };
     },
   };
@@ -119,7 +119,7 @@ describe('pair', () => {
   test('says it when the last owner of a channel was removed', async () => {
     const line = paired({ ownerless: true });
     await line.run('pair', 'remove', 'telegram:77');
-    expect(line.out).toMatch(/may not write to the assistant any more\.\n⚠ channels\.telegram has no owner\.\n$/u);
+    expect(line.out).toMatch(/can no longer write to the assistant\.\n⚠ channels\.telegram has no owner\.\n$/u);
   });
 
   test('says everything as JSON', async () => {
@@ -137,7 +137,7 @@ describe('pair', () => {
     [['pair', 'approve'], 2, "Missing required argument 'code'. See npm run assistant -- pair approve --help.\n"],
     [['pair', 'remove'], 2, "Missing required argument 'person'. See npm run assistant -- pair remove --help.\n"],
     [['pair', 'approve', 'WRONGWRO'], 1, 'No code like that waits for approval.\n'],
-    [['pair', 'remove', 'telegram:1'], 1, 'telegram:1 was not let in by a code.\n'],
+    [['pair', 'remove', 'telegram:1'], 1, 'telegram:1 was not paired with a code.\n'],
   ])('says what is wrong with %j', async (argv, code, sentence) => {
     const line = paired();
     expect(await line.run(...argv)).toBe(code);

@@ -205,7 +205,7 @@ describe('rights', () => {
       join(world.workspace, 'cron', 'jobs.json'),
       JSON.stringify({ version: 1, jobs: [{ id: 'ticker', every: '10s', text: 'Tick', chat: 'telegram:42' }] }),
     );
-    await said(world, 'a job that no one agreed to');
+    await said(world, 'a job that you have not approved');
     const asked = world.telegram.sentMessages.at(-1);
     const markup = asked?.replyMarkup as { inline_keyboard: { callback_data: string }[][] };
     const data = markup.inline_keyboard[0]?.[0]?.callback_data ?? '';

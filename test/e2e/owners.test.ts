@@ -100,8 +100,8 @@ describe('an owner by pairing', () => {
     expect(await say(world, '/cron', STRANGER)).not.toContain('for the owner only');
     expect(await say(world, '/pair telegram:77 trusted', OWNER)).toContain('as a trusted person.');
     expect(await say(world, '/cron', STRANGER)).toBe('/cron is for the owner only.');
-    expect(await say(world, '/pair telegram:42 owner', OWNER)).toContain('is let in by the configuration');
-    expect(await say(world, '/pair telegram:99 owner', OWNER)).toContain('was not let in by a code');
+    expect(await say(world, '/pair telegram:42 owner', OWNER)).toContain('has access through the configuration');
+    expect(await say(world, '/pair telegram:99 owner', OWNER)).toContain('was not paired with a code');
   });
 
   test('whose removal leaves nobody is told of at once', async () => {

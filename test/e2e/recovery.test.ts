@@ -71,7 +71,7 @@ describe('a start', () => {
     };
     await waitFor(connected, { what: 'the notice and both answers' });
     expect(chatOf(world)).toContain(
-      'I could not get the image, because telegram was not connected for two minutes, and went on without it. Please send it again.',
+      'I could not get the image, because telegram was not connected for two minutes, and continued without it. Please send it again.',
     );
     expect(chatOf(world)).toEqual(expect.arrayContaining(['Heard.', 'What is it?']));
   });

@@ -134,7 +134,7 @@ describe('what is kept how long', () => {
     const job = { id: 'tea', text: 'Tea!', every: '1h', chat: `telegram:${OWNER}` };
     await writeFile(join(world.workspace, 'cron', 'jobs.json'), JSON.stringify({ version: 1, jobs: [job] }));
     await world.restart();
-    await waitFor(() => chatOf(world).some((text) => text.includes('no one agreed to')), { what: 'the question' });
+    await waitFor(() => chatOf(world).some((text) => text.includes('have not approved')), { what: 'the question' });
   });
 });
 

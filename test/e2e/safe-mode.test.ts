@@ -73,7 +73,7 @@ async function say(world: World, text: string): Promise<string> {
 const replies = (world: World): readonly string[] =>
   chatOf(world).filter((text) => !isReminder(text) && !isNotice(text));
 const isReminder = (text: string): boolean => /^drink water/iu.test(text);
-const isNotice = (text: string): boolean => text.startsWith('I run in safe mode');
+const isNotice = (text: string): boolean => text.startsWith('I am in safe mode');
 const reminders = (world: World): number => chatOf(world).filter(isReminder).length;
 const notices = (world: World): number => chatOf(world).filter(isNotice).length;
 const hasServer = async (world: World): Promise<boolean> =>
@@ -85,9 +85,9 @@ describe('safe mode', () => {
     const { world, clock } = loop;
     await waitFor(() => notices(world) === 1, { what: 'the notice' });
     expect(chatOf(world).find(isNotice)).toMatch(
-      /^I run in safe mode, because I was started 6 times within five minutes/u,
+      /^I am in safe mode, because I was started 6 times within five minutes/u,
     );
-    expect((await world.assistant.info()).warnings).toContainEqual(expect.stringMatching(/^I run in safe mode/u));
+    expect((await world.assistant.info()).warnings).toContainEqual(expect.stringMatching(/^I am in safe mode/u));
     expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ name: 'louder', state: 'safe mode' }]);
     expect(await world.assistant.request('mcpList', {})).toMatchObject([{ name: 'fix', state: 'off' }]);
     expect(await hasServer(world)).toBe(false);
@@ -100,7 +100,7 @@ describe('safe mode', () => {
     expect(await say(world, 'are you there?')).toBe('Still here.');
     expect(world.model.requests).toHaveLength(asked + 1);
     expect(reminders(world)).toBe(0);
-    expect(await say(world, '/status')).toMatch(/⚠ I run in safe mode/u);
+    expect(await say(world, '/status')).toMatch(/⚠ I am in safe mode/u);
     expect(loop.restarts()).toBe(0);
   });
 

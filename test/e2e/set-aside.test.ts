@@ -46,7 +46,7 @@ describe('one message that can never be written', () => {
     await waitFor(() => world.telegram.unconfirmed.length === 0, { timeoutMs: 30_000, what: 'the offset' });
     const heard = (): string => JSON.stringify(world.model.requests.map(({ view }) => view.lastUserText));
     await waitFor(() => heard().includes('one') && heard().includes('two'), { what: 'what the model heard' });
-    const notices = (): readonly string[] => chatOf(world).filter((text) => text.includes('could not be taken in'));
+    const notices = (): readonly string[] => chatOf(world).filter((text) => text.includes('could not be processed'));
     await waitFor(() => notices().length === 1, { what: 'the notice' });
     expect(notices()[0]).toContain(join(world.home, 'quarantine'));
     expect(heard()).not.toContain('poisonous');
@@ -66,7 +66,7 @@ describe('one message that can never be written', () => {
     world.discord.sends(world.direct, world.owner, 'a poisonous word');
     world.discord.sends(world.direct, world.owner, 'and now?');
     await reads(world, world.direct, 'Still here.', { timeoutMs: 40_000 });
-    await reads(world, world.direct, /could not be taken in/u);
+    await reads(world, world.direct, /could not be processed/u);
     expect(await setAside(world)).toHaveLength(1);
   });
 
@@ -80,7 +80,7 @@ describe('one message that can never be written', () => {
     world.slack.sends(SLACK_OWNER, DIRECT, 'and now?');
     await waitFor(() => postsIn(world).includes('Still here.'), { timeoutMs: 40_000, what: 'the second answer' });
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0, { what: 'the acknowledgements' });
-    await waitFor(() => postsIn(world).some((text) => text.includes('could not be taken in')), { what: 'the notice' });
+    await waitFor(() => postsIn(world).some((text) => text.includes('could not be processed')), { what: 'the notice' });
     expect(await setAside(world)).toHaveLength(1);
   });
 });
@@ -93,7 +93,7 @@ test('one update that cannot be read is kept, told of, and does not stop what co
   world.telegram.pushUpdate({ message: { message_id: 'not a number', text: 'lost?' } });
   world.telegram.userSays(OWNER, 'fine?');
   await waitFor(() => chatOf(world).includes('Fine.'), { what: 'the answer' });
-  await waitFor(() => chatOf(world).some((text) => text.includes('could not be taken in')), { what: 'the notice' });
+  await waitFor(() => chatOf(world).some((text) => text.includes('could not be processed')), { what: 'the notice' });
   expect((await setAside(world))[0]).toContain('lost?');
 });
 

@@ -71,7 +71,7 @@ describe('a stranger who writes', () => {
     expect(world.said('7')).toEqual([
       expect.stringMatching(
         new RegExp(
-          `You are telegram:7 here\\. .*this code: \`${request?.code}\`.* pair approve ${request?.code}\`.*\`/pair ${request?.code}\`.* expires in 10 minutes`,
+          `Your id here is telegram:7\\. .*this code: \`${request?.code}\`.* pair approve ${request?.code}\`.*\`/pair ${request?.code}\`.* expires in 10 minutes`,
           'u',
         ),
       ),

@@ -247,7 +247,7 @@ describe('the other commands', () => {
     expect(existsSync(join(userHome, UNIT))).toBe(false);
     expect(existsSync(dirname(join(home, 'bin/assistant-service')))).toBe(false);
     expect(existsSync(join(home, 'service.env'))).toBe(true);
-    expect(line.out).toContain(`The home is as it was: ${home}\n`);
+    expect(line.out).toContain(`The home was not changed: ${home}\n`);
   });
 });
 

@@ -96,7 +96,7 @@ describe('what systemd is told', () => {
     await notifier?.send('READY=1');
     await notifier?.send('WATCHDOG=1');
     expect(failures).toEqual([
-      'systemd cannot be told how the assistant is, and may end it for that: The program systemd-notify could not be started: it is not installed. Install the package systemd, which has systemd-notify.',
+      'The assistant cannot report its state to systemd, which may stop it for that: The program systemd-notify could not be started: it is not installed. Install the package systemd, which has systemd-notify.',
     ]);
   });
 });

@@ -92,7 +92,9 @@ describe('what cannot be translated', () => {
   test('a limit of another tool than exec is dropped with a warning', () => {
     expect(readAllowedTools('WebFetch(domain:example.org)')).toEqual({
       allowed: [{ tool: 'web_fetch' }],
-      warnings: ['The limit in parentheses of its allowed tool WebFetch is not kept: all of web_fetch is allowed.'],
+      warnings: [
+        'The limit in parentheses after its allowed tool WebFetch has no effect: all of web_fetch is allowed.',
+      ],
     });
   });
 });

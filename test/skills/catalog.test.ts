@@ -179,7 +179,7 @@ describe('limits', () => {
     await mkdir(join(world.workspace, 'odd/SKILL.md'), { recursive: true });
     const { skills, warnings } = await world.open().survey();
     expect(skills).toEqual([]);
-    expect(warnings).toEqual([`${world.workspace}/odd/SKILL.md is no regular file, so this skill is not used.`]);
+    expect(warnings).toEqual([`${world.workspace}/odd/SKILL.md is not a regular file, so this skill is not used.`]);
   });
 
   test('of a huge SKILL.md the first 300 kB count', async () => {

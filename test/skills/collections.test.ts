@@ -26,7 +26,7 @@ test('where a strict YAML reader gives a name or a description, it is always the
   expect(different).toEqual([]);
 });
 
-test('a good part of them is no valid YAML, and a good part is', () => {
+test('a good part of them is not valid YAML, and a good part is', () => {
   const valid = SKILLS.filter(({ strict }) => strict.description !== undefined).length;
 
   expect(valid).toBeGreaterThan(SKILLS.length / 4);

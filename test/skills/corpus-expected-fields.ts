@@ -26,7 +26,7 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     description: 'Plans a swim: where, and when. Use when it is hot.',
     begins: 'Bring a towel.',
     facts: { license: 'MIT' },
-    warns: ['no valid YAML'],
+    warns: ['not valid YAML'],
   },
   'literal-lost': {
     odd: 'valid YAML that lost its description',
@@ -46,7 +46,7 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     description: 'Finds a bus and the one after it',
     begins: 'Ask from where.',
     facts: { license: 'MIT' },
-    warns: ['no valid YAML'],
+    warns: ['not valid YAML'],
   },
   'date-as-description': { odd: 'a date', description: '2024-02-29', begins: 'Leap day.', warns: [] },
   'number-as-name': {
@@ -107,7 +107,7 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     begins: 'Runs nothing at all.',
     warns: [
       'Its front matter was left out: it is in js, which is not run here.',
-      'folder names it',
+      'name of its folder is used',
       'first words of its text',
     ],
   },
@@ -126,14 +126,14 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     odd: 'TOML',
     description: 'Is written in another way.',
     begins: '+++',
-    warns: ['no front matter', 'folder names it', 'first words of its text'],
+    warns: ['no front matter', 'name of its folder is used', 'first words of its text'],
   },
   aliases: { odd: 'an alias', description: 'aliases', begins: 'Points to itself.', warns: [] },
   'alias-bomb': {
     odd: 'aliases that multiply',
     description: 'Is full of echoes',
     begins: 'Boom.',
-    warns: ['no valid YAML'],
+    warns: ['not valid YAML'],
   },
   'prototype-key': { odd: '__proto__ as a key', description: 'Has a strange key', begins: 'No harm.', warns: [] },
   'folder-differs': {

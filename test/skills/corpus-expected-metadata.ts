@@ -54,7 +54,7 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
     description: 'Takes notes on rain: how much, and when',
     begins: 'Stay in.',
     facts: { homepage: 'https://example.org/rain', os: ['linux'] },
-    warns: ['no valid YAML'],
+    warns: ['not valid YAML'],
   },
   'nanobot-always': {
     odd: 'always inside of the metadata',
@@ -170,7 +170,7 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
     odd: 'all tools, as an alias that YAML refuses',
     description: 'May do everything',
     begins: 'All.',
-    warns: ['no valid YAML'],
+    warns: ['not valid YAML'],
   },
   'base-dir': {
     odd: 'its own folder in the text',

@@ -166,7 +166,7 @@ describe('installing', () => {
     const failure = await failureOf(
       installSkill({ ...plan, files }, { workspaceSkills: world.workspace, replace: true }),
     );
-    expect(failure.message).toBe('SKILL.md is not what was shown.');
+    expect(failure.message).toBe('SKILL.md changed after it was shown. Run the command again.');
   });
 
   test('keeps a skill that is there, unless it is to be replaced; then nothing of it stays', async () => {
@@ -207,7 +207,7 @@ describe('installing', () => {
     const known = await world.open().read();
     const obstacle = async (name: string, replace: boolean): Promise<string | null> =>
       await findObstacle(name, { workspaceSkills: world.workspace, known, replace });
-    expect(await obstacle('one', false)).toContain('Add --replace');
+    expect(await obstacle('one', false)).toContain('add --replace');
     expect(await obstacle('one', true)).toBeNull();
     expect(await obstacle('two', true)).toContain('Remove that one first: npm run assistant -- skills remove two');
     expect(await obstacle('three', true)).toContain('that is not a skill three. Move it away first.');

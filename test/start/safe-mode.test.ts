@@ -55,10 +55,10 @@ test('a plugin that kills the program at each start is left out at the sixth: it
   const gateway = startGateway(env);
   try {
     await waitFor(() => gateway.starts() === 1, { ...long, what: 'the sixth start' });
-    expect(await status()).toMatch(/I run in safe mode, because I was started 6 times within five minutes/u);
+    expect(await status()).toMatch(/I am in safe mode, because I was started 6 times within five minutes/u);
     expect(await plugins()).toMatch(/^deadly.*: not loaded, because the assistant runs in safe mode/u);
     expect(await say('/help')).toContain('/status');
-    expect(await say('/status')).toMatch(/⚠ I run in safe mode/u);
+    expect(await say('/status')).toMatch(/⚠ I am in safe mode/u);
 
     await writeFile(join(plugin, 'index.mjs'), "export default { name: 'deadly' };");
     expect(await say('/restart')).toContain('Restarting.');
@@ -89,7 +89,7 @@ test('an error that nobody caught counts as a start that broke down, though the 
   try {
     await waitFor(() => gateway.starts() === 1, { ...long, what: 'the sixth start' });
     const { stdout } = await run(process.execPath, [LAUNCHER, 'status'], { env });
-    expect(stdout).toMatch(/I run in safe mode, because I was started 6 times within five minutes/u);
+    expect(stdout).toMatch(/I am in safe mode, because I was started 6 times within five minutes/u);
   } finally {
     if (gateway.process.exitCode === null && gateway.process.kill('SIGTERM')) await gateway.ended;
   }
