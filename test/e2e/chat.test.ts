@@ -18,7 +18,7 @@ describe('the chat', () => {
     expect(world.model.requests).toHaveLength(1);
     await waitFor(() => chatOf(world, 999).length > 0);
     expect(chatOf(world, 999)).toEqual([
-      expect.stringMatching(/^I do not know you, so I cannot read what you write\./u),
+      expect.stringMatching(/^I do not know you, so I do not read your messages\./u),
     ]);
   });
 

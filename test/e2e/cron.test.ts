@@ -87,7 +87,7 @@ describe('reminders', () => {
     world.model.reply(cron({ action: 'add', when: '0 0 31 2 *', text: 'x' }), 'No.');
     world.telegram.userSays(OWNER, 'on the 31st of February');
     await said(world, 'No.');
-    expect(results(world)[0]).toContain('never comes');
+    expect(results(world)[0]).toContain('never occurs');
   });
 });
 

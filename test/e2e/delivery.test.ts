@@ -72,7 +72,7 @@ describe('the notice that a message was given up', () => {
     world.model.reply('The answer.');
     await asks(world, 'and now?', 2);
     expect(chatOf(world)).toEqual([
-      expect.stringMatching(/^An earlier message here did not reach you: .*“Something went wrong inside me/u),
+      expect.stringMatching(/^An earlier message here did not reach you: .*“An error inside me kept me/u),
       'The answer.',
     ]);
   });

@@ -263,6 +263,6 @@ test('three refusals of the key pause it and tell the owner once', async () => {
   for (let n = 0; n < 3; n += 1) await b.beat();
   for (let n = 0; n < 5; n += 1) await b.rest();
   await waitFor(() => chatOf(b.world).length === 2);
-  expect(chatOf(b.world)[1]).toContain('I do not look at HEARTBEAT.md any more');
+  expect(chatOf(b.world)[1]).toContain('I paused the heartbeat');
   expect(b.asked()).toHaveLength(3);
 });

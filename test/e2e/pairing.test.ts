@@ -125,7 +125,7 @@ describe('the owner', () => {
     await say(world, `/pair ${await askForPairing(world)}`);
     expect(await say(world, '/pair remove telegram:77')).toBe('telegram:77 Person can no longer write to me.');
     expect(await say(world, '/pair remove telegram:77')).toMatch(/was not paired with a code/u);
-    expect(await say(world, '/pair remove telegram:42')).toMatch(/let in by the configuration/u);
+    expect(await say(world, '/pair remove telegram:42')).toMatch(/has access through the configuration/u);
     await waitFor(() => chatOf(world, STRANGER).length === 2);
     world.telegram.userSays(STRANGER, SECRET_TEXT);
     await waitFor(() => codesTo(world, STRANGER).length === 2);

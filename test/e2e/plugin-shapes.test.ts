@@ -252,6 +252,6 @@ test('a turn that cannot be run at all is told to whoever waits for its answer',
   expect(await answer.finally(() => clearInterval(skipping))).toMatchObject({
     outcome: 'failed',
     isError: true,
-    text: expect.stringContaining('Something went wrong inside me'),
+    text: expect.stringContaining('An error inside me kept me from answering'),
   });
 });
