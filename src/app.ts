@@ -22,6 +22,7 @@ import { streamOf } from './gateway/local-assistant.ts';
 import { createRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
+import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { systemClock, type Clock } from './util/clock.ts';
 import { errorMessage, type AppError } from './util/errors.ts';
@@ -48,6 +49,8 @@ export interface AssistantSettings {
   readonly hooks?: readonly HookSet[];
   /** @default stderr, as the configuration says */
   readonly log?: Logger;
+  /** Logs to a file in the home (`HomePaths.log`) instead of stderr, for a terminal that a person talks in. @default false */
+  readonly logsToFile?: boolean;
   /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
   readonly onRestart?: () => void;
   /** The disk did not confirm a write: nothing is written any more, so this process has to end. Without it `onRestart` is called. */
@@ -97,7 +100,8 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
   const redact = createRedactor(loaded.secrets);
-  const log = scrubbed(parts.log ?? (await openLog(loaded.config.log)), redact);
+  const logFile = parts.logsToFile === true ? new LogFile(paths.log) : undefined;
+  const log = scrubbed(parts.log ?? (await openLog(loaded.config.log, logFile)), redact);
   const startedAt = clock.now();
   const storage = new StorageHealth({ clock, log, startedAt, probe: (bytes) => probeDisk(paths.probe, bytes) });
   const ground: Ground = {

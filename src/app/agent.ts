@@ -159,6 +159,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     requests: createRequests({
       ...stores,
       cron: automation.request,
+      commands: () => table.of('owner'),
       prompt,
       pairing,
       mcp,

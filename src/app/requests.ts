@@ -1,3 +1,4 @@
+import type { Command } from '../agent/commands/command.ts';
 import type { PromptReport } from '../agent/commands/context.ts';
 import type { PairingPort } from '../agent/commands/pair.ts';
 import type { RequestHandlers } from '../gateway/requests.ts';
@@ -17,6 +18,7 @@ import type { Stores } from './stores.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
+  readonly commands: () => readonly Pick<Command, 'name' | 'description'>[];
   readonly memory: MemoryStore;
   readonly pairing: PairingPort;
   readonly journal: Journal;
@@ -35,6 +37,7 @@ export interface RequestParts {
 export function createRequests({
   cron,
   prompt,
+  commands,
   memory,
   pairing,
   journal,
@@ -71,6 +74,7 @@ export function createRequests({
         window: tokens.window,
       };
     },
+    commands: async () => commands().map(({ name, description }) => ({ name, description })),
     memoryLog: () => memory.log(),
     memoryShow: ({ id }) => memory.show(id),
     memoryRestore: async ({ id }) => {

@@ -155,6 +155,10 @@ export type OutboundEvent = LiveBase &
         readonly isError: boolean;
         /** Why the call was not run: the policy, a hook or a person refused it. */
         readonly refused?: string;
+        /** Why it did not work, in one line; of a call that was run. */
+        readonly problem?: string;
+        /** The lines of files that it changed, for people; see `ToolResult.diff`. */
+        readonly diff?: string;
       }
     | { readonly type: 'status'; readonly text: string }
     | { readonly type: 'typing' }

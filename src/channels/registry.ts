@@ -75,7 +75,7 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
 
 /** One sentence that tells the model which formatting a kind of channel shows; null for an unknown kind. */
 export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
-  if (kindName === 'terminal') return 'Write plain text without Markdown marks: a terminal shows them as they are.';
+  if (kindName === 'terminal') return 'Write Markdown: a terminal shows lists, tables, links and code, but no images.';
   return kindNamed(kindName, plugged)?.shows ?? null;
 }
 

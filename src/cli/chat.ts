@@ -6,11 +6,10 @@ import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../
 import { deadline } from '../util/clock.ts';
 import { oneLine, plural } from '../util/text.ts';
 import type { CliContext } from './context.ts';
-import { openAssistant, pathsOf } from './open.ts';
+import { converse } from './converse.ts';
+import { openAssistant } from './open.ts';
 import { json as jsonText, terminalText } from './format.ts';
-import { ReconnectingAssistant } from './reconnect.ts';
 import type { OutputFlags } from './table/command.ts';
-import { talk, type TalkOptions } from './talk.ts';
 import { usageError } from './usage.ts';
 
 interface ChatFlags extends OutputFlags {
@@ -19,6 +18,8 @@ interface ChatFlags extends OutputFlags {
   readonly image: readonly string[];
   readonly model: string | undefined;
   readonly session: string;
+  /** Lines only, in a conversation. */
+  readonly plain: boolean;
   /** Seconds. */
   readonly timeout: number | undefined;
 }
@@ -49,47 +50,6 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
     if (code === INTERRUPTED) break;
   }
   return code;
-}
-
-/** A conversation in this terminal; /setup sets the assistant up in between. */
-async function converse(
-  { session, model, image: images, home }: Pick<ChatFlags, 'session' | 'model' | 'image' | 'home'>,
-  context: CliContext,
-): Promise<number> {
-  let setsUp = false;
-  const onSetup = (): void => void (setsUp = true);
-  {
-    await using assistant = await openAssistant(context, home, { log: 'configured' });
-    const ended = new AbortController();
-    using _signals = context.onSignal(() => ended.abort());
-    context.stdout.write(await greeting(assistant.port, assistant.attached, session));
-    const options = { session, model, images, signal: ended.signal, onSetup };
-    if (assistant.attached) {
-      const { socket } = pathsOf(context, home);
-      await using running = new ReconnectingAssistant(assistant.port, {
-        clock: context.clock,
-        connect: () => context.connect(socket),
-      });
-      for (;;) {
-        setsUp = false;
-        const watch: TalkOptions['watch'] = (watcher) => running.watch(watcher);
-        const code = await talk(context, { ...options, assistant: running, watch });
-        if (!setsUp) return code;
-        await (await import('./init.ts')).setUpRunning(home, { context, assistant: running, session });
-      }
-    }
-    const code = await talk(context, { ...options, assistant: assistant.port });
-    if (!setsUp) return code;
-  }
-  return await (await import('./init.ts')).setUpHere({ home }, context);
-}
-
-/** The first lines of a conversation. */
-export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
-  const { model } = await assistant.info();
-  const where = attached ? 'the running gateway' : 'this terminal';
-  const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
-  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
 }
 
 const INTERRUPTED = 130;

@@ -8,6 +8,8 @@ import { systemClock, type Clock } from '../util/clock.ts';
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 type Terminal = { readonly isTTY?: boolean | undefined };
+/** Its size, in characters. */
+type Sized = { readonly columns?: number | undefined; readonly rows?: number | undefined };
 
 /** What the commands need of `app.ts`; loaded only when an assistant is started in this process. */
 export interface AppModule {
@@ -20,7 +22,7 @@ export interface AppModule {
 /** The world as the commands see it. */
 export interface CliContext {
   readonly stdin: Readable & Terminal;
-  readonly stdout: Writable & Terminal;
+  readonly stdout: Writable & Terminal & Sized;
   readonly stderr: Writable & Terminal;
   readonly env: Environment;
   readonly clock: Clock;

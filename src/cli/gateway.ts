@@ -3,12 +3,14 @@ import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
-import { greeting } from './chat.ts';
+import { greeting } from './converse.ts';
 import type { CliContext } from './context.ts';
-import { pathsOf, QUIET_LOG, startAssistant } from './open.ts';
+import { pathsOf, startAssistant } from './open.ts';
 import { escapeInvisible } from './format.ts';
 import type { HomeFlag } from './table/command.ts';
 import { talk } from './talk.ts';
+import { isDumb } from './terminal/look.ts';
+import { openHistory } from './terminal/open-history.ts';
 import { openNotifier } from '../service/notify.ts';
 import { startWatchdog } from '../service/watchdog.ts';
 
@@ -17,14 +19,23 @@ const STOP_MS = 9_500;
 
 /** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform, and with `--talk`, it talks in this terminal too. */
 export async function gatewayCommand(
-  { home, port, talk: wantsTalk }: HomeFlag & { readonly port: number | undefined; readonly talk: boolean },
+  {
+    home,
+    port,
+    talk: wantsTalk,
+    plain,
+  }: HomeFlag & { readonly port: number | undefined; readonly talk: boolean; readonly plain: boolean },
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
   const ended = new AbortController();
   let restarts = false;
   let setsUp = false;
+  const interrupts = new EventTarget();
+  const printsOnly = plain || isDumb(context.env);
+  let talksPlainly = false;
   using _signals = context.onSignal((signal) => {
+    if (talksPlainly && signal === 'SIGINT') return void interrupts.dispatchEvent(new Event('interrupt'));
     if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
     ended.abort();
   });
@@ -34,16 +45,18 @@ export async function gatewayCommand(
     clock: context.clock,
     onSilence: (reason) => tell(`watchdog: no sign of life: ${reason}`),
   });
-  const { config, setsLogLevel } = await loadConfig({ home: paths.home, env: context.env });
+  const { config, secrets } = await loadConfig({ home: paths.home, env: context.env });
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   const talks = isTerminal && (wantsTalk || Object.keys(enabledChannels(config)).length === 0);
-  const quiet = talks && context.stderr.isTTY === true && !setsLogLevel;
+  // A log line would stand in the middle of the conversation.
+  const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
   try {
     assistant = await startAssistant(context, {
       paths,
-      config: { ...(port === undefined ? {} : { gateway: { port } }), ...(quiet ? QUIET_LOG : {}) },
+      config: port === undefined ? {} : { gateway: { port } },
       serve: 'gateway',
+      logsToFile,
       onRestart: () => {
         restarts = true;
         ended.abort();
@@ -68,8 +81,8 @@ export async function gatewayCommand(
   try {
     const { home, model, channels, http, warnings } = await assistant.info();
     const names = Object.keys(channels);
-    if (quiet) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
-    else for (const warning of warnings) log.warn('config: warning', { warning });
+    if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
+    for (const warning of warnings) log.warn('config: warning', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
     const platforms = names.filter((name) => name !== 'terminal');
@@ -77,9 +90,21 @@ export async function gatewayCommand(
       context.stdout.write(await greeting(assistant, false, 'main'));
       if (platforms.length > 0)
         context.stdout.write(`It answers on ${platforms.join(', ')} too, until you end this.\n`);
-      const onSetup = (): void => void (setsUp = true);
-      await talk(context, { assistant, session: 'main', signal: ended.signal, onSetup });
+      await using history = await openHistory(paths, secrets);
+      talksPlainly = printsOnly;
+      await talk(context, {
+        assistant,
+        session: 'main',
+        signal: ended.signal,
+        interrupts,
+        workspace: paths.workspace,
+        history,
+        plain: printsOnly,
+        onSetup: () => void (setsUp = true),
+      });
     } else {
+      if (logsToFile)
+        context.stderr.write(`Running with ${escapeInvisible(names.join(', '))}. The log: ${paths.log}\n`);
       await aborted(ended.signal);
     }
   } finally {

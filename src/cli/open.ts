@@ -21,6 +21,7 @@ export async function startAssistant(
     /** Settings over those of the file. */
     readonly config: Readonly<Record<string, unknown>>;
     readonly serve: 'gateway' | 'local';
+    readonly logsToFile?: boolean;
     readonly onRestart?: () => void;
     readonly onUnusable?: (error: AppError) => void;
     readonly signal?: AbortSignal;
@@ -38,12 +39,10 @@ export interface OpenedAssistant extends AsyncDisposable {
   readonly attached: boolean;
 }
 
-/** Settings for an assistant whose log shares a screen with a person: warnings alone, unless the file sets a level. */
-export const QUIET_LOG = { log: { level: 'warn' } } as const;
-
 /**
  * The assistant of a home: the one that runs already, else one in this process. `log`: what that one logs; with
- * `configured` a level that the file sets, else warnings.
+ * `configured` what the file says, to the log file while a person looks at stderr; else warnings, unless the file sets a
+ * level.
  */
 export async function openAssistant(
   context: CliContext,
@@ -52,17 +51,20 @@ export async function openAssistant(
 ): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
+  const logsToFile = log === 'configured' && context.stderr.isTTY === true;
   const logSettings = async (): Promise<Readonly<Record<string, unknown>>> => {
-    if (log !== 'configured') return { log: { level: log } };
-    return (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel ? {} : QUIET_LOG;
+    if (logsToFile) return {};
+    const isSet = log === 'configured' && (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel;
+    return isSet ? {} : { log: { level: log === 'silent' ? log : 'warn' } };
   };
   // What is not confirmed by the disk is found out by the next command; waiting for it would never end.
   const onUnusable = (error: AppError): void => {
     context.stderr.write(`✗ ${terminalText(error.message)}\n`);
     context.exitNow(1);
   };
-  const port =
-    running ?? (await startAssistant(context, { paths, config: await logSettings(), serve: 'local', onUnusable }));
+  const start = async (): Promise<Assistant> =>
+    startAssistant(context, { paths, config: await logSettings(), serve: 'local', logsToFile, onUnusable });
+  const port = running ?? (await start());
   if (running === undefined) {
     for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
   }

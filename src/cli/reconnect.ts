@@ -9,9 +9,9 @@ import type {
 } from '../gateway/assistant-port.ts';
 import type { RequestName, RequestParams, RequestResult } from '../gateway/requests.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
+import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
-import { oneLine, plural } from '../util/text.ts';
 
 type Connection = AssistantPort & AsyncDisposable;
 
@@ -19,26 +19,33 @@ export interface ReconnectPorts {
   readonly clock: Clock;
   /** Undefined while no assistant listens. */
   readonly connect: () => Promise<Connection | undefined>;
-  /** How long it is tried to reach the assistant again. */
-  readonly patienceMs?: number;
 }
 
 /** Told what becomes of the connection. */
 export interface ConnectionWatcher {
-  /** It is lost and tried again, or there again. */
+  /** It is lost and tried again, still lost, or there again. */
   readonly news: (text: string) => void;
-  /** It is given up. */
-  readonly over: (text: string) => void;
 }
 
-const PATIENCE_MS = 60_000;
-const EVERY_MS = 500;
-const LONGEST_QUOTE = 200;
+/** After so long without an assistant, how to start it is told. */
+const HINT_MS = 30_000;
+const BACKOFF = { firstMs: 500, maxMs: 5_000 };
+
+/** A message that was stopped before an assistant could be reached; its text, so that it is not lost. */
+export class NotSentError extends Error {
+  readonly text: string;
+
+  constructor(text: string, cause: unknown) {
+    super(`Not sent: ${text}`, { cause });
+    this.name = 'NotSentError';
+    this.text = text;
+  }
+}
 
 /**
- * A running assistant that may go away and come back. Its loss is told at once. Messages that were sent and not
- * acknowledged are sent again, each under an id of its own, so that none is lost and none is answered twice; after
- * `patienceMs` without an assistant they are rejected with `connection-lost` and their text.
+ * A running assistant that may go away and come back. Its loss is told at once, and it is tried again until this is
+ * disposed of. Messages that were sent and not acknowledged are sent again, each under an id of its own, so that none is
+ * lost and none is answered twice; one that is stopped meanwhile rejects with `NotSentError`.
  */
 export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   readonly #ports: ReconnectPorts;
@@ -113,11 +120,11 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   }
 
   async #reached(input: SendInput, signal: AbortSignal | undefined): Promise<Connection> {
+    const until = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     try {
-      return await (signal === undefined ? this.#current : raceAbort(this.#current, signal));
+      return await raceAbort(this.#current, until);
     } catch (error) {
-      if (!isLost(error)) throw error;
-      throw new AppError('connection-lost', `Not sent: ${oneLine(input.text, LONGEST_QUOTE)}`, { cause: error });
+      throw new NotSentError(input.text, error);
     }
   }
 
@@ -126,32 +133,30 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     void port.lost?.then(() => {
       if (this.#closing.signal.aborted) return;
       this.#port = undefined;
-      const { patienceMs = PATIENCE_MS } = this.#ports;
-      const seconds = plural(Math.ceil(patienceMs / 1_000), 'second');
-      this.#watcher?.news(
-        `The running assistant is gone. It is tried again for ${seconds}; what you send meanwhile is kept.`,
-      );
-      this.#current = this.#again(patienceMs);
+      this.#watcher?.news('The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.');
+      this.#current = this.#again();
       this.#current.catch(() => {});
     });
   }
 
-  async #again(patienceMs: number): Promise<Connection> {
+  async #again(): Promise<Connection> {
     const { clock, connect } = this.#ports;
-    const until = clock.monotonic() + patienceMs;
-    while (clock.monotonic() < until) {
-      await sleep(clock, EVERY_MS, this.#closing.signal);
+    const since = clock.monotonic();
+    let isTold = false;
+    for (let failures = 1; ; failures += 1) {
+      await sleep(clock, backoffMs(failures, BACKOFF), this.#closing.signal);
       // One that does not answer yet is like none.
       const port = await connect().catch(() => undefined);
-      if (port === undefined) continue;
-      this.#follow(port);
-      for (const entry of this.#attached) entry.attach(port);
-      this.#watcher?.news('The assistant is back.');
-      return port;
+      if (port !== undefined) {
+        this.#follow(port);
+        for (const entry of this.#attached) entry.attach(port);
+        this.#watcher?.news('The assistant is back.');
+        return port;
+      }
+      if (isTold || clock.monotonic() - since < HINT_MS) continue;
+      isTold = true;
+      this.#watcher?.news(`It is still gone. To start it in another terminal: ${assistantCommand('gateway')}`);
     }
-    const how = `Start it with ${assistantCommand('gateway')}, or talk without it: ${assistantCommand('chat')}`;
-    this.#watcher?.over(`The assistant did not come back. ${how}`);
-    throw new AppError('connection-lost', `The assistant did not come back. ${how}`);
   }
 }
 

@@ -1,15 +1,28 @@
-import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
-import { wantsColor } from '../config/environment.ts';
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { indented, terminalText, escapeInvisible } from './format.ts';
-import type { ConnectionWatcher } from './reconnect.ts';
-import { Screen } from './screen.ts';
+import { NotSentError, type ConnectionWatcher } from './reconnect.ts';
+import { shortHistory, type InputHistory } from './terminal/history.ts';
+import { LiveView } from './terminal/live-view.ts';
+import { isDumb } from './terminal/look.ts';
+import { PlainView } from './terminal/plain-view.ts';
+import type { ChatActions, ChatView } from './terminal/view.ts';
 
 const PROMPT = 'you › ';
 const QUESTION_PROMPT = 'Allow it? [y/N] ';
 const ALWAYS_PROMPT = 'Allow it? [y/N/always] ';
+/** Ctrl-C twice within this time ends the conversation. */
+const TWICE_MS = 2_000;
+
+/** Commands that the terminal itself carries out. */
+const OWN_COMMANDS = ['exit', 'quit', 'setup'];
+
+/** Behind what /help says. */
+const HELP = `In this terminal:
+- /exit, Ctrl-D or Ctrl-C twice end the conversation; Ctrl-C once stops a turn
+- Alt-Enter, Ctrl-J or a \\ at the end of a line begin a new line; several pasted lines are one message
+- ↑ and ↓ show what you wrote before, Ctrl-R searches in it, Tab completes commands and names of files`;
 
 export interface TalkOptions {
   readonly assistant: AssistantPort;
@@ -23,9 +36,17 @@ export interface TalkOptions {
   readonly onSetup: () => void;
   /** Aborting it ends the conversation. */
   readonly signal?: AbortSignal;
+  /** Emits `interrupt` for a Ctrl-C that came as a signal. */
+  readonly interrupts?: EventTarget;
+  /** Absolute path of the folder whose files Tab completes. */
+  readonly workspace: string;
+  /** What was written earlier. @default it is forgotten at the end */
+  readonly history?: InputHistory;
+  /** Prints lines only: no colours, nothing is drawn twice. @default as `TERM` says */
+  readonly plain?: boolean;
 }
 
-/** A conversation in this terminal until Ctrl-D, or Ctrl-C at an empty prompt. Returns the exit code. */
+/** A conversation in this terminal until Ctrl-D, or Ctrl-C twice. Returns the exit code. */
 export async function talk(context: CliContext, options: TalkOptions): Promise<number> {
   const conversation = new Conversation(context, options);
   return conversation.run();
@@ -39,59 +60,60 @@ interface OpenQuestion {
 class Conversation {
   readonly #context: CliContext;
   readonly #options: TalkOptions;
-  readonly #screen: Screen;
-  readonly #lines: Interface;
+  readonly #view: ChatView;
   readonly #running = new Map<Promise<void>, AbortController>();
+  readonly #closed = Promise.withResolvers<void>();
   /** The first is on the screen. */
   #questions: OpenQuestion[] = [];
   #images: readonly string[];
+  #commands: Promise<readonly string[]> | undefined;
+  /** When Ctrl-C was pressed last. */
+  #interruptedAt = -Infinity;
   #code = 0;
-  #isClosed = false;
+  #isEnding = false;
 
   constructor(context: CliContext, options: TalkOptions) {
     this.#context = context;
     this.#options = options;
     this.#images = options.images ?? [];
-    this.#screen = new Screen(context.stdout, { color: wantsColor(context.env) });
-    this.#lines = createInterface({ input: context.stdin, output: context.stdout, terminal: true, prompt: PROMPT });
+    const actions: ChatActions = {
+      submit: (text) => this.#line(text),
+      interrupt: () => this.#interrupt(),
+      end: () => this.#closed.resolve(),
+    };
+    const { workspace: folder, history = shortHistory(), plain = isDumb(context.env) } = options;
+    const completion = { folder, commands: () => (this.#commands ??= this.#commandNames()) };
+    this.#view = plain ? new PlainView(context, actions) : new LiveView(context, { history, completion, actions });
   }
 
   async run(): Promise<number> {
-    const { assistant, session, signal } = this.#options;
-    const closed = new Promise<void>((resolve) => {
-      this.#lines.once('close', () => {
-        this.#isClosed = true;
-        resolve();
-      });
-    });
-    const onAbort = (): void => this.#lines.close();
+    const { assistant, session, signal, interrupts } = this.#options;
+    const onAbort = (): void => this.#closed.resolve();
+    const onInterrupt = (): void => this.#interrupt();
     if (signal?.aborted === true) onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
-    this.#lines.on('line', (line) => this.#line(line));
-    this.#lines.on('SIGINT', () => this.#interrupt());
-    this.#options.watch?.({
-      news: (text) => this.#aside(() => this.#screen.note(text)),
-      over: (text) => {
-        this.#aside(() => this.#screen.line(text));
-        this.#giveUp();
-      },
-    });
+    interrupts?.addEventListener('interrupt', onInterrupt);
     {
-      using _attached = assistant.attach(session, (message) => this.#aside(() => this.#screen.message(message)));
+      using view = this.#view;
+      this.#options.watch?.({
+        news: (text) => view.note(text),
+      });
+      using _attached = assistant.attach(session, (message) => view.message(message));
       this.#prompt();
-      await closed;
+      await this.#closed.promise;
+      this.#isEnding = true;
       this.#stopTurns();
       await Promise.all(this.#running.keys());
     }
     signal?.removeEventListener('abort', onAbort);
-    this.#context.stdout.write('\n');
+    interrupts?.removeEventListener('interrupt', onInterrupt);
     return this.#code;
   }
 
   #line(line: string): void {
     const text = line.trim();
     const open = this.#questions[0];
-    if (text === '/exit' || text === '/quit') this.#lines.close();
+    if (text === '/exit' || text === '/quit') this.#closed.resolve();
     else if (text === '/setup') this.#setUp();
     else if (open !== undefined && !isCommand(text)) this.#answer(open, text);
     else if (text === '') this.#prompt();
@@ -100,20 +122,20 @@ class Conversation {
 
   #setUp(): void {
     this.#options.onSetup();
-    this.#lines.close();
+    this.#closed.resolve();
   }
 
   /** Only yes, no and always are answers; anything else but a command is a no, and says why. */
   #answer(open: OpenQuestion, text: string): void {
     const reply = replyIn(text, open.question);
-    if (typeof reply === 'object') this.#screen.line('Not allowed: I took your message as the answer.');
+    if (typeof reply === 'object') this.#view.lines('Not allowed: I took your message as the answer.');
     open.answer(reply);
   }
 
   #send(text: string): void {
     const { assistant, session, model } = this.#options;
     const controller = new AbortController();
-    if (this.#running.size === 0) this.#screen.forget();
+    this.#view.begin();
     const images = this.#images;
     this.#images = [];
     const turn = Promise.resolve()
@@ -122,31 +144,36 @@ class Conversation {
           { session, text, ...(model === undefined ? {} : { model }), ...(images.length === 0 ? {} : { images }) },
           {
             signal: controller.signal,
-            onEvent: (event) => this.#screen.event(event),
+            onEvent: (event) => this.#view.event(event),
             onApproval: (question, signal) => this.#ask(question, signal),
           },
         ),
       )
       .then(
-        (summary) => this.#screen.summary(summary),
+        (summary) => {
+          this.#view.summary(summary);
+          if (/^\/help\b/u.test(text)) this.#view.message({ text: HELP });
+        },
         (error: unknown) => this.#failed(error),
       )
       .finally(() => {
         this.#running.delete(turn);
+        if (this.#running.size === 0) this.#view.end();
         // A command that ran beside a question leaves it open.
-        if (this.#running.size === 0 || this.#questions.length > 0) this.#prompt();
+        if (this.#questions.length > 0) this.#prompt();
       });
     this.#running.set(turn, controller);
   }
 
   #failed(error: unknown): void {
-    this.#screen.line(terminalText(errorMessage(error)));
+    if (error instanceof NotSentError && !this.#isEnding) return this.#view.restore(error.text);
+    this.#view.lines(terminalText(errorMessage(error)));
     if (error instanceof AppError && error.code === 'connection-lost') this.#giveUp();
   }
 
   #giveUp(): void {
     this.#code = 1;
-    this.#lines.close();
+    this.#closed.resolve();
   }
 
   #ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply> {
@@ -156,9 +183,10 @@ class Conversation {
         this.#questions = this.#questions.filter((other) => other !== open);
         resolve(reply);
         if (this.#questions.length > 0) this.#showQuestion();
+        else this.#prompt();
       };
       const onAbort = (): void => {
-        this.#screen.note('no answer is needed any more');
+        this.#view.note('no answer is needed any more');
         settle(false);
       };
       const open: OpenQuestion = { question, answer: settle };
@@ -172,22 +200,27 @@ class Conversation {
     const open = this.#questions[0];
     if (open === undefined) return;
     const { title, reason, detail } = open.question;
-    this.#screen.line(`${escapeInvisible(title)}: ${escapeInvisible(reason)}`);
-    this.#screen.line(indented(escapeInvisible(detail), '  │ '));
+    this.#view.lines(`${escapeInvisible(title)}: ${escapeInvisible(reason)}`);
+    this.#view.lines(indented(escapeInvisible(detail), '  │ '));
     this.#prompt();
   }
 
-  /** Ctrl-C: no to a question, stop to a turn, away with a half-written line, else the end. */
+  /** Ctrl-C: no to a question, stop to a turn, away with a half-written line; twice is the end. */
   #interrupt(): void {
-    if (this.#running.size > 0) {
-      this.#screen.note('stopping');
+    const now = this.#context.clock.monotonic();
+    const isSecond = now - this.#interruptedAt < TWICE_MS;
+    this.#interruptedAt = now;
+    if (isSecond) {
+      this.#closed.resolve();
+    } else if (this.#running.size > 0) {
+      this.#view.note('stopping; Ctrl-C again ends the conversation');
       for (const open of this.#questions) open.answer(false);
       this.#stopTurns();
-    } else if (this.#lines.line === '') {
-      this.#lines.close();
+    } else if (this.#view.isEmpty) {
+      this.#view.note('Ctrl-C again ends the conversation');
     } else {
-      this.#lines.write(null, { ctrl: true, name: 'e' });
-      this.#lines.write(null, { ctrl: true, name: 'u' });
+      this.#interruptedAt = -Infinity;
+      this.#view.clear();
     }
   }
 
@@ -195,23 +228,16 @@ class Conversation {
     for (const controller of this.#running.values()) controller.abort(new DOMException('stopped', 'AbortError'));
   }
 
-  /** Shows something while the prompt may be waiting. */
-  #aside(show: () => void): void {
-    const waiting = this.#running.size === 0;
-    if (waiting) {
-      cursorTo(this.#context.stdout, 0);
-      clearLine(this.#context.stdout, 0);
-    }
-    show();
-    if (waiting) this.#prompt();
-  }
-
   #prompt(): void {
-    if (this.#isClosed) return;
     const open = this.#questions[0];
     const asking = open?.question.always === undefined ? QUESTION_PROMPT : ALWAYS_PROMPT;
-    this.#lines.setPrompt(open === undefined ? PROMPT : asking);
-    this.#lines.prompt(true);
+    this.#view.prompt(open === undefined ? PROMPT : asking, open !== undefined);
+  }
+
+  /** An assistant of another version may not tell them. */
+  async #commandNames(): Promise<readonly string[]> {
+    const names = await this.#options.assistant.request('commands', {}).catch(() => []);
+    return [...names.map(({ name }) => name), ...OWN_COMMANDS];
   }
 }
 

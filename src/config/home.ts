@@ -32,6 +32,10 @@ export interface HomePaths {
   readonly probe: string;
   readonly backups: string;
   readonly logs: string;
+  /** The log of an assistant whose terminal is in use; older ones are `.1` to `.4`. */
+  readonly log: string;
+  /** What was entered in terminals. */
+  readonly terminalHistory: string;
   readonly plugins: string;
   /** Which skills of other programs a person agreed to. */
   readonly skillPins: string;
@@ -63,6 +67,8 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     probe: at('.probe'),
     backups: at('backups'),
     logs: at('logs'),
+    log: at('logs/assistant.log'),
+    terminalHistory: at('terminal-history.jsonl'),
     plugins: at('plugins'),
     skillPins: at('skill-pins.json'),
     sandbox: at('sandbox'),

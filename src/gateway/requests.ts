@@ -7,6 +7,8 @@ import type { Difference, ServerFacts, ServerReport } from '../tools/mcp/server-
 export const requestParams = {
   /** What the next request of a session to its model is made of. */
   prompt: z.object({ session: z.string().min(1).max(400) }),
+  /** What an owner can write in a chat that begins with a slash. */
+  commands: z.object({}),
   /** Earlier versions of MEMORY.md, newest first. */
   memoryLog: z.object({}),
   /** MEMORY.md as it is now, or a version of it; `memory-version` when there is none with this id. */
@@ -87,6 +89,7 @@ export const requestParams = {
 /** What each request answers with. */
 interface RequestResults {
   readonly prompt: PromptInfo;
+  readonly commands: readonly { /** Without the slash. */ readonly name: string; readonly description: string }[];
   readonly memoryLog: readonly MemoryVersion[];
   readonly memoryShow: { /** Null: the present text. */ readonly version: MemoryVersion | null; readonly text: string };
   readonly memoryRestore: MemoryVersion;
@@ -261,6 +264,7 @@ interface AuditedDecision {
 
 export const REQUEST_NAMES = [
   'prompt',
+  'commands',
   'memoryLog',
   'memoryShow',
   'memoryRestore',

@@ -184,6 +184,8 @@ export interface ToolResult {
   readonly metadata: ToolMetadata;
   /** The program's own words about it, read after the output and never fenced; nothing of others may stand in it. @default none */
   readonly note?: string;
+  /** The lines of files that it changed, each behind `+` or `−`, for people who watch; the model does not read it. @default none */
+  readonly diff?: string;
   readonly isError?: boolean;
   /** Rules or a person did not let it run. */
   readonly refused?: boolean;

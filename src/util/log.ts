@@ -18,10 +18,19 @@ export interface LogOptions {
   readonly format: 'auto' | 'json' | 'pretty';
 }
 
-/** Opens the process's log on stderr; see `scrubbed`. */
-export async function openLog(options: LogOptions): Promise<Logger> {
+/** Takes a log line by line. */
+export interface LogSink {
+  write(line: string): void;
+}
+
+/** Opens the process's log on stderr, or as JSON lines in `file`; see `scrubbed`. */
+export async function openLog(options: LogOptions, file?: LogSink): Promise<Logger> {
   const pretty = options.format === 'pretty' || (options.format === 'auto' && process.stderr.isTTY);
   const settings = { level: options.level, base: { pid: process.pid } };
+  if (file !== undefined) {
+    const formatters = { level: (level: string): object => ({ level }) };
+    return wrap(pino({ ...settings, formatters, timestamp: pino.stdTimeFunctions.isoTime }, file));
+  }
   if (!pretty) return wrap(pino(settings, pino.destination({ dest: 2, sync: true })));
   const { default: prettyStream } = await import('pino-pretty');
   const stream = prettyStream({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });

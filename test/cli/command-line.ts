@@ -9,13 +9,15 @@ import { run } from '../../src/cli/run.ts';
 import type { Host } from '../../src/service/host.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
+import { waitFor } from '../support/wait.ts';
+import { VirtualScreen } from './virtual-screen.ts';
 import { FakeAssistant } from '../gateway/fake-assistant.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 
 /** A command line in a world of its own: its terminal, its home, its assistant. */
 export class CommandLine {
   readonly assistant = new FakeAssistant();
-  readonly home = temporaryFolder();
+  readonly home: string;
   readonly stdin: PassThrough & { isTTY?: boolean } = new PassThrough();
   readonly stdout: PassThrough & { isTTY?: boolean } = new PassThrough();
   readonly stderr: PassThrough & { isTTY?: boolean } = new PassThrough();
@@ -26,25 +28,39 @@ export class CommandLine {
   readonly restarts: boolean[] = [];
   /** Whether a gateway of this home is running. */
   running = false;
-  env: Readonly<Record<string, string>> = {};
+  env: Readonly<Record<string, string | undefined>> = {};
   startError: Error | undefined;
   /** The machine of this command line; its folders of the system are in `root`. */
-  host: Host = {
-    platform: 'linux',
-    uid: 1000,
-    user: 'anna',
-    userHome: join(this.home, '..'),
-    node: process.execPath,
-    program: fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url)),
-    root: '/',
-  };
+  host: Host;
   /** Reaches the gateway that runs, instead of `running`. */
   connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
   out = '';
   err = '';
+  /** What a person sees, of a terminal. */
+  readonly screen: VirtualScreen;
   readonly #signals = new Set<(signal: StopSignal) => void>();
 
-  constructor(options: { readonly terminal?: boolean } = {}) {
+  constructor(
+    options: {
+      readonly terminal?: boolean;
+      readonly columns?: number;
+      readonly rows?: number;
+      readonly home?: string;
+      readonly env?: Readonly<Record<string, string | undefined>>;
+    } = {},
+  ) {
+    this.home = options.home ?? temporaryFolder();
+    this.env = options.env ?? {};
+    this.host = {
+      platform: 'linux',
+      uid: 1000,
+      user: 'anna',
+      userHome: join(this.home, '..'),
+      node: process.execPath,
+      program: fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url)),
+      root: '/',
+    };
+    this.screen = new VirtualScreen(this.stdout, options.columns ?? 100, options.rows ?? 40);
     if (options.terminal === true) {
       this.stdin.isTTY = true;
       this.stdout.isTTY = true;
@@ -69,6 +85,16 @@ export class CommandLine {
 
   type(text: string): void {
     this.stdin.write(text);
+  }
+
+  /** Waits until the screen shows this. */
+  async shows(wanted: string | RegExp): Promise<void> {
+    const isShown = async (): Promise<boolean> => {
+      const text = await this.screen.text();
+      if (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) return true;
+      throw new Error(text);
+    };
+    await waitFor(isShown, { what: `${String(wanted)} on the screen` });
   }
 
   #context(): CliContext {

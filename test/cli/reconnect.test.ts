@@ -2,18 +2,9 @@ import { expect, test } from 'vitest';
 import { ReconnectingAssistant } from '../../src/cli/reconnect.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { failureOf } from '../config/temporary-home.ts';
-import { aborted, FakeAssistant, summaryOf } from '../gateway/fake-assistant.ts';
+import { aborted, summaryOf } from '../gateway/fake-assistant.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-
-/** An assistant whose connection a test can cut. */
-class Cut extends FakeAssistant {
-  readonly #lost = Promise.withResolvers<void>();
-  readonly lost = this.#lost.promise;
-
-  cut(): void {
-    this.#lost.resolve();
-  }
-}
+import { Cut } from './cut-assistant.ts';
 
 const lost = (): AppError => new AppError('connection-lost', 'The connection to the running assistant was lost.');
 
@@ -24,7 +15,7 @@ function reconnecting(
   const clock = new VirtualClock();
   const told: string[] = [];
   const port = new ReconnectingAssistant(first, { clock, connect: async () => next() });
-  port.watch({ news: (text) => told.push(text), over: (text) => told.push(`over: ${text}`) });
+  port.watch({ news: (text) => told.push(text) });
   return { port, clock, told };
 }
 
@@ -56,31 +47,31 @@ test('whoever listens hears the next connection too, once, until they stop', asy
   expect(heard).toEqual(['a reminder']);
 });
 
-test('after a minute it gives up: says how to start it, and what was not sent', async () => {
-  const first = new Cut();
-  const { port, clock, told } = reconnecting(first, () => undefined);
+test('it keeps trying, says once how to start the assistant, and sends what waited when it is back', async () => {
+  const [first, second] = [new Cut(), new Cut()];
+  let next: Cut | undefined;
+  const { port, clock, told } = reconnecting(first, () => next);
   first.cut();
-  await clock.advance(59_000);
-  const waiting = failureOf(port.send({ session: 'main', text: 'buy milk' }, {}));
-  expect(told).toEqual([
-    'The running assistant is gone. It is tried again for 60 seconds; what you send meanwhile is kept.',
-  ]);
-  await clock.advance(2_000);
-  expect(told[1]).toBe(
-    'over: The assistant did not come back. Start it with npm start, or talk without it: npm run chat',
-  );
-  expect(await waiting).toMatchObject({ code: 'connection-lost', message: 'Not sent: buy milk' });
+  await clock.advance(29_000);
+  const answer = port.send({ session: 'main', text: 'buy milk' }, {});
+  expect(told).toEqual(['The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.']);
+  await clock.advance(3_600_000);
+  expect(told.slice(1)).toEqual(['It is still gone. To start it in another terminal: npm start']);
+  next = second;
+  await clock.advance(5_000);
+  expect(told.at(-1)).toBe('The assistant is back.');
+  expect(await answer).toMatchObject({ text: 'You said: buy milk' });
 });
 
-test('a turn that is stopped while nobody is there does not wait', async () => {
+test('a message that is stopped while nobody is there is given back', async () => {
   const first = new Cut();
   const { port, clock } = reconnecting(first, () => undefined);
   first.cut();
   await clock.advance(1_000);
   const stop = new AbortController();
-  const waiting = expect(port.send({ session: 'main', text: 'x' }, { signal: stop.signal })).rejects.toThrow('stopped');
+  const waiting = port.send({ session: 'main', text: 'buy milk' }, { signal: stop.signal }).catch((error) => error);
   stop.abort(new Error('stopped'));
-  await waiting;
+  expect(await waiting).toMatchObject({ name: 'NotSentError', text: 'buy milk' });
 });
 
 test('an ordinary failure stays one', async () => {

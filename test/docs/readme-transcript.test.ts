@@ -72,7 +72,8 @@ function steady(screen: string): string {
     .replaceAll(/^⚠ The assistant runs as root\..*\n/gmu, '')
     .replaceAll(/(?<=assistantd@)\d+\.\d+\.\d+/gu, '0.1.0')
     .replaceAll(/durationMs=\d+/gu, 'durationMs=58')
-    .replaceAll(/^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}$/gmu, 'Sat Nov 21 05:49:27 UTC 2026')
+    .replaceAll(/(?<=^ {2}✓ .* · )\d+\.\d(?= s$)/gmu, '0.1')
+    .replaceAll(/(?<=^ *)\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}$/gmu, 'Sat Nov 21 05:49:27 UTC 2026')
     .replaceAll(/for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(UTC\)/gu, 'for Sat 2026-11-21 05:49:37 (UTC)')
     .replace(/\s*you ›\s*$/u, '');
 }

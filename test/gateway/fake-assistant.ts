@@ -45,6 +45,13 @@ export function toolEvent(type: 'tool-start' | 'tool-end', title: string, sequen
     : { type, isError: true, ...call, ...place(sequence) };
 }
 
+export function toolEnd(
+  title: string,
+  more: Partial<Extract<OutboundEvent, { type: 'tool-end' }>> = {},
+): OutboundEvent {
+  return { type: 'tool-end', callId: 't1.1', name: 'exec', title, isError: false, ...place(1), ...more };
+}
+
 function place(sequence: number): {
   channel: string;
   chatId: string;

@@ -70,8 +70,17 @@ function clean(event: LiveEvent, redact: Redact): LiveEvent {
     case 'status':
       return { ...event, text: redact(event.text) };
     case 'tool-start':
-    case 'tool-end':
       return { ...event, title: redact(event.title) };
+    case 'tool-end': {
+      const { refused, problem, diff } = event;
+      return {
+        ...event,
+        title: redact(event.title),
+        ...(refused === undefined ? {} : { refused: redact(refused) }),
+        ...(problem === undefined ? {} : { problem: redact(problem) }),
+        ...(diff === undefined ? {} : { diff: redact(diff) }),
+      };
+    }
     case 'turn-end':
       return { ...event, result: { ...event.result, text: redact(event.result.text) } };
     case 'text':

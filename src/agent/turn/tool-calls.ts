@@ -6,6 +6,7 @@ import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { callTitle, errorResult, renderResult } from '../../tools/registry/result.ts';
 import type { RunPart, ToolContext, ToolResult } from '../../tools/tool.ts';
 import { Slots } from '../../util/slots.ts';
+import { cut, oneLine } from '../../util/text.ts';
 import type { HookRunner, TurnFacts } from '../hooks/hooks.ts';
 import { imageParts, type ImageStore } from '../prompt/images.ts';
 import type { Live } from './live.ts';
@@ -26,6 +27,11 @@ export interface ToolCalls {
   /** Called once for each call that a crash cut off, so that its outcome is unknown; it tells the person. */
   readonly interrupted: (callId: string, name: string) => Promise<void>;
 }
+
+/** Characters of why a call failed, for people who watch. */
+const LONGEST_PROBLEM = 400;
+/** Characters of a change that people who watch are shown. */
+const LONGEST_DIFF = 8_000;
 
 /** What the model reads about a call that a crash cut off. */
 const INTERRUPTED =
@@ -125,9 +131,11 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
   };
 }
 
-function toolEnd(callId: string, name: string, { title, isError, refused, output }: ToolResult): Parameters<Live>[0] {
-  const why = refused === true ? { refused: output } : {};
-  return { type: 'tool-end', callId, name, title, isError: isError === true, ...why };
+function toolEnd(callId: string, name: string, result: ToolResult): Parameters<Live>[0] {
+  const { title, isError = false, refused, output, diff } = result;
+  const why = refused === true ? { refused: output } : isError ? { problem: oneLine(output, LONGEST_PROBLEM) } : {};
+  const changes = diff === undefined ? {} : { diff: cut(diff, LONGEST_DIFF) };
+  return { type: 'tool-end', callId, name, title, isError, ...why, ...changes };
 }
 
 async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {

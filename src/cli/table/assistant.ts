@@ -4,6 +4,7 @@ import { flag, number, text, texts, wholeNumber } from './values.ts';
 // The commands about the assistant itself: run it, talk to it, see how it is.
 
 const json = flag('as JSON');
+const plain = flag('in the terminal, print lines only: no colours, nothing drawn twice (for screen readers)');
 
 export const gateway = command({
   name: 'gateway',
@@ -11,6 +12,7 @@ export const gateway = command({
   options: {
     port: wholeNumber('<number>', 'port for HTTP (0: any)', { min: 0, max: 65_535 }),
     talk: flag('talk in this terminal too, though there is a chat platform'),
+    plain,
   },
   load: async () => (await import('../gateway.ts')).gatewayCommand,
 });
@@ -24,6 +26,7 @@ export const chat = command({
     image: texts('<path>', 'send an image with the message; may be repeated'),
     model: text('<ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5'),
     session: text('<name>', 'the conversation to continue', { fallback: 'main' }),
+    plain,
     timeout: number('<seconds>', 'stop after this many seconds; the exit code is then 1'),
   },
   after: 'Exit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',

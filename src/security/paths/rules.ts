@@ -58,6 +58,7 @@ const STATE = new Set([
   'prompts',
   'versions',
   'logs',
+  'terminal-history.jsonl',
   'plugins',
   'sandbox',
 ]);

@@ -52,6 +52,7 @@ export function applyPatchTool(files: FileAccess): Tool {
         title: `patched ${plural(draft.files.length, 'file')}`,
         output: draft.files.map(({ path, done }) => `${path}: ${done}`).join('\n'),
         metadata: { files: draft.files.length, edits: edits.length },
+        diff: previewOfEdits(edits),
       };
     },
   });

@@ -44,6 +44,7 @@ export function editFileTool(files: FileAccess): Tool {
         title: `edited ${path}`,
         output: `Replaced ${plural(edited.count, 'occurrence')} at ${edited.where}.`,
         metadata: { occurrences: edited.count },
+        diff: previewOf(edit.oldText, edit.newText),
       };
     },
   });

@@ -21,12 +21,14 @@ export function writeFileTool(files: FileAccess): Tool {
       ),
     execute: async ({ path, content }, context) => {
       const bytes = Buffer.from(content, 'utf8');
+      const diff = await replacement(files.guard, { path, after: content }, context);
       const { created } = await writeThrough(files, { path, bytes }, context);
       const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
       return {
         title: `${created ? 'created' : 'replaced'} ${path}`,
         output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
         metadata: { size: bytes.length },
+        ...(created ? {} : { diff }),
       };
     },
   });

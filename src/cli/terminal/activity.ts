@@ -1,0 +1,96 @@
+import { paint, textWidth, type TerminalLook } from '../../channels/markup/terminal-text.ts';
+import type { Clock } from '../../util/clock.ts';
+import { oneLine } from '../../util/text.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 100;
+/** What is answered sooner needs no sign that it is worked on. */
+const SHOWN_AFTER_MS = 400;
+/** Text that streams is a sign of life until it pauses for so long. */
+const PAUSE_MS = 2_000;
+
+interface RunningTool {
+  readonly title: string;
+  readonly since: number;
+}
+
+/** What is under way: the tools that run, or that the model thinks, each with its seconds. */
+export class Activity {
+  readonly #clock: Clock;
+  readonly #tools = new Map<string, RunningTool>();
+  #since: number | undefined;
+  /** When something was last seen of the turn. */
+  #seen = 0;
+  #hasText = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether anything is under way. */
+  get isBusy(): boolean {
+    return this.#since !== undefined;
+  }
+
+  /** A turn begins. */
+  begin(): void {
+    this.#since ??= this.#clock.monotonic();
+    this.#seen = this.#clock.monotonic();
+  }
+
+  /** No turn runs any more. */
+  end(): void {
+    this.#since = undefined;
+    this.#hasText = false;
+    this.#tools.clear();
+  }
+
+  text(): void {
+    this.#seen = this.#clock.monotonic();
+    this.#hasText = true;
+  }
+
+  start(callId: string, title: string): void {
+    this.#tools.set(callId, { title, since: this.#clock.monotonic() });
+    this.#seen = this.#clock.monotonic();
+    this.#hasText = false;
+  }
+
+  /** Returns the milliseconds that the tool ran; undefined where its start was not seen. */
+  finish(callId: string): number | undefined {
+    const tool = this.#tools.get(callId);
+    this.#tools.delete(callId);
+    this.#seen = this.#clock.monotonic();
+    return tool === undefined ? undefined : this.#clock.monotonic() - tool.since;
+  }
+
+  /** One row for each thing under way; none while text streams. */
+  rows(look: TerminalLook): readonly string[] {
+    const now = this.#clock.monotonic();
+    if (this.#since === undefined) return [];
+    const sign = FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? '';
+    const row = (title: string, since: number): string => {
+      const time = ` · ${seconds(now - since)}`;
+      const text = fitted(look.clean(title), look.width - textWidth(`  ${sign} ${time}`) - 1);
+      return paint([{ text: `  ${sign} ` }, { text: text + time, dim: true }], look);
+    };
+    if (this.#tools.size > 0) return [...this.#tools.values()].map(({ title, since }) => row(title, since));
+    const quietSince = Math.max(this.#since, this.#seen);
+    const isQuiet = this.#hasText ? now - quietSince >= PAUSE_MS : now - this.#since >= SHOWN_AFTER_MS;
+    return isQuiet ? [row('thinking', quietSince)] : [];
+  }
+}
+
+/** `0.3 s`, `12 s`, `2 min 5 s`. */
+export function seconds(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const whole = Math.round(ms / 1_000);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** One line of at most `width` columns. */
+function fitted(text: string, width: number): string {
+  let line = oneLine(text, Math.max(1, width));
+  while (textWidth(line) > width && line.length > 1) line = oneLine(line, line.length - 1);
+  return line;
+}

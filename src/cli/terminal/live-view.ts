@@ -1,0 +1,214 @@
+import { paint, wrapWords, type TerminalLook } from '../../channels/markup/terminal-text.ts';
+import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { CliContext } from '../context.ts';
+import type { CompletionPorts } from './completion.ts';
+import { Frame } from './frame.ts';
+import type { InputHistory } from './history.ts';
+import { inputRows } from './input-rows.ts';
+import { Keyboard } from './keyboard.ts';
+import { lookOf } from './look.ts';
+import { Transcript } from './transcript.ts';
+import type { ChatActions, ChatView } from './view.ts';
+
+/** Events that come quickly are drawn together. */
+const DRAW_MS = 30;
+const SPIN_MS = 100;
+const MOST_CANDIDATE_ROWS = 5;
+const PASTE_ON = '\u001B[?2004h';
+const PASTE_OFF = '\u001B[?2004l';
+
+export interface LiveViewParts {
+  readonly history: InputHistory;
+  readonly completion: CompletionPorts;
+  readonly actions: ChatActions;
+}
+
+/** A conversation on a terminal: finished lines scroll up, below them stand what is under way and the input. */
+export class LiveView implements ChatView {
+  readonly #context: CliContext;
+  readonly #frame: Frame;
+  readonly #transcript: Transcript;
+  readonly #keyboard: Keyboard;
+  readonly #actions: ChatActions;
+  #prompt = '';
+  #isQuestion = false;
+  /** Finished lines that are not on the screen yet. */
+  #printed: string[] = [];
+  /** A blank line stands between what was printed and the input. */
+  #isApart = false;
+  #drawing: Disposable | undefined;
+  #spinning: Disposable | undefined;
+  #isClosed = false;
+
+  constructor(context: CliContext, { history, completion, actions }: LiveViewParts) {
+    this.#context = context;
+    this.#actions = actions;
+    this.#frame = new Frame(context.stdout);
+    this.#transcript = new Transcript(() => this.#look(), context.clock);
+    this.#keyboard = new Keyboard(context.stdin, {
+      clock: context.clock,
+      history,
+      completion,
+      submit: (text, shown) => this.#submit(text, shown),
+      interrupt: actions.interrupt,
+      end: actions.end,
+      changed: () => this.#draw(),
+    });
+    context.stdout.write(PASTE_ON);
+    context.stdout.on('resize', this.#onResize);
+  }
+
+  get isEmpty(): boolean {
+    return this.#keyboard.isEmpty;
+  }
+
+  prompt(text: string, isQuestion: boolean): void {
+    if (isQuestion && !this.#isQuestion) this.#keyboard.putAside();
+    if (!isQuestion && this.#isQuestion) this.#keyboard.resume();
+    this.#prompt = text;
+    this.#isQuestion = isQuestion;
+    this.#draw();
+  }
+
+  begin(): void {
+    this.#transcript.begin();
+    this.#spin();
+  }
+
+  end(): void {
+    this.#print(this.#transcript.endText());
+    this.#transcript.activity.end();
+    this.#draw();
+  }
+
+  event(event: OutboundEvent): void {
+    this.#print(this.#transcript.event(event));
+    this.#drawSoon();
+  }
+
+  message(message: Pick<AttachedMessage, 'text'>): void {
+    // One that comes by itself stands apart from what was said before.
+    const isApart = this.#isApart && !this.#transcript.activity.isBusy;
+    const lines = this.#transcript.message(message);
+    this.#print(lines.length > 0 && isApart ? ['', ...lines] : lines);
+    this.#draw();
+  }
+
+  summary(summary: TurnSummary): void {
+    this.#print(this.#transcript.summary(summary));
+    this.#draw();
+  }
+
+  note(text: string): void {
+    this.#print(this.#transcript.note(text));
+    this.#draw();
+  }
+
+  lines(text: string): void {
+    this.#print([...this.#transcript.endText(), ...text.split('\n')]);
+    this.#draw();
+  }
+
+  clear(): void {
+    this.#keyboard.clear();
+  }
+
+  restore(text: string): void {
+    this.#keyboard.restore(text);
+    this.#draw();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isClosed) return;
+    this.#draw();
+    this.#isClosed = true;
+    this.#drawing?.[Symbol.dispose]();
+    this.#spinning?.[Symbol.dispose]();
+    this.#context.stdout.off('resize', this.#onResize);
+    this.#keyboard[Symbol.dispose]();
+    this.#frame.clear();
+    this.#context.stdout.write(PASTE_OFF);
+  }
+
+  readonly #onResize = (): void => {
+    this.#frame.resized();
+    this.#draw();
+  };
+
+  /** What was typed stays as a line of the conversation. */
+  #submit(text: string, shown: string): void {
+    if (text.trim() === '' && !this.#isQuestion) return;
+    const { rows } = this.#input(Number.MAX_SAFE_INTEGER, shown.trimEnd());
+    this.#print([...(this.#isApart && !this.#isQuestion ? [''] : []), ...rows]);
+    this.#actions.submit(text);
+    this.#draw();
+  }
+
+  #print(lines: readonly string[]): void {
+    this.#printed.push(...lines);
+    if (lines.length > 0) this.#isApart = true;
+  }
+
+  #drawSoon(): void {
+    this.#drawing ??= this.#context.clock.timer(DRAW_MS, () => this.#draw());
+  }
+
+  #spin(): void {
+    this.#spinning ??= this.#context.clock.timer(SPIN_MS, () => {
+      this.#spinning = undefined;
+      if (!this.#transcript.activity.isBusy) return;
+      this.#draw();
+      this.#spin();
+    });
+  }
+
+  #draw(): void {
+    this.#drawing?.[Symbol.dispose]();
+    this.#drawing = undefined;
+    if (this.#isClosed) return;
+    const height = this.#frame.height - 1;
+    const input = this.#input(Math.max(1, Math.floor(height / 2)));
+    // While a person is asked, it is they who are waited for.
+    const activity = this.#isQuestion ? [] : this.#transcript.activity.rows(this.#look());
+    const signs = [...activity, ...this.#candidates()];
+    const space = Math.max(0, height - input.rows.length - 1);
+    const below = signs.slice(0, space);
+    const { finished, rows } = this.#transcript.answer.open(Math.max(0, space - below.length));
+    this.#print(finished);
+    const above = [...rows, ...below, ...(this.#isApart && !this.#isQuestion ? [''] : [])];
+    const printed = this.#printed;
+    this.#printed = [];
+    const { row, column } = input.cursor;
+    this.#frame.draw(printed, [...above, ...input.rows], { row: above.length + row, column });
+  }
+
+  #input(most: number, text?: string): ReturnType<typeof inputRows> {
+    const { query } = this.#keyboard;
+    const { shown } = this.#keyboard;
+    const isSent = text !== undefined;
+    const prompt = query === undefined ? this.#prompt : `history: ${query} › `;
+    const input = inputRows(
+      { prompt, text: isSent ? text : shown.text, cursor: isSent ? 0 : shown.cursor },
+      { width: this.#frame.columns, most },
+    );
+    const look = this.#look();
+    const painted = paint([{ text: prompt, tone: 'prompt', bold: true }], look);
+    const rows = input.rows.map((row, at) =>
+      at === 0 && row.startsWith(prompt) ? painted + row.slice(prompt.length) : row,
+    );
+    return { rows, cursor: input.cursor };
+  }
+
+  #candidates(): readonly string[] {
+    const { candidates } = this.#keyboard;
+    if (candidates.length === 0) return [];
+    const look = this.#look();
+    const text = look.clean(candidates.join('  '));
+    const rows = wrapWords([{ text, dim: true }], look.width - 2).slice(0, MOST_CANDIDATE_ROWS);
+    return rows.map((row) => paint([{ text: '  ' }, ...row], look));
+  }
+
+  #look(): TerminalLook {
+    return lookOf(this.#context.env, { columns: this.#frame.columns, plain: false });
+  }
+}

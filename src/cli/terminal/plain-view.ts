@@ -1,0 +1,99 @@
+import { createInterface, type Interface } from 'node:readline';
+import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { CliContext } from '../context.ts';
+import { lookOf } from './look.ts';
+import { Transcript } from './transcript.ts';
+import type { ChatActions, ChatView } from './view.ts';
+
+const DEFAULT_COLUMNS = 80;
+
+/** A conversation in lines that are printed once, without a control sequence: for screen readers and simple terminals. */
+export class PlainView implements ChatView {
+  readonly #context: CliContext;
+  readonly #transcript: Transcript;
+  readonly #lines: Interface;
+  #prompt = '';
+  /** The prompt stands at the end of the screen. */
+  #isAsking = false;
+  readonly isEmpty = true;
+
+  constructor(context: CliContext, actions: ChatActions) {
+    this.#context = context;
+    const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
+    this.#transcript = new Transcript(() => lookOf(context.env, { columns, plain: true }), context.clock);
+    this.#lines = createInterface({ input: context.stdin, terminal: false });
+    this.#lines.on('line', (line) => {
+      this.#isAsking = false;
+      actions.submit(line);
+    });
+    this.#lines.once('close', actions.end);
+  }
+
+  prompt(text: string, isQuestion: boolean): void {
+    this.#prompt = text;
+    if (isQuestion || !this.#transcript.activity.isBusy) this.#ask();
+  }
+
+  begin(): void {
+    this.#transcript.begin();
+  }
+
+  end(): void {
+    this.#print(this.#transcript.endText());
+    this.#transcript.activity.end();
+    this.#ask();
+  }
+
+  event(event: OutboundEvent): void {
+    this.#print(this.#transcript.event(event));
+    // Nothing moves on such a screen, so what takes its time is announced.
+    if (event.type === 'tool-start') this.#print(this.#transcript.note(`· ${event.title}`));
+  }
+
+  message(message: Pick<AttachedMessage, 'text'>): void {
+    this.#aside(this.#transcript.message(message));
+  }
+
+  summary(summary: TurnSummary): void {
+    this.#print(this.#transcript.summary(summary));
+  }
+
+  note(text: string): void {
+    this.#aside(this.#transcript.note(text));
+  }
+
+  lines(text: string): void {
+    this.#aside([...this.#transcript.endText(), ...text.split('\n')]);
+  }
+
+  clear(): void {}
+
+  restore(text: string): void {
+    this.#aside([`Not sent: ${text}`]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#lines.close();
+    if (this.#isAsking) this.#context.stdout.write('\n');
+  }
+
+  /** Prints while a person may be asked for input, and asks again. */
+  #aside(lines: readonly string[]): void {
+    const wasAsking = this.#isAsking;
+    this.#print(lines);
+    if (wasAsking) this.#ask();
+  }
+
+  #print(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    if (this.#isAsking) this.#context.stdout.write('\n');
+    this.#isAsking = false;
+    this.#context.stdout.write(`${lines.join('\n')}\n`);
+  }
+
+  #ask(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    this.#context.stdout.write(this.#prompt);
+  }
+}

@@ -1,0 +1,126 @@
+import { diffPieces } from '../../channels/markup/terminal-code.ts';
+import { renderTerminal } from '../../channels/markup/terminal.ts';
+import { paint, wrapAnywhere, wrapWords, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
+import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { Clock } from '../../util/clock.ts';
+import { oneLine } from '../../util/text.ts';
+import { Activity, seconds } from './activity.ts';
+import { AnswerText } from './answer-text.ts';
+
+type ToolEnd = Extract<OutboundEvent, { readonly type: 'tool-end' }>;
+
+const MOST_REMEMBERED = 50;
+const LONGEST_NOTE = 600;
+const MOST_DIFF_ROWS = 12;
+
+/**
+ * What is said in a conversation, as lines that are printed once: text while it streams, block by block; tools when they
+ * have ended; messages, of which those that were streamed are not shown again.
+ */
+export class Transcript {
+  readonly answer: AnswerText;
+  readonly activity: Activity;
+  readonly #look: () => TerminalLook;
+  #shown: readonly string[] = [];
+
+  constructor(look: () => TerminalLook, clock: Clock) {
+    this.#look = look;
+    this.answer = new AnswerText(look);
+    this.activity = new Activity(clock);
+  }
+
+  event(event: OutboundEvent): readonly string[] {
+    switch (event.type) {
+      case 'text':
+        return this.#stream(event.text);
+      case 'tool-start':
+        this.activity.start(event.callId, event.title);
+        return this.endText();
+      case 'tool-end':
+        return [...this.endText(), ...this.#toolEnd(event)];
+      case 'status':
+        return this.note(event.text);
+      case 'reasoning':
+      case 'typing':
+      case 'turn-end':
+        return [];
+    }
+  }
+
+  message({ text }: Pick<AttachedMessage, 'text'>): readonly string[] {
+    const whole = text.trim();
+    const begun = this.answer.text.trim();
+    if (begun !== '' && whole.startsWith(begun)) {
+      const lines = this.answer.grow(whole);
+      return [...lines, ...this.endText()];
+    }
+    if (whole === '' || this.#shown.includes(whole)) return [];
+    const before = this.endText();
+    this.#remember(whole);
+    return [...before, ...renderTerminal(whole, this.#look())];
+  }
+
+  summary({ text }: TurnSummary): readonly string[] {
+    return text.trim() === '' ? this.endText() : this.message({ text });
+  }
+
+  /** A dim line. */
+  note(text: string): readonly string[] {
+    const look = this.#look();
+    const words = oneLine(look.clean(text), LONGEST_NOTE);
+    return [...this.endText(), ...hanging([{ text: words, dim: true }], { text: '  ' }, look)];
+  }
+
+  /** Ends a text that was streamed. */
+  endText(): readonly string[] {
+    if (this.answer.text.trim() !== '') this.#remember(this.answer.text.trim());
+    return this.answer.end();
+  }
+
+  /** A turn begins. While none runs, the same answer again is news. */
+  begin(): void {
+    if (!this.activity.isBusy) this.#shown = [];
+    this.activity.begin();
+  }
+
+  #stream(text: string): readonly string[] {
+    this.activity.text();
+    const whole = text.trimStart();
+    const before = whole.startsWith(this.answer.text) ? [] : this.endText();
+    return [...before, ...this.answer.grow(whole)];
+  }
+
+  #toolEnd(event: ToolEnd): readonly string[] {
+    const look = this.#look();
+    const ms = this.activity.finish(event.callId);
+    const time = ms === undefined ? '' : ` · ${seconds(ms)}`;
+    const why = event.refused ?? event.problem;
+    const reason = !event.isError || why === undefined ? '' : `: ${why}`;
+    const words = oneLine(look.clean(`${event.title}${reason}`), LONGEST_NOTE) + (reason === '' ? time : '');
+    const sign: Piece = event.isError ? { text: '  ✗ ', tone: 'wrong' } : { text: '  ✓ ', tone: 'added' };
+    return [...hanging([{ text: words, dim: true }], sign, look), ...this.#diff(event.diff ?? '')];
+  }
+
+  #diff(diff: string): readonly string[] {
+    if (diff === '') return [];
+    const look = this.#look();
+    const rows = wrapAnywhere(diffPieces(look.clean(diff)), look.width - 4);
+    const more = rows.length - MOST_DIFF_ROWS;
+    // One row more takes no more room than the sentence that it is left out.
+    const shown = more <= 1 ? rows : rows.slice(0, MOST_DIFF_ROWS);
+    const left = more <= 1 ? [] : [paint([{ text: `    … ${more} lines more`, dim: true }], look)];
+    return [...shown.map((row) => paint([{ text: '    ' }, ...row], look)), ...left];
+  }
+
+  #remember(text: string): void {
+    this.#shown = [...this.#shown, text].slice(-MOST_REMEMBERED);
+  }
+}
+
+/** Words behind a sign, wrapped below each other. */
+function hanging(words: readonly Piece[], sign: Piece, look: TerminalLook): readonly string[] {
+  const indent: Piece = { text: ' '.repeat(sign.text.length) };
+  return wrapWords(words, look.width - sign.text.length).map((row, at) =>
+    paint([at === 0 ? sign : indent, ...row], look),
+  );
+}

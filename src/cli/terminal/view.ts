@@ -1,0 +1,35 @@
+import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+
+/** What a conversation shows and asks; one for a terminal that is drawn on, one that only prints. */
+export interface ChatView extends Disposable {
+  /** What stands before the input, and whether it is a question: what was being typed is then put aside. */
+  prompt(text: string, isQuestion: boolean): void;
+  /** A turn begins: the same answer again is news. */
+  begin(): void;
+  /** No turn runs any more. */
+  end(): void;
+  event(event: OutboundEvent): void;
+  /** A message that arrived for this session. */
+  message(message: Pick<AttachedMessage, 'text'>): void;
+  /** How a turn ended: shows what was not shown on the way. */
+  summary(summary: TurnSummary): void;
+  /** One dim line. */
+  note(text: string): void;
+  /** Lines as they are; they must be safe for a terminal. */
+  lines(text: string): void;
+  /** Nothing is typed. */
+  readonly isEmpty: boolean;
+  /** Takes away what is typed. */
+  clear(): void;
+  /** Puts a text into the input that was not sent. */
+  restore(text: string): void;
+}
+
+/** What a person does. */
+export interface ChatActions {
+  readonly submit: (text: string) => void;
+  /** Ctrl-C. */
+  readonly interrupt: () => void;
+  /** Ctrl-D, or the terminal is gone. */
+  readonly end: () => void;
+}
