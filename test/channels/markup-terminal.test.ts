@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { codePieces } from '../../src/channels/markup/terminal-code.ts';
 import { lastBlock, renderTerminal } from '../../src/channels/markup/terminal.ts';

@@ -302,24 +302,30 @@ describe('gateway', () => {
     expect(line.assistant.disposed).toBe(1);
   });
 
-  test.each([
-    ['nothing below a warning', {}, { log: { level: 'warn' } }],
-    ['what the configuration asks for', { log: { level: 'info' } }, {}],
-  ])('logs to the screen of its conversation %s', async (_, config, expected) => {
+  test('logs to a file while its conversation has the screen; a warning about the settings is a sentence there', async () => {
     const line = new CommandLine({ terminal: true });
     line.assistant.facts = { ...line.assistant.facts, warnings: ['Careful.'] };
-    writeFileSync(join(line.home, 'config.json'), JSON.stringify(config));
     const ended = line.run('gateway');
-    await waitFor(() => line.out.includes('you › '));
+    await line.shows('you ›');
     line.type('\u0004');
     await ended;
-    expect(line.started[0]?.config).toEqual(expected);
-    const warned = line.logged.some(({ message }) => message === 'config: warning');
-    expect([line.err, warned]).toEqual('log' in config ? ['', true] : ['⚠ Careful.\n', false]);
+    expect(line.started[0]).toMatchObject({ config: {}, logsToFile: true });
+    expect(line.err).toBe('⚠ Careful.\n');
+    expect(line.logged.some(({ message }) => message === 'config: warning')).toBe(true);
     const chat = new CommandLine({ terminal: true });
-    writeFileSync(join(chat.home, 'config.json'), JSON.stringify(config));
     await chat.run('chat', '-m', 'hello');
-    expect(chat.started[0]?.config).toEqual(expected);
+    expect(chat.started[0]).toMatchObject({ config: {}, logsToFile: true });
+  });
+
+  test.each([
+    ['warnings', {}, { log: { level: 'warn' } }],
+    ['what the configuration asks for', { log: { level: 'info' } }, {}],
+  ])('one message whose stderr goes elsewhere logs %s there', async (_, config, expected) => {
+    const line = new CommandLine({ terminal: true });
+    line.stderr.isTTY = false;
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(config));
+    await line.run('chat', '-m', 'hello');
+    expect(line.started[0]).toMatchObject({ config: expected, logsToFile: false });
   });
 
   test('logs everything where the log goes elsewhere', async () => {
@@ -329,7 +335,7 @@ describe('gateway', () => {
     await waitFor(() => line.out.includes('you › '));
     line.type('\u0004');
     await ended;
-    expect(line.started[0]?.config).toEqual({});
+    expect(line.started[0]).toMatchObject({ config: {}, logsToFile: false });
   });
 
   test('does not talk there when there is one', async () => {

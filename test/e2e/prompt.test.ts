@@ -114,7 +114,7 @@ describe('the system prompt', () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'ok');
     await world.assistant.run('hi');
-    expect(systemOf(world)).toContain('Write plain text without Markdown marks');
+    expect(systemOf(world)).toContain('Write Markdown: a terminal shows lists, tables, links and code');
     const tools = JSON.stringify(world.model.requests.at(-1)?.body['tools']);
     for (const said of ['The message, written like your answers.', 'The question, written like your answers.'])
       expect(tools).toContain(said);

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Editor } from '../../../src/cli/terminal/editor.ts';
 import { inputRows } from '../../../src/cli/terminal/input-rows.ts';
