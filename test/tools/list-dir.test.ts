@@ -71,7 +71,15 @@ describe('a listing', () => {
 
   test('hides the assistant’s own state', async () => {
     await using files = await fileTools({ paths: (home) => ({ workspace: home }) });
-    for (const name of ['state.db', 'state.db-wal', 'gateway.token', 'mcp-pins.json', 'skill-pins.json', 'notes.txt']) {
+    for (const name of [
+      'state.db',
+      'state.db-wal',
+      'gateway.token',
+      'mcp-pins.json',
+      'skill-pins.json',
+      'terminal-history.jsonl',
+      'notes.txt',
+    ]) {
       await writeFile(join(files.home, name), 'x');
     }
     await mkdir(join(files.home, 'sessions'));

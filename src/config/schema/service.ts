@@ -82,7 +82,7 @@ export const logSchema = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .default('info')
       .describe(
-        'The least level that is written. While `chat` shows a conversation on the same terminal: `warn`, unless this is set.',
+        'The least level that is written. While a conversation has the terminal, the log goes to `logs/assistant.log` in the home.',
       ),
     format: z
       .enum(['auto', 'json', 'pretty'])
