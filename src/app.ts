@@ -61,6 +61,8 @@ export interface AssistantSettings {
   readonly clock?: Clock;
   /** Names the run of the machine that this is, so that a power loss is told from a process that died. @default what the kernel says */
   readonly boot?: string | null;
+  /** Nothing of it reaches others: MCP servers, schedule, heartbeat and plugins are off, as in safe mode. @default false */
+  readonly rehearsal?: boolean;
   /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
   readonly signal?: AbortSignal;
 }
@@ -157,7 +159,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   });
   const { journal } = stores;
   // Before a plugin is loaded: one that kills the process at once counts too.
-  const safe = journal.starts.isLoop;
+  const safe = journal.starts.isLoop || parts.rehearsal === true;
   const config = safe ? safeConfig(loaded.config) : loaded.config;
   const plugins = await openPlugins(paths.plugins, config, { clock, safe });
   const base: Base = {

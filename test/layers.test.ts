@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/slack/web-client.ts',
   ],
   service: ['util', 'storage'],
-  backup: ['util', 'storage', 'journal/schema.ts'],
+  backup: ['util', 'storage', 'journal/schema.ts', 'service/program.ts'],
   cli: [
     'util',
     'config',
@@ -56,6 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'gateway/control.ts',
     'gateway/assistant-port.ts',
     'gateway/requests.ts',
+    'storage/copy-database.ts',
     'storage/lock.ts',
   ],
   'main.ts': ['cli'],

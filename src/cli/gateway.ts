@@ -1,6 +1,8 @@
 import type { Assistant } from '../app.ts';
+import { confirmProgram } from '../backup/programs.ts';
 import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
+import { readVersion } from '../config/version.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { greeting } from './converse.ts';
@@ -16,6 +18,8 @@ import { startWatchdog } from '../service/watchdog.ts';
 
 /** SIGTERM ends the process within 10 seconds. */
 const STOP_MS = 9_500;
+/** A program that an upgrade installed is no longer on trial after this many milliseconds. */
+const CONFIRM_MS = 30_000;
 
 /** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform, and with `--talk`, it talks in this terminal too. */
 export async function gatewayCommand(
@@ -84,6 +88,11 @@ export async function gatewayCommand(
     if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
     for (const warning of warnings) log.warn('config: warning', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+    using _trial = context.clock.timer(CONFIRM_MS, () => {
+      confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
+        log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),
+      );
+    });
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
     const platforms = names.filter((name) => name !== 'terminal');
     if (isTerminal && (wantsTalk || platforms.length === 0)) {

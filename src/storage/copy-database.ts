@@ -26,3 +26,9 @@ export async function copyDatabase(
     source.close();
   }
 }
+
+/** The schema of a file that no other process has open. */
+export function readSchema(path: string): SchemaFacts {
+  using db = new DatabaseSync(path, { timeout: 5_000 });
+  return schemaOf(db);
+}

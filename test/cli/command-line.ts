@@ -7,7 +7,7 @@ import { vacuumHome } from '../../src/app/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
 import type { Host } from '../../src/service/host.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { waitFor } from '../support/wait.ts';
 import { VirtualScreen } from './virtual-screen.ts';
@@ -34,6 +34,8 @@ export class CommandLine {
   host: Host;
   /** Reaches the gateway that runs, instead of `running`. */
   connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
+  /** @default the machine's */
+  clock: Clock = systemClock;
   out = '';
   err = '';
   /** What a person sees, of a terminal. */
@@ -103,7 +105,7 @@ export class CommandLine {
       stdout: this.stdout,
       stderr: this.stderr,
       env: { ASSISTANT_HOME: this.home, NO_COLOR: '1', ...this.env },
-      clock: systemClock,
+      clock: this.clock,
       onSignal: (listener) => {
         this.#signals.add(listener);
         return { [Symbol.dispose]: () => this.#signals.delete(listener) };

@@ -1,5 +1,5 @@
 import { command } from './command.ts';
-import { argument, flag, text } from './values.ts';
+import { argument, flag, optionalArgument, text } from './values.ts';
 
 // The commands about the home as a whole: copy it, bring it back, take it away.
 
@@ -27,6 +27,18 @@ export const restore = command({
   },
   after: 'Stop the assistant first, here and where the backup was made.',
   load: async () => (await import('../backup.ts')).restoreCommand,
+});
+
+export const upgrade = command({
+  name: 'upgrade',
+  description: 'install another version, try it on a copy of the home, and switch to it',
+  arguments: { version: optionalArgument('the version, or the file of its package', 'latest') },
+  options: {
+    json,
+    rehearse: flag('start with everything off, show the version, and end: an upgrade runs this on a copy of the home'),
+  },
+  after: 'It makes a backup first, and goes back by itself to the version before when the new one does not stay up.',
+  load: async () => (await import('../upgrade.ts')).upgradeCommand,
 });
 
 export const uninstall = command({

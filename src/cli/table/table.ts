@@ -2,7 +2,7 @@ import { audit, inbox, outbox, usage, why } from './activity.ts';
 import { chat, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
-import { backup, restore, uninstall } from './backup.ts';
+import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument } from './values.ts';
@@ -27,6 +27,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   store,
   backup,
   restore,
+  upgrade,
   uninstall,
   tools,
   sessions,

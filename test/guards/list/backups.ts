@@ -83,6 +83,24 @@ export const BACKUP_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'launcher.cjs',
+    ['start/launcher.test.ts'],
+    [
+      {
+        name: 'launcher-owner',
+        holds: 'Nobody runs a program that another user chose.',
+        find: 'if (process.getuid && fs.statSync(pointer).uid !== process.getuid()) return null;',
+        replace: '',
+      },
+      {
+        name: 'launcher-version',
+        holds: 'The choice of a program leads nowhere but into the folder of programs.',
+        find: String.raw`|| !/^\d[\w.+-]*$/.test(current.version)`,
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
     'storage/stream-file.ts',
     [BACKUP],
     [
