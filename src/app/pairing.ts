@@ -21,10 +21,16 @@ export function createPairing(
     const [channel = '', ...rest] = text.split(':');
     return { channel, id: rest.join(':') };
   };
-  const may = (role: PairedRole): string =>
-    role === 'owner'
-      ? 'An owner may do everything, and is the one who is asked before something risky.'
-      : `A trusted person may use everything but ${ownersOnly().join(', ')}.`;
+  const may = (role: PairedRole): string => {
+    switch (role) {
+      case 'owner':
+        return 'An owner may do everything, and is the one who is asked before something risky.';
+      case 'trusted':
+        return `A trusted person may use everything but ${ownersOnly().join(', ')}.`;
+      case 'guest':
+        return `A guest may use ${config.tools.guest.join(', ') || 'no tool'} (tools.guest), and sees nothing of your memory and files.`;
+    }
+  };
   const ownerless = (channel: string): string | null =>
     ownerTrouble(channel, { config, people: people.list(), configPath: loaded.path });
   const approved = (person: Person): Person & { readonly may: string } => ({ ...person, may: may(person.role) });

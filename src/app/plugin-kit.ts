@@ -40,6 +40,6 @@ function split(text: string, maxLength: number): readonly string[] {
 }
 
 function asPaired(paired: unknown): PairedRole | undefined {
-  if (paired === 'owner') return 'owner';
+  if (paired === 'owner' || paired === 'guest') return paired;
   return paired === 'trusted' || paired === true ? 'trusted' : undefined;
 }

@@ -5,8 +5,8 @@ import type { Usage } from '../util/token-usage.ts';
 /** What a sender may do; compared by `roleRank` in security/access/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
-/** The roles that a pairing code can give. */
-export type PairedRole = Exclude<Role, 'guest'>;
+/** The roles that a pairing code can give: `trusted`, unless whoever approves it says otherwise. */
+export type PairedRole = Role;
 
 /** Who started the turn that a message asks for. */
 export type Origin = 'user' | 'cron' | 'heartbeat' | 'subagent' | 'api' | 'hook' | 'system';

@@ -78,7 +78,7 @@ export interface ChannelContext {
   cursors(): ReadonlyMap<string, string>;
   /** The role that a person got by a pairing code; undefined: none. Asked at each message, for `decideAccess`. */
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
-  /** Whether `pairedRole` has a role for this person. */
+  /** Whether this person was paired as trusted or as an owner. False for a guest, who must not be taken for a trusted person. */
   readonly isPaired: (senderId: string) => boolean;
   /** Platform ids of the people who became owners by a pairing code. */
   readonly pairedOwners: () => readonly string[];

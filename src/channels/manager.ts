@@ -275,7 +275,7 @@ export class ChannelManager implements Outlets {
       },
       cursors: () => cursorsOf(source.name),
       pairedRole: (id) => people.pairedRole(source.name, id),
-      isPaired: (id) => people.pairedRole(source.name, id) !== undefined,
+      isPaired: (id) => ['owner', 'trusted'].includes(people.pairedRole(source.name, id) ?? ''),
       pairedOwners: () => people.pairedOwners(source.name),
       heardUntil: () => heardUntil?.(source.name),
       restoredAt,

@@ -6,7 +6,10 @@ import { escapeInvisible, print } from './format.ts';
 import type { OutputFlags } from './table/command.ts';
 import { usageError } from './usage.ts';
 
-type ApproveFlags = OutputFlags & { readonly code: string; readonly owner: boolean; readonly trusted: boolean };
+type ApproveFlags = OutputFlags & Readonly<Record<'owner' | 'trusted' | 'guest', boolean>> & { readonly code: string };
+
+const ROLES = ['owner', 'trusted', 'guest'] as const;
+const CALLED = { owner: 'an owner', trusted: 'a trusted person', guest: 'a guest' } as const;
 
 /** `assistant pair [list]`. */
 export async function pairListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
@@ -22,20 +25,27 @@ export async function pairListCommand({ home, json }: OutputFlags, context: CliC
   return 0;
 }
 
-/** `assistant pair approve CODE [--owner | --trusted]`. */
+/** `assistant pair approve CODE [--owner | --trusted | --guest]`. */
 export async function pairApproveCommand(flags: ApproveFlags, context: CliContext): Promise<number> {
-  const { code, home, json, owner, trusted } = flags;
-  if (owner && trusted) {
-    throw usageError('Expected --owner or --trusted, but both were given. Leave one out.');
+  const { code, home, json } = flags;
+  const given = ROLES.filter((role) => flags[role]);
+  if (given.length > 1) {
+    const names = given.map((role) => `--${role}`).join(' and ');
+    throw usageError(`Expected one of --owner, --trusted and --guest, but ${names} were given. Leave one role.`);
   }
   await using assistant = await openAssistant(context, home);
-  const role = owner || (await isYourself(context, assistant, flags)) ? 'owner' : 'trusted';
+  const role = given[0] ?? ((await isYourself(context, assistant, flags)) ? 'owner' : 'trusted');
   const approved = await assistant.port.request('pairApprove', { code, role });
-  const promote = `To make them an owner: ${assistantCommand(`pair approve ${approved.channel}:${approved.id} --owner`)}`;
+  const change = (to: string): string => assistantCommand(`pair approve ${approved.channel}:${approved.id} --${to}`);
+  const promote = {
+    owner: [],
+    trusted: [`To make them an owner: ${change('owner')}`],
+    guest: [`To make them trusted: ${change('trusted')}`],
+  }[approved.role];
   const lines = [
-    `${labelOf(approved)} can write to the assistant now, as ${approved.role === 'owner' ? 'an owner' : 'a trusted person'}.`,
+    `${labelOf(approved)} can write to the assistant now, as ${CALLED[approved.role]}.`,
     approved.may,
-    ...(approved.role === 'owner' ? [] : [promote]),
+    ...promote,
   ];
   print(context, json, { facts: { approved }, lines });
   return 0;
@@ -58,15 +68,15 @@ export async function pairRemoveCommand(
 
 /**
  * If the assistant has no owner yet, asks at the terminal whether the person with this code is the owner. False without
- * asking when `--trusted` or `--json` is given, when there is no terminal, or when the code is not known.
+ * asking when `--json` is given, when there is no terminal, or when the code is not known.
  */
 async function isYourself(
   context: CliContext,
   { port }: OpenedAssistant,
-  { code, trusted, json }: ApproveFlags,
+  { code, json }: ApproveFlags,
 ): Promise<boolean> {
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  if (trusted || json || !isTerminal) return false;
+  if (json || !isTerminal) return false;
   const { hasOwner, pending, people } = await port.request('pairList', {});
   if (hasOwner) return false;
   const typed = code.toUpperCase().replace(/[\s-]/gu, '');

@@ -21,7 +21,7 @@ export const requestParams = {
    * Lets in the person who received the code or, named as `CHANNEL:ID`, gives a paired person another role;
    * `pairing-code` when no such code waits, `pairing-locked` after wrong ones, `pairing-person` for an unknown person.
    */
-  pairApprove: z.object({ code: z.string(), role: z.enum(['owner', 'trusted']).exactOptional() }),
+  pairApprove: z.object({ code: z.string(), role: z.enum(['owner', 'trusted', 'guest']).exactOptional() }),
   /** Shuts somebody out, named as `CHANNEL:ID`; `pairing-person` when no code let them in. */
   pairRemove: z.object({ person: z.string() }),
   /** What is scheduled, and changing it; `cron-…` when that cannot be done. */

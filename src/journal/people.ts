@@ -82,8 +82,9 @@ function toPerson(row: Row): Person {
   };
 }
 
+/** An unknown role is the least one. */
 function asPairedRole(role: string): PairedRole {
-  return role === 'owner' ? 'owner' : 'trusted';
+  return role === 'owner' || role === 'trusted' ? role : 'guest';
 }
 
 /** The paired people, read from the file of a journal that no process has open; empty when it cannot be read. */

@@ -295,4 +295,18 @@ export const journalMigrations: readonly Migration[] = [
       ALTER TABLE opened ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE outbound ADD COLUMN doubt TEXT CHECK (doubt IN ('oldest', 'later'));
   `),
+  changed(`
+      ALTER TABLE people RENAME TO people_before;
+      CREATE TABLE people (
+        channel  TEXT NOT NULL,
+        user_id  TEXT NOT NULL,
+        role     TEXT NOT NULL CHECK (role IN ('owner', 'trusted', 'guest')),
+        name     TEXT,
+        added_at INTEGER NOT NULL,
+        added_by TEXT NOT NULL,
+        PRIMARY KEY (channel, user_id)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO people SELECT * FROM people_before;
+      DROP TABLE people_before;
+  `),
 ];

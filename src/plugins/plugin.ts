@@ -25,8 +25,8 @@ export interface ChannelKit {
    */
   readonly roleOf: (
     speaker: Speaker,
-    /** `context.pairedRole`; with `context.isPaired` everybody who was paired is `trusted`. */
-    pairedRole: (senderId: string) => 'owner' | 'trusted' | boolean | undefined,
+    /** `context.pairedRole`; with `context.isPaired` who was paired is `trusted`, and paired guests are strangers. */
+    pairedRole: (senderId: string) => 'owner' | 'trusted' | 'guest' | boolean | undefined,
   ) => 'owner' | 'trusted' | 'guest' | 'stranger' | 'nobody';
 }
 

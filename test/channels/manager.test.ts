@@ -17,7 +17,8 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
       : channel,
   );
   const bus = { publishRead: async () => ['accepted' as const] };
-  const people = { pairedRole: () => undefined, pairedOwners: () => [], knock: async () => {} };
+  const pairedRole = (_: string, id: string) => (['owner', 'trusted', 'guest'] as const).find((role) => role === id);
+  const people = { pairedRole, pairedOwners: () => [], knock: async () => {} };
   const manager = new ChannelManager(sources, {
     bus,
     people,
@@ -89,6 +90,16 @@ describe('starting', () => {
     });
     await manager.stop();
   });
+});
+
+test('a channel that asks only whether somebody is paired takes no guest for a trusted person', async () => {
+  const channel = new ScriptedChannel('letters');
+  const { manager } = setup(channel);
+  await manager.start();
+  const ids = ['owner', 'trusted', 'guest', 'nobody'];
+  expect(ids.filter((id) => channel.contexts[0]?.isPaired(id))).toEqual(['owner', 'trusted']);
+  expect(channel.contexts[0]?.pairedRole('guest')).toBe('guest');
+  await manager.stop();
 });
 
 describe('supervision', () => {

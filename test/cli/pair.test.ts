@@ -89,7 +89,21 @@ describe('pair', () => {
     expect(piped.out).toContain('as a trusted person');
     const both = paired();
     expect(await both.run('pair', 'approve', 'ABCD2345', '--owner', '--trusted')).toBe(2);
-    expect(both.err).toBe('Expected --owner or --trusted, but both were given. Leave one out.\n');
+    expect(both.err).toBe(
+      'Expected one of --owner, --trusted and --guest, but --owner and --trusted were given. Leave one role.\n',
+    );
+  });
+
+  test('makes a guest where --guest says so, without a question, and names what makes them trusted', async () => {
+    const line = paired({ ownerless: true, terminal: true });
+    expect(await line.run('pair', 'approve', 'ABCD2345', '--guest')).toBe(0);
+    expect(line.out).toBe(
+      [
+        'work:88 can write to the assistant now, as a guest.\n',
+        'No exec.\n',
+        'To make them trusted: npm run assistant -- pair approve work:88 --trusted\n',
+      ].join(''),
+    );
   });
 
   test.each([

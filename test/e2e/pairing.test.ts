@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
@@ -100,7 +100,7 @@ describe('the owner', () => {
     );
     expect(await say(world, `/pair ${code}`)).toBe(
       [
-        'telegram:77 Person can write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /mem, /soul, /undo, /cron, /approve, /deny, /pair, /restart.',
+        'telegram:77 Person can write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /mem, /soul, /undo, /cron, /approve, /deny, /pair, /setup, /restart.',
         'To make them an owner: /pair telegram:77 owner',
       ].join('\n'),
     );
@@ -118,6 +118,46 @@ describe('the owner', () => {
     expect(await say(world, '/pair')).toMatch(/telegram:77 Person, trusted, since .*, by telegram:42$/u);
     await world.restart();
     expect(await say(world, 'still here', STRANGER)).toBe('Welcome.');
+  });
+
+  test('lets somebody in as a guest: with a guest’s tools alone, and with nothing of the owner’s memory', async () => {
+    await using world = await startWorld({ config: { tools: { guest: ['web_search'] } } });
+    const secret = 'kumquat-in-the-attic';
+    await mkdir(join(world.home, 'workspace/memory'), { recursive: true });
+    for (const file of ['USER.md', 'memory/MEMORY.md']) {
+      await writeFile(join(world.home, 'workspace', file), `The password is ${secret}.\n`);
+    }
+    world.model.setHandler(() => 'Welcome.');
+    await say(world, 'hello');
+    expect(JSON.stringify(world.model.requests[0]?.body)).toContain(secret);
+    const code = await askForPairing(world);
+    expect(await say(world, `/pair ${code} guest`)).toBe(
+      [
+        'telegram:77 Person can write to me now, as a guest. A guest may use web_search (tools.guest), and sees nothing of your memory and files.',
+        'To make them trusted: /pair telegram:77 trusted',
+      ].join('\n'),
+    );
+    const heard = (): string => JSON.stringify(world.model.requests.at(-1)?.body);
+    for (const restarts of [false, true]) {
+      if (restarts) await world.restart();
+      expect(await say(world, 'hello', STRANGER)).toBe('Welcome.');
+      expect(world.model.requests.at(-1)?.view.tools).toEqual(['web_search']);
+      expect(heard()).toContain('Person (guest)');
+      expect(heard()).not.toContain(secret);
+      expect(await say(world, '/context', STRANGER)).toBe('/context is for the trusted only.');
+    }
+    expect(await say(world, '/pair')).toMatch(/telegram:77 Person, guest, since .*, by telegram:42$/u);
+    expect(await say(world, '/pair telegram:77 trusted')).toContain('as a trusted person.');
+    await say(world, 'hello', STRANGER);
+    expect(world.model.requests.at(-1)?.view.tools).toContain('read_file');
+    expect(await say(world, '/pair telegram:77 guest')).toContain('as a guest.');
+    await say(world, 'hello', STRANGER);
+    expect(world.model.requests.at(-1)?.view.tools).toEqual(['web_search']);
+    expect(await say(world, '/pair remove telegram:77')).toContain('may not write to me any more.');
+    const before = world.model.requests.length;
+    world.telegram.userSays(STRANGER, 'still here?');
+    await settled(world);
+    expect(world.model.requests).toHaveLength(before);
   });
 
   test('shuts them out again with /pair remove, without a restart', async () => {

@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   approve: 'owner',
   deny: 'owner',
   pair: 'owner',
+  setup: 'owner',
   restart: 'owner',
   stop: 'guest',
 };

@@ -212,6 +212,17 @@ describe('the role of a code', () => {
     expect(world.journal.people.list()).toMatchObject([{ id: '7', role: 'trusted' }]);
   });
 
+  test('is a guest’s where the code made a guest, in this process, in the next and on disk', async () => {
+    const world = await pairingWorld();
+    await world.requestPairing('7');
+    await world.journal.pairing.approve(codeOf(world, '7'), { by: 'test', role: 'guest' });
+    await world.reopen();
+    expect(world.journal.people.pairedRole('telegram', '7')).toBe('guest');
+    expect(peopleOnDisk(world.path)).toEqual([{ channel: 'telegram', id: '7', role: 'guest' }]);
+    expect(await world.journal.people.setRole('telegram', '7', 'trusted')).toMatchObject({ role: 'trusted' });
+    expect(await world.journal.people.setRole('telegram', '7', 'guest')).toMatchObject({ role: 'guest' });
+  });
+
   test('of people who were let in before there were owners by code is what it was', async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'state.db');

@@ -29,7 +29,7 @@ interface PairPorts {
 export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
   name: 'pair',
   description:
-    'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair remove CHANNEL:ID` removes them',
+    'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair CODE guest` a guest, `/pair remove CHANNEL:ID` removes them',
   role: 'owner',
   priority: true,
   interrupts: false,
@@ -45,12 +45,16 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
         return [`${labelOf(removed)} can no longer write to me.`, removed.ownerless ?? ''].join('\n').trim();
       }
       const { code = '', role } = APPROVAL.exec(args)?.groups ?? {};
-      const person = await pairing.approve(code, { by, role: role?.toLowerCase() === 'owner' ? 'owner' : 'trusted' });
-      const promote = `To make them an owner: \`/pair ${person.channel}:${person.id} owner\``;
-      return [
-        `${labelOf(person)} can write to me now, as ${roleWord(person.role)}. ${person.may}`,
-        ...(person.role === 'owner' ? [] : [promote]),
-      ].join('\n');
+      const person = await pairing.approve(code, { by, role: roleIn(role) });
+      const change = (to: string): string => `\`/pair ${person.channel}:${person.id} ${to}\``;
+      const promote = {
+        owner: [],
+        trusted: [`To make them an owner: ${change('owner')}`],
+        guest: [`To make them trusted: ${change('trusted')}`],
+      }[person.role];
+      return [`${labelOf(person)} can write to me now, as ${roleWord(person.role)}. ${person.may}`, ...promote].join(
+        '\n',
+      );
     } catch (error) {
       if (error instanceof AppError) return error.message;
       throw error;
@@ -70,10 +74,15 @@ function overview({ people, pending, lockedUntil }: ReturnType<PairingPort['list
   return lines.length === 0 ? 'No one is paired, and no request is waiting.' : lines.join('\n');
 }
 
-const APPROVAL = /^(?:approve\s+)?(?<code>.*?)(?:\s+(?:as\s+)?(?<role>owner|trusted))?$/isu;
+const APPROVAL = /^(?:approve\s+)?(?<code>.*?)(?:\s+(?:as\s+)?(?<role>owner|trusted|guest))?$/isu;
+
+function roleIn(word: string | undefined): PairedRole {
+  const role = word?.toLowerCase();
+  return role === 'owner' || role === 'guest' ? role : 'trusted';
+}
 
 function roleWord(role: PairedRole): string {
-  return role === 'owner' ? 'an owner' : 'a trusted person';
+  return { owner: 'an owner', trusted: 'a trusted person', guest: 'a guest' }[role];
 }
 
 /** Names a person. They chose their name, so it is quoted and cannot look like other text. */

@@ -108,6 +108,7 @@ export const pair: Group = {
       options: {
         owner: flag('as an owner, who may do everything'),
         trusted: flag('as a trusted person (default)'),
+        guest: flag('as a guest, who may use what tools.guest lists'),
         json,
       },
       load: async () => (await import('../pair.ts')).pairApproveCommand,

@@ -73,6 +73,18 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'channels/manager.ts',
+    ['channels/manager.test.ts'],
+    [
+      {
+        name: 'paired-guest-plugins',
+        holds: 'A guest is not paired for a channel that takes everybody who is paired for trusted.',
+        find: "['owner', 'trusted'].includes(people.pairedRole(source.name, id) ?? '')",
+        replace: 'people.pairedRole(source.name, id) !== undefined',
+      },
+    ],
+  ),
+  ...guardsIn(
     'journal/pairing.ts',
     [PEOPLE],
     [
@@ -133,8 +145,8 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       {
         name: 'people-owner-asked',
         holds: 'Nobody becomes an owner by a code without a flag or a yes that says so.',
-        find: 'if (trusted || json || !isTerminal) return false;',
-        replace: 'if (trusted || json || !isTerminal) return true;',
+        find: 'if (json || !isTerminal) return false;',
+        replace: 'if (json || !isTerminal) return true;',
       },
     ],
   ),
@@ -142,6 +154,12 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     'journal/people.ts',
     [PEOPLE],
     [
+      {
+        name: 'paired-guest',
+        holds: 'Somebody whom a code made a guest, or whose role is not known, is a guest.',
+        find: "return role === 'owner' || role === 'trusted' ? role : 'guest';",
+        replace: "return role === 'owner' ? role : 'trusted';",
+      },
       {
         name: 'people-channel',
         holds: 'Somebody let in on one channel is a stranger on the others.',
