@@ -153,7 +153,7 @@ describe('the owner', () => {
     expect(await say(world, '/pair telegram:77 guest')).toContain('as a guest.');
     await say(world, 'hello', STRANGER);
     expect(world.model.requests.at(-1)?.view.tools).toEqual(['web_search']);
-    expect(await say(world, '/pair remove telegram:77')).toContain('may not write to me any more.');
+    expect(await say(world, '/pair remove telegram:77')).toContain('can no longer write to me.');
     const before = world.model.requests.length;
     world.telegram.userSays(STRANGER, 'still here?');
     await settled(world);
