@@ -1,4 +1,5 @@
 import type { ChosenModel } from '../agent/turn/current-turn.ts';
+import { configuredWindow } from '../providers/context-window-registry.ts';
 import { createProviders, type Providers } from '../providers/registry.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
@@ -25,7 +26,8 @@ export function createModels({
   log,
 }: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'>): Models {
   const { model, fallbacks } = config.agent;
-  const providers = createProviders({ configs: config.providers, keyVariables, clock, random, log });
+  const windowOf = (ref: string): number | null => configuredWindow(config, ref);
+  const providers = createProviders({ configs: config.providers, keyVariables, windowOf, clock, random, log });
   return {
     standard: providers.resolve(model, fallbacks),
     resolve: (ref) => {

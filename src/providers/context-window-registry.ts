@@ -43,9 +43,26 @@ interface Known {
   readonly until: number;
 }
 
+/** Tokens that the configuration gives a model: `models."<ref>".contextWindow` or `agent.contextWindow`, whichever is smaller; null for neither. */
+export function configuredWindow(
+  {
+    models,
+    agent,
+  }: {
+    readonly models: Readonly<Record<string, { readonly contextWindow?: number | null | undefined }>>;
+    readonly agent: { readonly contextWindow: number | null };
+  },
+  modelRef: string,
+): number | null {
+  const own = Object.hasOwn(models, modelRef) ? (models[modelRef]?.contextWindow ?? null) : null;
+  if (own === null || agent.contextWindow === null) return own ?? agent.contextWindow;
+  return Math.min(own, agent.contextWindow);
+}
+
 /**
- * How much models can read: the smaller one of `models."<ref>".contextWindow` and `agent.contextWindow`; without them
- * what the server says, the public list, the model's family; else 65,536 with one warning that names the key.
+ * How much models can read: the smaller one of `models."<ref>".contextWindow` and `agent.contextWindow`, but no more than
+ * a local server says that it reads; without them what the server says, the public list, the model's family; else 65,536
+ * with one warning that names the key.
  */
 export class ContextWindows {
   readonly #options: ContextWindowsOptions;
@@ -61,12 +78,16 @@ export class ContextWindows {
    * list is not waited for.
    */
   async of(name: ModelName, enough = Infinity): Promise<number> {
-    const { pricing, most, clock } = this.#options;
+    const { pricing, most, ask, clock } = this.#options;
     const configured = [pricing.facts(name)?.contextWindow ?? null, most].filter((window) => window !== null);
-    if (configured.length > 0) return Math.min(...configured);
     const ref = `${name.provider}/${name.model}`;
     const known = this.#known.get(ref);
-    if (known !== undefined && clock.monotonic() < known.until) return known.window;
+    if (known !== undefined && clock.monotonic() < known.until) return Math.min(known.window, ...configured);
+    if (configured.length > 0) {
+      const asked = await ask(ref);
+      if (asked !== null) this.#known.set(ref, { window: asked, until: clock.monotonic() + ASKED_FOR_MS });
+      return Math.min(...configured, asked ?? Infinity);
+    }
     const found = await this.#find(name, ref, enough);
     if (found === null) return UNKNOWN_WINDOW;
     this.#known.set(ref, { window: found.window, until: clock.monotonic() + found.forMs });

@@ -19,6 +19,8 @@ export interface EndpointOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where a server that speaks OpenAI's API differs from most. */
   readonly quirks?: Partial<Quirks> | undefined;
+  /** It is an Ollama, so that errors name its commands. @default false */
+  readonly ollama?: boolean;
   /** Merged over the request's body. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   /** @default 60_000, on local addresses and for thinking 300_000 */

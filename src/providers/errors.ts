@@ -11,6 +11,8 @@ export interface ErrorContext {
   readonly host: string | null;
   readonly model: string;
   readonly toolChoice: ToolChoice;
+  /** The server is an Ollama, so that the message names its commands. @default false */
+  readonly ollama?: boolean;
   /** Environment variable that the API key was read from; null: the key is in the configuration, or there is no key. */
   readonly keyVariable: string | null;
   /** Texts that must not appear in a message, such as the API key. */
@@ -32,6 +34,8 @@ const PHRASES = {
   noImages:
     /(?:image|vision|multimodal)[^.]{0,60}(?:not (?:supported|allowed|available|enabled)|unsupported)|(?:not|n't|that) support[^.]{0,40}(?:image|vision|multimodal)|unknown variant .?image|not a multimodal|mmproj|at most 0 image|content.{0,4} must be a string/u,
   image: /\bimages?\b|image_url/u,
+  /** What Ollama says when a model does not fit into the machine with the context that was asked for. */
+  outOfMemory: /out of memory|more system memory|(?:unable|failed) to allocate|cudamalloc/u,
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
@@ -94,7 +98,7 @@ function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
   const address = setting === undefined ? 'Check the network' : `Check ${setting} and the network`;
   switch (code) {
     case 'ECONNREFUSED':
-      return make('network', `${name} refused the connection: is the server running? ${address}.`);
+      return make('network', `${name} refused the connection: is the server running? ${startHint(context)}${address}.`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return make('network', `The host of ${name} could not be found. ${address}.`);
@@ -112,10 +116,11 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
   const about = imageTrouble(facts);
   const kind = about === 'images' ? 'bad-request' : kindOf(facts, context);
   const { status } = facts;
+  const isFull = isOutOfMemory(facts, context);
   return {
     type: 'error',
     kind,
-    retryable: kind === 'rate-limit' || kind === 'overloaded' || kind === 'timeout',
+    retryable: !isFull && (kind === 'rate-limit' || kind === 'overloaded' || kind === 'timeout'),
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
     ...(kind === 'auth' ? { setting: keySetting(context) } : {}),
@@ -178,6 +183,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
     case 'rate-limit':
       return `${name} allows no more requests for now${status}${waitFor(facts.retryAfterMs)}. Try again later.`;
     case 'overloaded':
+      if (isOutOfMemory(facts, context)) return outOfMemory(context, `${status}${said}`);
       return `${name} is overloaded or out of order${status}${waitFor(facts.retryAfterMs)}. Try again later.`;
     case 'timeout':
       return `${name} gave up on the request${status}. Try again.`;
@@ -199,7 +205,24 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
 function unknownModel(context: ErrorContext, status: string): string {
   const setting = addressSetting(context);
   const also = setting === undefined ? '' : `, or ${setting} if the address is wrong,`;
-  return `${who(context)} does not know the model "${context.model}"${status}. Choose another with /model, or correct agent.model${also} and restart.`;
+  const begin = `${who(context)} does not know the model "${context.model}"${status}.`;
+  if (context.ollama === true) return `${begin} Get it with: ollama pull ${context.model}`;
+  return `${begin} Choose another with /model, or correct agent.model${also} and restart.`;
+}
+
+function startHint({ ollama = false }: ErrorContext): string {
+  return ollama ? 'Start it on that machine with: ollama serve. ' : '';
+}
+
+/** Whether a model does not fit into the machine of an Ollama: the same request will fail again. */
+function isOutOfMemory({ haystack }: ErrorFacts, { ollama = false }: ErrorContext): boolean {
+  return ollama && PHRASES.outOfMemory.test(haystack);
+}
+
+function outOfMemory(context: ErrorContext, said: string): string {
+  const { provider, model } = context;
+  const setting = `models."${provider}/${model}".contextWindow`;
+  return `The machine of ${who(context)} has too little memory for the model "${model}"${said} Set ${setting} to fewer tokens, or choose a smaller model.`;
 }
 
 /** Name of the setting or environment variable that holds the API key. */

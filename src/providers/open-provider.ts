@@ -4,6 +4,8 @@ import { nearest } from '../util/text.ts';
 import { createAnthropicProvider } from './anthropic/messages.ts';
 import { createDemoProvider } from './demo/demo.ts';
 import type { EndpointOptions } from './endpoint.ts';
+import { createOllamaProvider } from './ollama/chat.ts';
+import { ollamaRoot } from './ollama/model.ts';
 import { createOpenAiResponsesProvider } from './openai/responses.ts';
 import { createOpenAiProvider } from './openai/chat.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
@@ -37,6 +39,8 @@ export function openProvider(
     readonly keyVariable?: string | undefined;
     /** Which of several keys it is, counted from 1. @default it is the only one */
     readonly keyNumber?: number;
+    /** Tokens of context that are configured for a model, for a server that is told how many to load. @default none */
+    readonly windowOf?: ((model: string) => number | null) | undefined;
     readonly clock: Clock;
   },
 ): Provider {
@@ -49,6 +53,7 @@ export function openProvider(
   if (preset.api === 'demo') return createDemoProvider(name);
   const endpoint = toEndpoint(name, config, { preset, ...options });
   if (preset.api === 'anthropic') return createAnthropicProvider(endpoint);
+  if (preset.api === 'ollama') return createOllamaProvider({ ...endpoint, ollama: true }, options.windowOf);
   return config.wire === 'responses' ? createOpenAiResponsesProvider(endpoint) : createOpenAiProvider(endpoint);
 }
 
@@ -126,7 +131,7 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
       { provider: name },
     );
   }
-  return baseUrl;
+  return baseUrl !== null && preset.api === 'ollama' ? ollamaRoot(baseUrl) : baseUrl;
 }
 
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {

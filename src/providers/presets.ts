@@ -1,5 +1,5 @@
 /** How a kind of server is spoken to. */
-type Api = 'anthropic' | 'openai' | 'demo';
+type Api = 'anthropic' | 'openai' | 'ollama' | 'demo';
 
 /** Where servers that speak OpenAI's Chat Completions differ. */
 export interface Quirks {
@@ -157,8 +157,8 @@ export const PRESETS = {
     quirks: { maxTokens: 'max_completion_tokens', systemRole: 'developer' },
   },
   ollama: {
-    api: 'openai',
-    baseUrl: 'http://127.0.0.1:11434/v1',
+    api: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434',
     keyVariable: null,
     defaultModel: null,
     asksWindow: 'ollama',

@@ -1,43 +1,33 @@
 import * as z from 'zod';
 import { deadline, type Clock } from '../util/clock.ts';
+import { ollamaRoot, ollamaWindow, readOllamaModel } from './ollama/model.ts';
 import type { Preset } from './presets.ts';
 
 export interface WindowQuestion {
   readonly server: NonNullable<Preset['asksWindow']>;
-  /** The address of its OpenAI-compatible API. */
+  /** Its address, with or without the `/v1` of its OpenAI-compatible API. */
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
+  /** Tokens that are configured; only Ollama is told. @default null */
+  readonly configured?: number | null;
   readonly clock: Clock;
 }
 
 const DEADLINE_MS = 2000;
 
 /**
- * Asks a local server how many tokens a model reads as it is loaded there, else as it could be loaded; null when it
- * does not say so within 2 s. Never throws.
+ * Asks a local server how many tokens a model reads: Ollama how many the next call loads it with, others how many it is
+ * loaded with, else how many it could be. Null when the server does not say so within 2 s. Never throws.
  */
 export async function askContextWindow(question: WindowQuestion): Promise<number | null> {
   using limit = deadline(question.clock, DEADLINE_MS, 'asking for the context window');
-  const { model, apiKey } = question;
-  const root = question.baseUrl.replace(/\/+$/u, '').replace(/\/v1$/u, '');
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
-  const get = async (path: string, body?: unknown): Promise<unknown> => {
-    try {
-      const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-      const response = await fetch(root + path, { ...init, headers, signal: limit.signal });
-      return response.ok ? await response.json() : undefined;
-    } catch {
-      return undefined;
-    }
-  };
+  const { model } = question;
+  const get = (path: string, body?: unknown): Promise<unknown> => getJson(question, limit.signal, path, body);
   switch (question.server) {
     case 'ollama': {
-      const [running, shown] = await Promise.all([get('/api/ps'), get('/api/show', { model })]);
-      return ollamaRunning(running, model) ?? ollamaShown(shown);
+      const shown = await get('/api/show', { model });
+      return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
     }
     case 'lmstudio':
       return lmStudioWindow(await get('/api/v0/models'), model);
@@ -46,33 +36,43 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
   }
 }
 
+/**
+ * How many tokens of context Ollama says a model is loaded with now; null when the model is not loaded, or it does not say so
+ * within 2 s. Never throws.
+ */
+export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'>): Promise<number | null> {
+  using limit = deadline(question.clock, DEADLINE_MS, 'asking for the loaded models');
+  const { data } = runningModels.safeParse(await getJson(question, limit.signal, '/api/ps'));
+  const { model } = question;
+  const found = data?.models.find((running) => running.model === model || running.model === `${model}:latest`);
+  return found?.context_length ?? null;
+}
+
+/** Undefined for anything but an answer in JSON. Never throws. */
+async function getJson(
+  { baseUrl, apiKey }: Pick<WindowQuestion, 'baseUrl' | 'apiKey'>,
+  signal: AbortSignal,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  try {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(ollamaRoot(baseUrl) + path, { ...init, headers, signal });
+    return response.ok ? await response.json() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const tokens = z.int().positive();
 
 const runningModels = z.object({
   models: z.array(z.object({ model: z.string(), context_length: tokens.optional() })),
 });
-
-function ollamaRunning(answer: unknown, model: string): number | null {
-  const { data } = runningModels.safeParse(answer);
-  return (
-    data?.models.find((running) => running.model === model || running.model === `${model}:latest`)?.context_length ??
-    null
-  );
-}
-
-const shownModel = z.object({
-  parameters: z.string().optional(),
-  model_info: z.record(z.string(), z.unknown()).optional(),
-});
-
-/** What the model file sets wins over what the model was trained for. */
-function ollamaShown(answer: unknown): number | null {
-  const { data } = shownModel.safeParse(answer);
-  const [, set] = /^num_ctx\s+(\d+)/mu.exec(data?.parameters ?? '') ?? [];
-  if (set !== undefined) return Number(set);
-  const trained = Object.entries(data?.model_info ?? {}).find(([key]) => key.endsWith('.context_length'));
-  return tokens.safeParse(trained?.[1]).data ?? null;
-}
 
 const lmStudioModels = z.object({
   data: z.array(

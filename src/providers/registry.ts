@@ -3,6 +3,7 @@ import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
+import { USUAL_WINDOW } from './ollama/model.ts';
 import { askContextWindow } from './probe-context-window.ts';
 import { Cooldowns } from './wrappers/cooldowns.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
@@ -25,6 +26,8 @@ export interface ProvidersOptions {
   readonly configs: Readonly<Record<string, ProviderConfig>>;
   /** Provider name → environment variable that its key was read from, for error texts. @default keys are in the configuration */
   readonly keyVariables?: Readonly<Record<string, string>>;
+  /** Tokens of context that are configured for a model, `provider/model`. @default none */
+  readonly windowOf?: (modelRef: string) => number | null;
   readonly clock: Clock;
   /** @default the system's */
   readonly random?: Random;
@@ -46,8 +49,9 @@ export interface Providers {
    */
   resolve(modelRef: string, fallbacks?: readonly string[]): ResolvedModel;
   /**
-   * Asks a local server for the context window of a model, in tokens. Null when the provider is no such server or does not
-   * answer within 2 s. Never rejects.
+   * Tokens of context of a model on a local server: those that it is loaded with by the next call where the server is told
+   * how many (Ollama), else those that the server names. Null when the provider is no such server, or does not answer within 2 s and is not told.
+   * Never rejects.
    */
   contextWindow(modelRef: string): Promise<number | null>;
   /**
@@ -71,6 +75,7 @@ const EAGER = { waitsMs: [1000, 2000], longestWaitMs: 10_000 };
 export function createProviders({
   configs,
   keyVariables = {},
+  windowOf = () => null,
   clock,
   random = systemRandom,
   log,
@@ -80,10 +85,21 @@ export function createProviders({
   const cooldowns = new Cooldowns(clock);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs)])];
 
+  const windowsOf =
+    (name: string) =>
+    (model: string): number | null =>
+      windowOf(`${name}/${model}`);
+
   const adapter = (name: string, apiKey: string | null, index: number): Provider => {
     const id = `${name}#${index}`;
     const hasOthers = keysOf(configOf(configs, name)).length > 1;
-    const options = { apiKey, keyVariable: keyVariables[name], clock, ...(hasOthers ? { keyNumber: index + 1 } : {}) };
+    const options = {
+      apiKey,
+      keyVariable: keyVariables[name],
+      clock,
+      windowOf: windowsOf(name),
+      ...(hasOthers ? { keyNumber: index + 1 } : {}),
+    };
     const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
     adapters.set(id, found);
     return found;
@@ -125,7 +141,11 @@ export function createProviders({
     async body(providerName, request) {
       const config = configOf(configs, providerName);
       const [apiKey = null] = keysOf(config);
-      return (await openProvider(providerName, config, { apiKey, clock }).body?.(request)) ?? null;
+      return (
+        (await openProvider(providerName, config, { apiKey, clock, windowOf: windowsOf(providerName) }).body?.(
+          request,
+        )) ?? null
+      );
     },
     async contextWindow(modelRef) {
       try {
@@ -135,7 +155,10 @@ export function createProviders({
         const baseUrl = providerAddressOf(providerName, config, preset);
         if (preset.asksWindow === undefined || baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
-        return await askContextWindow({ server: preset.asksWindow, baseUrl, model, apiKey, clock });
+        const configured = windowOf(`${providerName}/${model}`);
+        const asked = { server: preset.asksWindow, baseUrl, model, apiKey, configured, clock };
+        const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
+        return (await askContextWindow(asked)) ?? usual;
       } catch {
         return null;
       }

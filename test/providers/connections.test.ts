@@ -10,9 +10,10 @@ async function lateEnds(server: FakeModel, lateMs: number) {
   const seen = { opened: 0, open: 0 };
   const relay = await startRelay(
     server,
-    async (answer, response) => {
+    async (answer, response, path) => {
       response.write(answer);
-      if (await pause(response, lateMs)) response.end();
+      if (path === '/api/show') response.end();
+      else if (await pause(response, lateMs)) response.end();
     },
     (http) =>
       http.on('connection', (socket) => {

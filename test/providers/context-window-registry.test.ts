@@ -64,6 +64,14 @@ test('the configured one wins, and the smaller one of both keys', async () => {
   expect(windows().mostOutput(name)).toBeNull();
 });
 
+test('no more is taken than a local server reads, whatever is configured', async () => {
+  const name = { provider: 'ollama', model: 'qwen3' };
+  const models = { 'ollama/qwen3': facts(100_000) };
+  const all = windows({ models, ask: async () => 40_960 });
+  expect([await all.of(name), await all.of(name)]).toEqual([40_960, 40_960]);
+  expect(await windows({ models, ask: async () => null }).of(name)).toBe(100_000);
+});
+
 test('a local server is asked for its own, and again after five minutes', async () => {
   const clock = new VirtualClock();
   const answers = [4096, 32_768];

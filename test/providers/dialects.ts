@@ -1,5 +1,6 @@
 import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
 import type { EndpointOptions } from '../../src/providers/endpoint.ts';
+import { createOllamaProvider } from '../../src/providers/ollama/chat.ts';
 import { createOpenAiResponsesProvider } from '../../src/providers/openai/responses.ts';
 import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
 import type {
@@ -13,20 +14,24 @@ import type {
 import { systemClock } from '../../src/util/clock.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import type { FakeModel, FakeModelOptions } from '../support/fake-model.ts';
+import { startFakeOllama } from '../support/fake-ollama.ts';
 import { startFakeOpenAiResponses } from '../support/fake-openai-responses.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { Step } from '../support/model-script.ts';
 
 /** A way of speaking to models, for tests that hold for all of them. */
 export interface Dialect {
-  readonly name: 'openai' | 'openai-responses' | 'anthropic';
+  readonly name: 'openai' | 'openai-responses' | 'anthropic' | 'ollama';
   start(options?: FakeModelOptions): Promise<FakeModel>;
   create(options: EndpointOptions): Provider;
   /** What the API says when the prompt is longer than the window. */
   readonly overflow: { readonly status: number; readonly message: string; readonly code?: string };
   /** The finish reasons of a truncated and of a refused answer. */
   readonly lengthReason: string;
-  readonly refusalReason: string;
+  /** Null: the API does not say that a model refused. */
+  readonly refusalReason: string | null;
+  /** Whether it says what of the prompt was cached, and how much of the answer was reasoning. @default true */
+  readonly countsParts?: boolean;
 }
 
 export const DIALECTS: readonly Dialect[] = [
@@ -61,6 +66,15 @@ export const DIALECTS: readonly Dialect[] = [
     overflow: { status: 400, message: 'prompt is too long: 210000 tokens > 200000 maximum' },
     lengthReason: 'max_tokens',
     refusalReason: 'refusal',
+  },
+  {
+    name: 'ollama',
+    start: startFakeOllama,
+    create: (options) => createOllamaProvider({ ...options, ollama: true }),
+    overflow: { status: 400, message: 'the input length exceeds the context length' },
+    lengthReason: 'length',
+    refusalReason: null,
+    countsParts: false,
   },
 ];
 

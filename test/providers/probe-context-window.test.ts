@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { askContextWindow, type WindowQuestion } from '../../src/providers/probe-context-window.ts';
+import { askContextWindow, loadedOllamaWindow, type WindowQuestion } from '../../src/providers/probe-context-window.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
@@ -19,9 +19,12 @@ async function ask(server: WindowQuestion['server'], pages: Pages, model = 'llam
 
 const trained = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 } };
 
+const small = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 2048 } };
+
 describe('the window of a local model', () => {
   test.each<[string, WindowQuestion['server'], Pages, number | null]>([
-    ['of Ollama is what it was trained for', 'ollama', { 'POST /api/show': trained }, 131_072],
+    ['of Ollama is the usual one', 'ollama', { 'POST /api/show': trained }, 32_768],
+    ['of Ollama is no more than the model supports', 'ollama', { 'POST /api/show': small }, 2048],
     [
       'of Ollama is what its file sets',
       'ollama',
@@ -29,13 +32,13 @@ describe('the window of a local model', () => {
       8192,
     ],
     [
-      'of Ollama is what it runs with',
+      'of Ollama is what the next call loads it with, whatever is loaded',
       'ollama',
       {
         'POST /api/show': trained,
         'GET /api/ps': { models: [{ model: 'llama3:latest', context_length: 4096 }] },
       },
-      4096,
+      32_768,
     ],
     [
       'of LM Studio is what it is loaded with',
@@ -67,6 +70,31 @@ describe('the window of a local model', () => {
     const asked = askContextWindow({ server: 'ollama', baseUrl: http.url, model: 'm', apiKey: null, clock });
     await clock.advance(2000);
     expect(await asked).toBeNull();
+  });
+
+  test('of Ollama is what is configured, and without an answer what it will be told', async () => {
+    await using http = await startServer((_request, response) => replyJson(response, 200, trained));
+    const windowOf = (ref: string): number | null => (ref.endsWith('/set') ? 60_000 : null);
+    const of = (baseUrl: string, model: string): Promise<number | null> =>
+      createProviders({ configs: { ollama: { baseUrl } }, windowOf, clock: systemClock }).contextWindow(
+        `ollama/${model}`,
+      );
+    expect(await of(http.url, 'set')).toBe(60_000);
+    expect(await of(`${http.url}/v1`, 'other')).toBe(32_768);
+    expect(await of('http://127.0.0.1:9', 'set')).toBe(60_000);
+    expect(await of('http://127.0.0.1:9', 'other')).toBe(32_768);
+  });
+
+  test.each([
+    ['llama3', 4096],
+    ['llama3:latest', 4096],
+    ['qwen3', null],
+  ])('that Ollama has loaded of %s is %s', async (model, expected) => {
+    await using http = await startServer((_request, response) =>
+      replyJson(response, 200, { models: [{ model: 'llama3:latest', context_length: 4096 }] }),
+    );
+    const asked = { baseUrl: `${http.url}/v1/`, model, apiKey: null, clock: systemClock };
+    expect(await loadedOllamaWindow(asked)).toBe(expected);
   });
 
   test('is asked through the providers, of local servers only', async () => {

@@ -70,7 +70,9 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     const file = options.record ?? recordingFile();
     if (file !== undefined) recordRequest(file, dialect.api, body);
     const { headers } = request;
-    const view = dialect.view(body);
+    const problems = [...dialect.checkHeaders(headers), ...dialect.validate(body, options.extraKeys ?? [])];
+    const admitted = (problems.length === 0 ? dialect.admit?.(body) : undefined) ?? { body };
+    const view = dialect.view('error' in admitted ? body : admitted.body);
     const isAside = view.system.startsWith('You keep the memory of a personal assistant');
     const list = isAside ? asides : requests;
     const seen: ModelApiRequest = {
@@ -86,7 +88,10 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     response.once('close', () => {
       seen.clientGone = !response.writableFinished;
     });
-    const problems = [...dialect.checkHeaders(headers), ...dialect.validate(body, options.extraKeys ?? [])];
+    if ('error' in admitted) {
+      fail(response, admitted.error);
+      return;
+    }
     if (problems.length > 0) {
       for (const problem of problems) violations.push(`request ${seen.index}: ${problem}`);
       fail(response, { status: 400, message: problems.join('; ') });
@@ -98,7 +103,7 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
       fail(response, { status: 400, message: 'The test scripted no answer for this request.' });
       return;
     }
-    await playStep(dialect, response, step, { number: seen.index, model: seen.view.model }, body);
+    await playStep(dialect, response, step, { number: seen.index, model: seen.view.model }, admitted.body);
   };
 
   const server = await startServer(async (request, response) => {
@@ -113,6 +118,12 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
         inFlight -= 1;
       }
     } else {
+      const other = await dialect.others?.(path, request.method ?? '', await readBody(request));
+      if (other !== undefined) {
+        response.writeHead(other.status, { 'content-type': other.contentType });
+        response.end(other.text);
+        return;
+      }
       fail(response, { status: 404, message: `Unknown request URL: ${request.method ?? ''} ${path}` });
     }
   });

@@ -8,18 +8,32 @@ export interface Identity {
   readonly model: string;
 }
 
+export type Admitted = { readonly body: Readonly<Record<string, unknown>> } | ErrorStep;
+
+export interface OtherAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
 /** What differs between two model APIs. */
 export interface Dialect {
-  readonly api: 'openai' | 'openai-responses' | 'anthropic';
+  readonly api: 'openai' | 'openai-responses' | 'anthropic' | 'ollama';
   readonly path: string;
   readonly modelsPath: string;
   /** What the SDK takes, relative to the server. */
   readonly base: string;
   readonly keepAlive: string;
+  /** Of a stream. @default an event stream */
+  readonly streamType?: string;
   keyOf(headers: IncomingMessage['headers']): string | undefined;
   checkHeaders(headers: IncomingMessage['headers']): readonly string[];
   validate(body: unknown, extraKeys: readonly string[]): readonly string[];
   view(body: Readonly<Record<string, unknown>>): RequestView;
+  /** What the server makes of a legal request before a model sees it, or why it refuses. @default what came */
+  admit?(body: Readonly<Record<string, unknown>>): Admitted;
+  /** Answers requests for other paths; undefined: there is no such path. */
+  others?(path: string, method: string, text: string): Promise<OtherAnswer | undefined>;
   /** The events of a stream, each with its empty line. */
   frames(answer: Answer, identity: Identity, body: Readonly<Record<string, unknown>>): readonly string[];
   whole(answer: Answer, identity: Identity): unknown;
@@ -76,7 +90,8 @@ async function playAnswer(
     return;
   }
   const frames = stream ? dialect.frames(answer, identity, body) : halfOf(dialect.whole(answer, identity));
-  const contentType = stream ? 'text/event-stream; charset=utf-8' : 'application/json';
+  const streamType = dialect.streamType ?? 'text/event-stream; charset=utf-8';
+  const contentType = stream ? streamType : 'application/json';
   response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache' });
   const stopAt = answer.fault === undefined ? frames.length : Math.min(answer.afterEvents ?? 2, frames.length);
   if (answer.eventDelayMs === undefined) {

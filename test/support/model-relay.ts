@@ -5,7 +5,7 @@ import { readBody, startServer, type TestServer } from './http.ts';
 /** Stands before a model server and sends its answers on as the test wants; `url` is what an SDK takes. */
 export async function startRelay(
   server: FakeModel,
-  send: (answer: Buffer, response: ServerResponse) => Promise<void>,
+  send: (answer: Buffer, response: ServerResponse, path: string) => Promise<void>,
   prepare?: (server: Server) => void,
 ): Promise<TestServer> {
   const { origin, pathname } = new URL(server.url);
@@ -21,7 +21,7 @@ export async function startRelay(
         body,
       });
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
-      await send(Buffer.from(await answer.arrayBuffer()), response);
+      await send(Buffer.from(await answer.arrayBuffer()), response, incoming.url ?? '');
     },
     prepare === undefined ? {} : { prepare },
   );

@@ -7,6 +7,10 @@ export function recordingFile(): string | undefined {
 }
 
 /** Appends one line `{api, body}`. */
-export function recordRequest(file: string, api: 'openai' | 'openai-responses' | 'anthropic', body: unknown): void {
+export function recordRequest(
+  file: string,
+  api: 'openai' | 'openai-responses' | 'anthropic' | 'ollama',
+  body: unknown,
+): void {
   appendFileSync(file, `${JSON.stringify({ api, body })}\n`);
 }

@@ -17,7 +17,7 @@ const LINGER_BYTES = 65_536;
 
 /**
  * `fetch` with deadlines that see through keep-alives: only `data:` lines of an event stream count as progress, not
- * comments and not `ping` events; any other body must be complete within `firstByteMs`. A deadline rejects the call or
+ * comments and not `ping` events, and every line of JSON of a body of such lines; any other body must be complete within `firstByteMs`. A deadline rejects the call or
  * errors the body with a `DeadlineError` and closes the connection. Time in which nobody reads does not count.
  * An answer that is left at its end keeps its connection, one that is left before closes it.
  */
@@ -33,7 +33,8 @@ export function createWatchedFetch(options: WatchdogOptions): Fetch {
     const response = await patience.wait(fetch(input, { ...init, signal: own.signal }));
     if (response.body === null) return response;
     const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-    const progress = new ProgressMeter();
+    const isLines = /ndjson/u.test(response.headers.get('content-type') ?? '');
+    const progress = isLines ? new JsonLineMeter() : new ProgressMeter();
     leave = () => {
       if (progress.isOver) void readOn(reader, own, options.clock);
       else own.abort(theirs?.reason);
@@ -113,6 +114,18 @@ class Patience {
     this.#what = 'the next piece of the answer';
     this.#limit = this.#options.idleMs;
     this.#left = this.#limit;
+  }
+}
+
+/** The same for lines of JSON, as Ollama sends them: all but white space is progress. */
+class JsonLineMeter {
+  /** The last line of an answer was read. A line that arrives in two pieces is not seen. */
+  isOver = false;
+
+  feed(bytes: Uint8Array): boolean {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+    if (text.includes('"done":true')) this.isOver = true;
+    return text.trim() !== '';
   }
 }
 
