@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { configuredWindow } from '../providers/context-window-registry.ts';
 import { hasBaseUrl, keysOf, type ProviderConfig } from '../providers/open-provider.ts';
 import { findPreset, PRESETS } from '../providers/presets.ts';
 import { Cancelled, type Choice } from './asker.ts';
@@ -43,7 +44,7 @@ export async function chooseModel(world: SetupWorld, config: Config, given: Give
     const draft = await complete(world, config, await draftOf(world, config, given, provider), given);
     if (draft !== null) {
       const { model, key } = draft;
-      const place = { provider: draft.provider, model, baseUrl: draft.config.baseUrl ?? null, apiKey: key.value };
+      const place = { provider: draft.provider, model, entry: draft.config, apiKey: key.value };
       const windows = given.noCheck ? [] : await windowSettings(world, config, place);
       return { provider: draft.provider, model, settings: [...settingsOf(draft, config), ...windows] };
     }
@@ -145,9 +146,10 @@ async function complete(world: SetupWorld, config: Config, begun: Draft, given: 
       draft = found;
     }
     if (given.noCheck) return draft;
-    const result = await tryDraft(world, draft);
+    const result = await tryDraft(world, config, draft);
     if (result.ok) {
       world.tell.good(`${draft.provider}/${draft.model} answered in ${result.seconds.toFixed(1)} s.`);
+      if (result.note !== undefined) world.tell.bad(result.note);
       return draft;
     }
     if (world.person === null) throw setupError(result.why);
@@ -169,10 +171,11 @@ async function complete(world: SetupWorld, config: Config, begun: Draft, given: 
   }
 }
 
-async function tryDraft({ tell, clock, signal }: SetupWorld, draft: Draft): Promise<TrialResult> {
+async function tryDraft({ tell, clock, signal }: SetupWorld, settings: Config, draft: Draft): Promise<TrialResult> {
   tell.say(`Asking ${draft.provider}/${draft.model} for one answer …`);
   const { provider, model, config, key } = draft;
-  const result = await tryModel({ provider, model, config, apiKey: key.value, clock, signal });
+  const window = configuredWindow(settings, `${provider}/${model}`);
+  const result = await tryModel({ provider, model, config, apiKey: key.value, window, clock, signal });
   if (signal.aborted) throw new Cancelled();
   return result;
 }

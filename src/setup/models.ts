@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ollamaRoot } from '../providers/ollama/model.ts';
 import { findPreset } from '../providers/presets.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 
@@ -38,8 +39,10 @@ const list = z.object({ data: z.array(z.object({ id: z.string() })) });
 export async function listModels(question: ListQuestion): Promise<ModelList> {
   const { provider, baseUrl, apiKey, clock } = question;
   const preset = findPreset(provider);
-  const base = (baseUrl ?? preset?.baseUrl ?? OWN_ADDRESS[provider])?.replace(/\/+$/u, '');
-  if (base === undefined) return { kind: 'unknown' };
+  const address = (baseUrl ?? preset?.baseUrl ?? OWN_ADDRESS[provider])?.replace(/\/+$/u, '');
+  if (address === undefined) return { kind: 'unknown' };
+  // Ollama's list is in its OpenAI-compatible API too.
+  const base = preset?.api === 'ollama' ? `${ollamaRoot(address)}/v1` : address;
   const isAnthropic = preset?.api === 'anthropic';
   using limit = deadline(clock, question.timeoutMs ?? TIMEOUT_MS, 'the list of models');
   try {

@@ -1,52 +1,96 @@
 import type { Config } from '../config/schema.ts';
+import { USUAL_WINDOW } from '../providers/ollama/model.ts';
+import { proveWindow, type WindowProof } from '../providers/ollama/prove-window.ts';
+import { openProvider, presetOf, providerAddressOf, type ProviderConfig } from '../providers/open-provider.ts';
+import { configuredWindow } from '../providers/context-window-registry.ts';
 import { askContextWindow } from '../providers/probe-context-window.ts';
-import { findPreset } from '../providers/presets.ts';
+import { deadline } from '../util/clock.ts';
+import { systemRandom } from '../util/random.ts';
 import type { Setting } from './save.ts';
 import type { SetupWorld } from './world.ts';
 
-/** Tokens. Below this all tools and a conversation do not fit together. */
-const ENOUGH = 16_000;
+/** A slow machine reads a long prompt for minutes; nobody waits longer for a proof. */
+const PROOF_MS = 180_000;
 
-/** The tools that fit into a small context window beside a conversation. */
-const FEW_TOOLS = ['read_file', 'write_file', 'list_dir', 'exec', 'web_fetch', 'ask_user', 'cron', 'memory_*'];
+interface Place {
+  readonly provider: string;
+  readonly model: string;
+  readonly entry: ProviderConfig;
+  readonly apiKey: string | null;
+}
 
 /**
- * What has to be written about the context window of a model that Ollama has just loaded. Ollama loads fewer tokens than the
- * model was trained for unless it is told otherwise, and cuts longer prompts off without a word; once the model is
- * unloaded it names the larger number. What a person configured is not touched. Never throws.
+ * Proves the context window with which Ollama loads a model, says in one sentence what was found, and returns what has to be
+ * written. A smaller window than usual is raised where the model supports more; one that a person configured stays. For
+ * other providers nothing is done. Never throws.
  */
-export async function windowSettings(
-  { tell, clock }: SetupWorld,
-  { models, tools }: Config,
-  {
-    provider,
-    model,
-    baseUrl,
-    apiKey,
-  }: {
-    readonly provider: string;
-    readonly model: string;
-    readonly baseUrl: string | null;
-    readonly apiKey: string | null;
-  },
-): Promise<readonly Setting[]> {
-  const preset = findPreset(provider);
-  const address = baseUrl ?? preset?.baseUrl ?? null;
-  if (preset?.asksWindow !== 'ollama' || address === null) return [];
-  const loaded = await askContextWindow({ server: 'ollama', baseUrl: address, model, apiKey, clock });
-  if (loaded === null) return [];
+export async function windowSettings(world: SetupWorld, config: Config, place: Place): Promise<readonly Setting[]> {
+  const { provider, model, entry, apiKey } = place;
+  const { tell, clock } = world;
+  const preset = presetOf(provider, entry);
+  const baseUrl = providerAddressOf(provider, entry, preset);
+  if (preset.api !== 'ollama' || baseUrl === null) return [];
   const ref = `${provider}/${model}`;
-  const configured = Object.hasOwn(models, ref) ? (models[ref]?.contextWindow ?? null) : null;
-  if (configured !== null && configured < loaded) {
-    tell.say(`Ollama loads ${loaded} tokens of ${model}; models."${ref}".contextWindow limits it to ${configured}.`);
+  const windowWith = (configured: number | null): Promise<number | null> =>
+    askContextWindow({ server: 'ollama', baseUrl, model, apiKey, configured, clock });
+  const configured = configuredWindow(config, ref);
+  const [now, usual] = [await windowWith(configured), await windowWith(USUAL_WINDOW)];
+  if (now === null || usual === null) return [];
+  tell.say(`Sending ${ref} a long prompt, to see whether it reads ${count(now)} tokens …`);
+  const found = await prove(world, place, now);
+  const setting = `models."${ref}".contextWindow`;
+  const write = (value: number): readonly Setting[] => [{ path: ['models', ref, 'contextWindow'], value }];
+  if (found.kind === 'unknown') {
+    tell.say(`How many tokens Ollama loads of ${model} could not be proven: ${found.reason}`);
+    return [];
   }
-  if (loaded >= ENOUGH) return [];
+  const loaded = found.kind === 'cut' ? found.tokens : now;
+  if (configured !== null || loaded >= usual) {
+    tellFound(tell, { model, now, found, limit: configured === null ? null : setting });
+    return [];
+  }
+  const raised = now === usual ? found : await prove(world, place, usual);
+  if (raised.kind === 'proven') {
+    tell.good(
+      `Ollama loaded only ${count(loaded)} tokens of ${model}; it loads ${count(usual)} now, as a prompt of ${count(raised.tokens)} tokens proved (${setting}).`,
+    );
+    return write(usual);
+  }
+  const most = raised.kind === 'cut' ? raised.tokens : loaded;
   tell.bad(
-    `Ollama loads only ${loaded} tokens of ${model}, which is little: longer conversations are forgotten early, and only a few tools are switched on. To change that start Ollama with OLLAMA_CONTEXT_LENGTH=32768, remove models and tools.allow from config.json, and run this again.`,
+    `Ollama loads only ${count(most)} tokens of ${model} and drops the rest of a longer prompt without a word, so no more is sent (${setting}). If something stands between the assistant and Ollama, set providers.${provider}.baseUrl to Ollama’s own address and run this again.`,
   );
-  const hasAll = tools.allow.length === 1 && tools.allow[0] === '*';
-  return [
-    ...(configured === null ? [{ path: ['models', ref, 'contextWindow'], value: loaded }] : []),
-    ...(hasAll ? [{ path: ['tools', 'allow'], value: FEW_TOOLS }] : []),
-  ];
+  return write(most);
+}
+
+function tellFound(
+  tell: SetupWorld['tell'],
+  { model, now, found, limit }: { model: string; now: number; found: WindowProof; limit: string | null },
+): void {
+  if (found.kind === 'cut') {
+    tell.bad(
+      `Ollama reads only ${count(found.tokens)} of the ${count(now)} tokens of ${limit} and drops the rest without a word: set it to ${found.tokens}.`,
+    );
+  } else if (found.kind === 'proven') {
+    const why = limit === null ? '' : `, as ${limit} or agent.contextWindow says`;
+    tell.good(`Ollama loads ${count(now)} tokens of ${model}${why}; it read a prompt of ${count(found.tokens)} whole.`);
+  }
+}
+
+async function prove({ clock, signal }: SetupWorld, place: Place, window: number): Promise<WindowProof> {
+  const { provider, model, entry, apiKey } = place;
+  using limit = deadline(clock, PROOF_MS, 'reading a long prompt');
+  const proof = await proveWindow({
+    provider: openProvider(provider, entry, { apiKey, windowOf: () => window, clock }),
+    model,
+    window,
+    marker: `ferry-${Buffer.from(systemRandom.bytes(4)).toString('hex')}`,
+    signal: AbortSignal.any([limit.signal, signal]),
+  });
+  if (!limit.signal.aborted) return proof;
+  return { kind: 'unknown', reason: `reading a long prompt took longer than ${PROOF_MS / 60_000} minutes.` };
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString('en');
 }

@@ -58,5 +58,5 @@ export function localAddress(provider: string, config: Config, env: Environment)
   // What a server listens on is not what is called.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
   if (url.port === '' && url.protocol === 'http:') url.port = '11434';
-  return `${url.origin}/v1`;
+  return url.origin;
 }

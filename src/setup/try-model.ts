@@ -8,13 +8,19 @@ export interface Trial {
   readonly model: string;
   readonly config: ProviderConfig;
   readonly apiKey: string | null;
+  /** Tokens of context that are configured for the model; null: none. */
+  readonly window: number | null;
   readonly clock: Clock;
   /** Ends it, as Ctrl-C does. */
   readonly signal: AbortSignal;
 }
 
 export type TrialResult =
-  | { readonly ok: true; readonly seconds: number }
+  | {
+      readonly ok: true;
+      readonly seconds: number;
+      /** What a person has to know of the model. */ readonly note?: string;
+    }
   | {
       readonly ok: false;
       /** One sentence. */
@@ -35,11 +41,11 @@ const TOOL: ToolSpec = {
 
 /** Asks a model for one real answer, once, as the assistant will. Never rejects. */
 export async function tryModel(trial: Trial): Promise<TrialResult> {
-  const { provider, model, config, apiKey, clock } = trial;
+  const { provider, model, config, apiKey, window, clock } = trial;
   const begun = clock.monotonic();
   using limit = deadline(clock, TIMEOUT_MS, 'the answer');
   try {
-    const opened = openProvider(provider, config, { apiKey, clock });
+    const opened = openProvider(provider, config, { apiKey, windowOf: () => window, clock });
     const events = opened.chat(
       {
         model,
@@ -52,7 +58,10 @@ export async function tryModel(trial: Trial): Promise<TrialResult> {
       { signal: AbortSignal.any([limit.signal, trial.signal]) },
     );
     for await (const event of events) {
-      if (event.type === 'end') return { ok: true, seconds: (clock.monotonic() - begun) / 1000 };
+      if (event.type === 'end') {
+        const { note } = event.response;
+        return { ok: true, seconds: (clock.monotonic() - begun) / 1000, ...(note === undefined ? {} : { note }) };
+      }
       if (event.type !== 'error') continue;
       if (limit.signal.aborted) {
         return { ok: false, why: `${provider}/${model} did not answer within ${TIMEOUT_MS / 1000} s.`, wrong: 'other' };
@@ -76,7 +85,8 @@ function troubleOf({ kind, status, message }: ModelError, { provider, model, api
     return { why, wrong: 'key' as const };
   }
   if (/does not know the model/u.test(message)) {
-    return { why: `${provider} does not know the model "${model}"${code}.`, wrong: 'model' as const };
+    const [pull = ''] = / Get it with: .+$/u.exec(message) ?? [];
+    return { why: `${provider} does not know the model "${model}"${code}.${pull}`, wrong: 'model' as const };
   }
   if (/(?:does not|doesn't|not) support(?:ed)? (?:tools|function)/iu.test(message)) {
     const why = `The model "${model}" cannot use tools, which the assistant needs.`;

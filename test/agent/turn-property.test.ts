@@ -25,7 +25,12 @@ import { startWorld, type DialectName, type World } from '../support/world.ts';
  * people who stop it and add to it. Then its tape is cut at any byte, as a crash may leave it.
  */
 
-const CUT_OFF = { openai: 'length', anthropic: 'max_tokens', 'openai-responses': 'max_output_tokens' } as const;
+const CUT_OFF = {
+  openai: 'length',
+  anthropic: 'max_tokens',
+  'openai-responses': 'max_output_tokens',
+  ollama: 'length',
+} as const;
 
 const args = fc.constantFrom(
   '{}',

@@ -19,7 +19,7 @@ const PNG = Buffer.from(
 );
 const READ = { name: 'read_file', arguments: { path: 'notes.txt' } };
 const WORDS = 'We spoke of the garden, the long winter, the neighbours and what there was for dinner. ';
-const DIALECTS: readonly DialectName[] = ['openai', 'anthropic', 'openai-responses'];
+const DIALECTS: readonly DialectName[] = ['openai', 'anthropic', 'openai-responses', 'ollama'];
 
 async function showPhoto(world: World, caption: string): Promise<void> {
   const before = chatOf(world).length;
@@ -40,9 +40,10 @@ async function rebuild(
 ): Promise<Rebuilt> {
   const entries = (await world.tape(SESSION)).toReversed();
   const wire = dialect === 'openai-responses' ? { wire: 'responses' as const } : {};
-  const name = dialect === 'anthropic' ? 'anthropic' : 'openai';
+  const name = dialect === 'openai-responses' ? 'openai' : dialect;
   const config = { apiKey: MODEL_KEY, baseUrl: world.model.url, ...wire, extraBody: { ...extraBody } };
-  const providers = createProviders({ configs: { [name]: config }, clock: systemClock });
+  const windowOf = (): number => 16_000;
+  const providers = createProviders({ configs: { [name]: config }, windowOf, clock: systemClock });
   const media = new MediaStore(join(world.home, 'media'));
   return await rebuildRequest(call, attempt, {
     // oxlint-disable-next-line require-await -- a tape in memory

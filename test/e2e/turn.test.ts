@@ -5,7 +5,7 @@ import type { OutboundEvent } from '../../src/bus/messages.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { startWorld, type DialectName, type World } from '../support/world.ts';
 
-const DIALECTS: readonly DialectName[] = ['openai', 'anthropic'];
+const DIALECTS: readonly DialectName[] = ['openai', 'anthropic', 'ollama'];
 const listing = { calls: [{ name: 'list_dir', arguments: {} }] };
 const bodies = (world: World): string => JSON.stringify(world.model.requests.map(({ body }) => body));
 
@@ -85,7 +85,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
 
   test('continues an answer that was cut off at the output limit without a seam', async () => {
     await using world = await startWorld({ dialect });
-    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    const cut = { finishReason: dialect === 'anthropic' ? 'max_tokens' : 'length' };
     world.model.reply({ text: 'One two thr', ...cut }, { text: 'ee  ', ...cut }, '  four.');
     const texts: string[] = [];
     const onEvent = (event: OutboundEvent): void => {
@@ -109,7 +109,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
 
   test('gives up continuing after three times and says that more is to come', async () => {
     await using world = await startWorld({ dialect });
-    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    const cut = { finishReason: dialect === 'anthropic' ? 'max_tokens' : 'length' };
     world.model.reply(...['a', 'b', 'c', 'd'].map((text) => ({ text, ...cut })));
     expect((await world.assistant.run('go')).text).toMatch(/^abcd\n\n_.*length limit/u);
     expect(world.model.requests).toHaveLength(4);
@@ -117,7 +117,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
 
   test('keeps what was said when the continuation fails', async () => {
     await using world = await startWorld({ dialect });
-    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    const cut = { finishReason: dialect === 'anthropic' ? 'max_tokens' : 'length' };
     world.model.reply({ text: 'Half of it', ...cut }, { error: { status: 401 } });
     expect(await world.assistant.run('go')).toMatchObject({
       isError: false,
@@ -128,7 +128,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
   test('does not run a call that the output limit cut off, even if its arguments look whole', async () => {
     await using world = await startWorld({ dialect });
     const call = { name: 'write_file', arguments: { path: 'made.txt', content: 'x' } };
-    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    const cut = { finishReason: dialect === 'anthropic' ? 'max_tokens' : 'length' };
     world.model.reply({ calls: [call], ...cut }, 'I will make it smaller.');
     expect(await world.assistant.run('write')).toMatchObject({ text: 'I will make it smaller.' });
     expect(world.model.requests[1]?.view.toolResults[0]?.text).toContain('output limit');

@@ -137,7 +137,11 @@ describe.each(DIALECTS)('$name', (dialect) => {
     });
 
     test('an error event in the middle is classified', async () => {
-      const heard = await ask(dialect, { text: 'Hello, this is a long text.', fault: 'error-mid', afterEvents: 4 });
+      const heard = await ask(dialect, {
+        text: 'Hello, this is a long text, and more of it follows.',
+        fault: 'error-mid',
+        afterEvents: 4,
+      });
       expect(heard.text).not.toBe('');
       expect(errorOf(heard)).toMatchObject({ kind: 'overloaded', retryable: true });
     });

@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
-import { startFakeOllama } from '../support/fake-ollama.ts';
+import { startFakeOllama, type FakeOllamaOptions } from '../support/fake-ollama.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { CTRL_C, DOWN, ENTER, Terminal } from './terminal.ts';
 
@@ -35,8 +35,11 @@ const HOW = 'How should it run?';
 
 describe('assistant init in a terminal', () => {
   test('with Ollama at home takes five answers', async () => {
-    await using ollama = await startFakeOpenAi({ models: ['qwen3:8b', 'nomic-embed-text'], handler: () => 'Ready.' });
-    await using world = initIn(temporaryFolder(), { OLLAMA_HOST: new URL(ollama.url).origin });
+    await using ollama = await startFakeOllama({
+      pulled: { 'qwen3:8b': {}, 'nomic-embed-text': {} },
+      handler: () => 'Ready.',
+    });
+    await using world = initIn(temporaryFolder(), { OLLAMA_HOST: ollama.url });
     const { terminal, home } = world;
     await terminal.answer(PROVIDER, ENTER);
     expect(terminal.screen).toContain('Ollama runs here, 1 model');
@@ -48,7 +51,8 @@ describe('assistant init in a terminal', () => {
     expect(await terminal.ended).toBe(0);
     expect(terminal.answers).toBe(5);
     expect(terminal.seconds).toBeLessThan(40);
-    expect(ollama.requests).toHaveLength(1);
+    // One answer, and three prompts that prove the window.
+    expect(ollama.requests).toHaveLength(4);
     const { config, warnings } = await loadConfig({ home, env: {} });
     expect(warnings).toEqual([]);
     expect(config.agent).toMatchObject({ model: 'ollama/qwen3:8b', timezone: 'Europe/Vienna' });
@@ -222,37 +226,74 @@ describe('assistant init in a terminal', () => {
 });
 
 describe('the window that Ollama loads', () => {
-  test.each([
-    [4_096, 4_096, false],
-    [32_768, undefined, true],
-  ])('of %i tokens is written down as %s', async (window, written, hasAllTools) => {
-    await using ollama = await startFakeOllama({ window });
+  const run = async (options: FakeOllamaOptions, mine?: object) => {
+    await using ollama = await startFakeOllama({ pulled: { 'qwen3:8b': {} }, handler: () => 'Ready.', ...options });
     const line = new CommandLine();
     line.env = { OLLAMA_HOST: ollama.url };
-    expect(await line.run('init', '--yes')).toBe(0);
-    expect(ollama.seen).toHaveLength(1);
+    if (mine !== undefined) writeFileSync(join(line.home, 'config.json'), JSON.stringify(mine));
+    expect(await line.run('init', '--yes', '--provider', 'ollama')).toBe(0);
     const { config, warnings } = await loadConfig({ home: line.home, env: {} });
     expect(warnings).toEqual([]);
     expect(config.agent.model).toBe('ollama/qwen3:8b');
-    expect(config.models['ollama/qwen3:8b']?.contextWindow).toBe(written);
-    expect(config.tools.allow.includes('*')).toBe(hasAllTools);
-    expect(line.out.includes('Ollama loads only 4096 tokens of qwen3:8b')).toBe(!hasAllTools);
-    const before = configIn(line.home);
-    expect(await line.run('init', '--yes')).toBe(0);
-    expect(configIn(line.home)).toBe(before);
+    return { line, config, window: config.models['ollama/qwen3:8b']?.contextWindow, loads: ollama.loads };
+  };
+
+  test('is proven by a long prompt, and nothing is written where it is the usual one', async () => {
+    const { line, window, loads } = await run({});
+    expect(line.out).toMatch(/Ollama loads 32,768 tokens of qwen3:8b; it read a prompt of 31,\d{3} whole\./u);
+    expect(window).toBeUndefined();
+    expect(loads).toBe(1);
   });
 
-  test('does not change a window and tools that a person configured', async () => {
-    await using ollama = await startFakeOllama();
+  test('is raised where the model file sets less than the model supports', async () => {
+    const { line, window } = await run({ pulled: { 'qwen3:8b': { numCtx: 4_096 } } });
+    expect(line.out).toMatch(
+      /Ollama loaded only 4,096 tokens of qwen3:8b; it loads 32,768 now, as a prompt of 31,\d{3} tokens proved \(models\."ollama\/qwen3:8b"\.contextWindow\)\./u,
+    );
+    expect(window).toBe(32_768);
+  });
+
+  test('is no more than the model supports', async () => {
+    const { line, window } = await run({ pulled: { 'qwen3:8b': { supported: 8_192 } } });
+    expect(line.out).toContain('Ollama loads 8,192 tokens of qwen3:8b; it read a prompt of 7,');
+    expect(window).toBeUndefined();
+  });
+
+  test('is written down where prompts are cut whatever is asked for, with the step that ends it', async () => {
+    const { line, window } = await run({ ignores: 'options' });
+    expect(line.out).toContain('Ollama loads only 4,096 tokens of qwen3:8b and drops the rest of a longer prompt');
+    expect(line.out).toContain('providers.ollama.baseUrl');
+    expect(window).toBe(4_096);
+  });
+
+  test('stays as a person configured it', async () => {
+    const mine = { models: { 'ollama/qwen3:8b': { contextWindow: 2_048 } }, tools: { allow: ['exec'] } };
+    const { line, config, window } = await run({}, mine);
+    expect(line.out).toContain('Ollama loads 2,048 tokens of qwen3:8b, as models."ollama/qwen3:8b".contextWindow');
+    expect(window).toBe(2_048);
+    expect(config.tools.allow).toEqual(['exec']);
+  });
+
+  test('a model that cannot use tools is taken, with a sentence that says what that means', async () => {
+    const { line } = await run({ pulled: { 'qwen3:8b': { capabilities: ['completion'] } } });
+    expect(line.out).toContain('The model qwen3:8b cannot use tools');
+  });
+
+  test('a model that was not pulled names the command that gets it', async () => {
+    await using ollama = await startFakeOllama({ pulled: {} });
     const line = new CommandLine();
     line.env = { OLLAMA_HOST: ollama.url };
-    const mine = { models: { 'ollama/qwen3:8b': { contextWindow: 2_048 } }, tools: { allow: ['exec'] } };
-    writeFileSync(join(line.home, 'config.json'), JSON.stringify(mine));
-    expect(await line.run('init', '--yes', '--provider', 'ollama')).toBe(0);
-    expect(line.out).toContain('models."ollama/qwen3:8b".contextWindow limits it to 2048');
-    const { config } = await loadConfig({ home: line.home, env: {} });
-    expect(config.models['ollama/qwen3:8b']?.contextWindow).toBe(2_048);
-    expect(config.tools.allow).toEqual(['exec']);
+    expect(await line.run('init', '--yes', '--provider', 'ollama', '--model', 'qwen3:8b')).not.toBe(0);
+    expect(line.err).toContain('Get it with: ollama pull qwen3:8b');
+  });
+
+  test('a model that does not fit into the memory names the setting', async () => {
+    await using ollama = await startFakeOllama({ pulled: { 'qwen3:8b': {} }, mostWindow: 8_192 });
+    const line = new CommandLine();
+    line.env = { OLLAMA_HOST: ollama.url };
+    expect(await line.run('init', '--yes', '--provider', 'ollama')).not.toBe(0);
+    expect(line.err).toContain('too little memory for the model "qwen3:8b"');
+    expect(line.err).toContain('Set models."ollama/qwen3:8b".contextWindow to fewer tokens');
   });
 });
 

@@ -8,17 +8,19 @@ import { silentLog, type Logger } from '../../src/util/log.ts';
 import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
 import { startFakeAnthropic } from './fake-anthropic.ts';
 import type { FakeModel } from './fake-model.ts';
+import { startFakeOllama } from './fake-ollama.ts';
 import { startFakeOpenAiResponses } from './fake-openai-responses.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram, type FakeTelegramOptions } from './fake-telegram.ts';
 import { tempFolder } from './temp.ts';
 
-export type DialectName = 'openai' | 'anthropic' | 'openai-responses';
+export type DialectName = 'openai' | 'anthropic' | 'openai-responses' | 'ollama';
 
 const MODELS = {
   openai: () => startFakeOpenAi(),
   anthropic: () => startFakeAnthropic(),
   'openai-responses': () => startFakeOpenAiResponses(),
+  ollama: () => startFakeOllama(),
 } satisfies Record<DialectName, () => Promise<FakeModel>>;
 
 export interface WorldOptions {
@@ -63,7 +65,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram(options.server));
   const model = stack.use(await MODELS[dialect]());
-  const provider = dialect === 'anthropic' ? 'anthropic' : 'openai';
+  const provider = dialect === 'openai-responses' ? 'openai' : dialect;
   const wire = dialect === 'openai-responses' ? { wire: 'responses' } : {};
   const home = join(folder.path, 'home');
   const workspace = join(home, 'workspace');

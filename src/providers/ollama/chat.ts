@@ -30,8 +30,12 @@ export function createOllamaProvider(
 
   async function* read(raw: AsyncIterable<unknown>, context: ErrorContext, note: string | null) {
     for await (const event of fromOllamaEvents(raw, context)) {
-      yield note !== null && event.type === 'end' ? { ...event, response: { ...event.response, note } } : event;
-      if (note !== null && event.type === 'end') told.add(context.model);
+      if (note === null || event.type !== 'end') {
+        yield event;
+        continue;
+      }
+      told.add(context.model);
+      yield { ...event, response: { ...event.response, note } };
     }
   }
 
