@@ -1,4 +1,5 @@
 import { OPERATORS } from './generated/operators.ts';
+import { WIDE_OPERATORS } from './generated/wide-operators.ts';
 import { EXCLUDED } from './generated/excluded.ts';
 import { GUARDS, SECTIONS } from './guards.ts';
 import { GENERATED } from './mutants.ts';
@@ -14,7 +15,7 @@ export function guardsPage(): string {
 }
 
 function generatedSection(): string {
-  const operators = OPERATORS.map(({ name, does }) => `| \`${name}\` | ${does} |`);
+  const operators = [...OPERATORS, ...WIDE_OPERATORS].map(({ name, does }) => `| \`${name}\` | ${does} |`);
   const files = [...Map.groupBy(GENERATED, ({ file }) => file)].map(([file, mutants]) => {
     const counts = [...Map.groupBy(mutants, ({ operator }) => operator)].map(([name, of]) => `${name} ${of.length}`);
     return `| \`${file}\` | ${mutants.length} | ${counts.toSorted().join(', ')} |`;

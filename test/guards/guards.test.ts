@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { EXCLUDED } from './generated/excluded.ts';
+import { meaningOf } from './generated/meaning.ts';
 import { SCOPES } from './generated/scopes.ts';
 import { guardsPage } from './guards-page.ts';
 import { GUARDS } from './guards.ts';
@@ -62,6 +63,21 @@ test('each guard has a name of its own, and disables something of its own', () =
       const other = changes.get(change);
       changes.set(change, name);
       return other === undefined ? undefined : `the same as ${other}`;
+    }),
+  ).toEqual([]);
+});
+
+test('no guard is written down that an operator finds', () => {
+  const found = Map.groupBy(GENERATED, ({ file }) => file);
+  expect(
+    wrong((guard) => {
+      const text = sourceOf(guard.file);
+      const mutant = mutantOf(guard, text);
+      if (mutant === null) return 'it is not there';
+      const { start, end } = mutant.change;
+      const near = (found.get(guard.file) ?? []).filter(({ change }) => change.start <= end && start <= change.end);
+      const meant = near.length === 0 ? '' : meaningOf(without(text, mutant));
+      return near.find((other) => meaningOf(without(text, other)) === meant)?.name;
     }),
   ).toEqual([]);
 });

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EXCLUDED } from './generated/excluded.ts';
 import { OPERATORS, type Change } from './generated/operators.ts';
-import { scopeOf } from './generated/scopes.ts';
+import { scopeOf, WIDELY } from './generated/scopes.ts';
 import { nodesOf, textOf } from './generated/syntax.ts';
+import { WIDE_OPERATORS } from './generated/wide-operators.ts';
 import type { Guard } from './guard.ts';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
@@ -43,11 +44,17 @@ export const GENERATED: readonly Generated[] = FOUND.filter(({ name }) => EXCLUD
 function mutantsOf(file: string, text: string): readonly Generated[] {
   const scope = scopeOf(file);
   if (scope === undefined) return [];
+  const wide = WIDELY[file]?.split(' ') ?? [];
+  const operators = [...OPERATORS, ...WIDE_OPERATORS.filter(({ name }) => wide.includes(name))];
   const seen = new Map<string, number>();
+  const made = new Set<string>();
   const mutants: Generated[] = [];
   for (const place of nodesOf(text)) {
-    for (const { name: operator, does, changes } of OPERATORS) {
+    for (const { name: operator, does, changes } of operators) {
       for (const change of changes(place, text, scope.every)) {
+        const exact = `${change.start} ${change.end} ${change.by}`;
+        if (made.has(exact)) continue;
+        made.add(exact);
         const said = textOf(change, text).replaceAll(/\s+/gu, ' ').trim().slice(0, LONGEST_TEXT);
         const plain = `${file} ${place.within} ${operator} ${said}`;
         const count = (seen.get(plain) ?? 0) + 1;

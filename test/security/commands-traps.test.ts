@@ -21,6 +21,11 @@ describe('what only becomes destructive while it runs is refused', () => {
     ['a function that pipes itself into itself', 'f() { f | f; }; f'],
     ['a search with an alternative that holds for all', 'find / -name x -o -type f -delete'],
     ['a search with a second part', 'find / -name "*.tmp" , -delete'],
+    ['the question of an if', 'if rm -rf /; then echo gone; fi'],
+    ['the question of a loop', 'until rm -rf /; do sleep 1; done'],
+    ['arguments that are set', 'set / ; rm -rf $1'],
+    ['arguments of a file that was just written', `echo 'rm -rf "$1"' > x.sh; sh x.sh /`],
+    ['lines that are read into a list', 'mapfile -t lines <<< /; rm -rf "$lines"'],
     ['a new table of partitions', 'parted /dev/sda mklabel gpt'],
     ['partitions that are wiped', 'sgdisk -Z /dev/sda'],
     ['the root by the name that a process has for it', 'rm -rf /proc/self/root'],
@@ -49,6 +54,9 @@ test('the same shapes pass where nothing is lost', () => {
     'f() { f2 | cat; }; f2() { ls; }; f',
     'find . -name x -o -name y',
     'parted /dev/sda print',
+    'x=build; echo $(rm -rf $x); x=/',
+    'f() { ls; }; set -- build; f /; rm -rf "$1"',
+    'x=/; getopts ab x; rm -rf "$x"',
   ]) {
     expect(guardCommand(command), command).toEqual({ decision: 'allow' });
   }

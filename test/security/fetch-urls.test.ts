@@ -482,3 +482,9 @@ test('An address in a network of this machine is refused, unless its host is ope
   expect(await codeOf(['neighbour.example.com'], url)).toBe('fetch-failed');
   expect(await codeOf([], 'http://[2a02:908:2::5]/')).toBe('fetch-failed');
 });
+
+test('only what the owner may open is said to be opened by name', async () => {
+  const why = async (address: string): Promise<string> => (await failureOf(fetchWorld().fetchGuarded(address))).message;
+  expect(await why('http://10.0.0.1/')).toContain('tools.web.allowHosts');
+  expect(await why('http://169.254.169.254/')).not.toContain('tools.web.allowHosts');
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { runToolOnce } from '../../src/tools/registry/run-once.ts';
+import type { ToolDecision } from '../../src/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { settle } from '../support/virtual-clock.ts';
@@ -143,6 +144,14 @@ describe('deciding', () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
+  test('a tool that is withheld from this call is denied', async () => {
+    const context = testToolContext({ withheld: (name) => `${name} is not part of this task` });
+    expect(await makeRegistry([tool('rm')]).decide(call('rm'), context)).toEqual({
+      decision: 'deny',
+      reason: 'rm is not part of this task.',
+    });
+  });
+
   test('a person is shown the request, and the tool runs with exactly what was shown', async () => {
     const approvedWith: (string | undefined)[] = [];
     const approve = vi.fn<TestCall['approve']>(async () => ({ approved: true }));
@@ -218,6 +227,21 @@ describe('once, outside a turn', () => {
     );
     expect(report).toEqual({ decision: 'ask', reason: 'it leaves the machine', result: null });
     expect(approvedWith).toEqual([]);
+  });
+
+  test('what would have to be asked only when it runs does not run', async () => {
+    const execute = vi.fn(async () => result('never'));
+    const ask = { title: 'Send', detail: 'it', reason: 'now it leaves' };
+    let decided = 0;
+    const decide = (): ToolDecision =>
+      (decided += 1) === 1 ? { decision: 'allow' } : { decision: 'ask', reason: ask.reason, request: ask };
+    const registry = makeRegistry([tool('send', { decide, execute })]);
+    const report = await runToolOnce(registry, { ...call('send'), dryRun: false }, options);
+    expect(report.result).toMatchObject({
+      isError: true,
+      output: 'Not done: no one can be asked here. Now it leaves.',
+    });
+    expect(execute).not.toHaveBeenCalled();
   });
 
   test('a dry run only decides', async () => {

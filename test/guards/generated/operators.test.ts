@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { OPERATORS } from './operators.ts';
 import { nodesOf } from './syntax.ts';
+import { WIDE_OPERATORS } from './wide-operators.ts';
 
 /** What each operator makes of a program in which every decision is a guard, or only what refuses or names trust. */
-function made(text: string, every = true): readonly string[] {
+function made(text: string, every = true, operators = OPERATORS): readonly string[] {
   return nodesOf(text).flatMap((place) =>
-    OPERATORS.flatMap(({ name, changes }) =>
+    operators.flatMap(({ name, changes }) =>
       changes(place, text, every).map(
         ({ start, end, by }) => `${name}: ${(text.slice(0, start) + by + text.slice(end)).trim()}`,
       ),
@@ -48,6 +49,7 @@ test.each([
   ['a time', `const WAIT_MS = 8 * 1000;`, ['limit: const WAIT_MS = 2_147_483_647;']],
   ['a deadline', `deadline(clock, ms, 'it');`, [`limit: deadline(clock, 2_147_483_647, 'it');`]],
   ['a secret in a text', `say(redact(text));`, ['plain: say((text));']],
+  ['a refusal', `f({ decision: 'deny', why });`, [`permit: f({ decision: 'allow', why });`]],
   ['a mark', `say({ untrusted: true });`, ['mark: say({ ...{} });']],
   ['no mark', `say({ untrusted: false });`, []],
   ['a text before it is compared', `same(text.normalize('NFKC'));`, ['clean: same((text));']],
@@ -88,4 +90,29 @@ test('a change is known by the function or constant it lies in', () => {
     node.type === 'Identifier' && /^(?:one|two|three|four)$/u.test(node.name) ? [within] : [],
   );
   expect(names).toEqual(['LIST', 'b', 'c', 'file']);
+});
+
+test.each([
+  ['a call', `note(one); const two = note(two); step(two);`, ['skip: ; const two = note(two); step(two);']],
+  ['an if', `if (one) two = 1; else two = 2;`, ['if: if (false) two = 1; else two = 2;']],
+  [
+    'a condition',
+    `const a = f(one && two !== undefined && (three || four));`,
+    [
+      'side: const a = f(one && two !== undefined && (true));',
+      'side: const a = f(true && two !== undefined && (three || four));',
+      'side: const a = f(one && two !== undefined && (false || four));',
+      'side: const a = f(one && two !== undefined && (three || false));',
+    ],
+  ],
+  ['a choice', `const a = f(one ? two : three);`, ['branch: const a = f((two));', 'branch: const a = f((three));']],
+  ['a list', `const a = f([one, ...two]);`, ['spread: const a = f([one, ...[]]);']],
+  ['what stands for nothing', `const a = f(one ?? two);`, ['first: const a = f((two));']],
+  [
+    'true or false',
+    `const a = f(true, { one: false });`,
+    ['flip: const a = f(false, { one: false });', 'flip: const a = f(true, { one: true });'],
+  ],
+])('in a file that is looked at widely: %s', (_title, text, expected) => {
+  expect(made(text, true, WIDE_OPERATORS)).toEqual(expected);
 });

@@ -40,6 +40,13 @@ export interface Operator {
   readonly changes: (place: Place, text: string, every: boolean) => readonly Change[];
 }
 
+const ALLOWED: Readonly<Record<string, string>> = {
+  "decision: 'deny'": "decision: 'allow'",
+  "decision: 'ask'": "decision: 'allow'",
+  'approved: false': 'approved: true',
+  "state: 'denied'": "state: 'approved'",
+};
+
 export const OPERATORS: readonly Operator[] = [
   {
     name: 'never',
@@ -51,6 +58,15 @@ export const OPERATORS: readonly Operator[] = [
       const asked = textOf(node.test, text);
       const decides = ends && (asksAboutTrust(asked) || (every && !asksForPresence(asked)));
       return refuses(last, text) || decides || isCheck(last, every) ? [put(node.test, 'false')] : [];
+    },
+  },
+  {
+    name: 'permit',
+    does: 'What is refused or asked about is allowed.',
+    changes: ({ node, around }, text) => {
+      if (node.type !== 'Property' || around.at(-1)?.type !== 'ObjectExpression') return [];
+      const allowed = ALLOWED[textOf(node, text)];
+      return allowed === undefined ? [] : [put(node, allowed)];
     },
   },
   {

@@ -30,12 +30,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         replace: `if (question.request.always === undefined && question.code === '') {`,
       },
       {
-        name: 'answers-verdict',
-        holds: `A no is written down as one.`,
-        find: `return { decided: { question, state: 'denied', answer }, reply };`,
-        replace: `return { decided: { question, state: 'approved', answer }, reply };`,
-      },
-      {
         name: 'asks-person',
         holds: `Only the person who was asked answers.`,
         find: `kind === 'ask' && person === sender.id && sight`,
@@ -162,18 +156,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
         find: "`[${value.map(canonical).join(',')}]`",
         replace: "value.map((item) => String(item)).join(',')",
         tests: ['security/approval-hash-shape.test.ts'],
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/commands/named-files.ts',
-    [HASH],
-    [
-      {
-        name: 'named-files-folders',
-        holds: 'Files named from a folder that the command changes to are bound to the yes.',
-        find: "if (content === 'folder' && folders.length < MOST_FOLDERS && !folders.includes(path)) folders.push(path);",
-        replace: '',
       },
     ],
   ),

@@ -7,18 +7,6 @@ const PREFIX = 'security/prefix.test.ts';
 /** Which shell commands are asked about in every mode, and which may be allowed for good. */
 export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands/guard.ts',
-    [ASKED],
-    [
-      {
-        name: 'concern-reach',
-        holds: 'What a command with the network can do is asked about when it has it.',
-        find: "reach === 'anywhere' || reach === needs ?",
-        replace: "reach === 'anywhere' ?",
-      },
-    ],
-  ),
-  ...guardsIn(
     'security/commands/hosts.ts',
     [ASKED],
     [
@@ -27,18 +15,6 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
         holds: 'A metadata host is asked about even when it was opened by mistake.',
         find: "if (verdict.kind !== 'metadata' && opened?.(target) === true) return undefined;",
         replace: 'if (opened?.(target) === true) return undefined;',
-      },
-      {
-        name: 'hosts-hidden',
-        holds: 'An address that is hidden by an encoding is asked about.',
-        find: "return authority.includes(DECODED) ? 'an address that is hidden by an encoding' : undefined;",
-        replace: 'return undefined;',
-      },
-      {
-        name: 'hosts-unknown-end',
-        holds: 'An address whose end is not known stands for one that begins so.',
-        find: "return /^(?:\\d{1,3}\\.){1,3}\\uE000/u.test(plain) ? plain.replaceAll(UNKNOWN, '1') : undefined;",
-        replace: 'return undefined;',
       },
     ],
   ),
@@ -71,12 +47,6 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
         replace: 'if (word === undefined) return [command];',
       },
       {
-        name: 'exact-assignment',
-        holds: 'An assignment before a program is not taken for a program.',
-        find: "return program === '' || program.includes('=') ? null : words;",
-        replace: "return program === '' ? null : words;",
-      },
-      {
         name: 'exact-numbered-runners',
         holds: 'python3.13 is an interpreter too.',
         find: 'return [name, plain].some(',
@@ -99,12 +69,6 @@ export const COMMAND_ASKED_GUARDS: readonly Guard[] = [
         holds: 'Assignments and redirections do not get past the limits of a skill.',
         find: 'node.prefix.length > 0 || node.redirects.length > 0) return false;',
         replace: 'false) return false;',
-      },
-      {
-        name: 'prefix-other-syntax',
-        holds: 'Functions, loops and subshells do not get past the limits of a skill.',
-        find: 'default:\n      return false;',
-        replace: 'default:\n      return true;',
       },
     ],
   ),

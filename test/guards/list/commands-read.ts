@@ -7,34 +7,9 @@ const ASKED = 'security/commands-ask.test.ts';
 /** What is looked at in a shell command. */
 export const COMMAND_READ_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'security/commands/guard.ts',
-    [DENIED],
-    [
-      {
-        name: 'command-refusal',
-        holds: 'The plainly destructive is not run, and neither is what could not be checked.',
-        find: "return { decision: 'deny', reason: `This command is refused in every mode: ${reason}.` };",
-        replace: "return { decision: 'allow' };",
-      },
-    ],
-  ),
-  ...guardsIn(
     'security/commands/script.ts',
     [DENIED],
     [
-      {
-        name: 'command-forgotten-substitutions',
-        holds: 'A substitution in arithmetic, a test or a pattern is looked at too.',
-        find: 'forEachChild(script, (child) => runForgotten(child, scope));',
-        replace: '',
-      },
-      {
-        name: 'command-functions-defined',
-        holds: 'The body of a function is looked at even if nothing seems to call it.',
-        find: 'callFunction(node.name.value, UNKNOWN, descend(scope, { conditional: true, stdin: UNKNOWN }));',
-        replace: '',
-        tests: [TRAPS],
-      },
       {
         name: 'command-branches',
         holds: 'Each branch of an if is looked at.',
@@ -46,13 +21,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         holds: 'Each branch of a case is looked at.',
         find: 'return joined(node.items.map((item) => maybe(item.body, scope)));',
         replace: "return '';",
-      },
-      {
-        name: 'command-loops-twice',
-        holds: 'What a loop assigns is known in its next round.',
-        find: 'maybe(body, scope);\n  maybe(body, scope);',
-        replace: 'maybe(body, scope);',
-        tests: [TRAPS],
       },
       {
         name: 'command-written-files',
@@ -71,13 +39,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         holds: 'What is piped into a shell is looked at.',
         find: 'runNode(command, fork(scope, { stdin, beside }))',
         replace: 'runNode(command, fork(scope, { stdin: UNKNOWN, beside }))',
-      },
-      {
-        name: 'command-redirect-hosts',
-        holds: "bash's /dev/tcp to a private host is asked about.",
-        find: 'noteHosts(targets.flatMap(deviceHost), scope);',
-        replace: '',
-        tests: [ASKED],
       },
       {
         name: 'command-redirect-places',
@@ -117,26 +78,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         replace: "if ('path' in inner) return UNKNOWN;",
       },
       {
-        name: 'simple-inline-shell',
-        holds: 'A shell that code of another language calls is looked at.',
-        find: 'for (const shell of code.shell) shared.run(parse(shell), descend(scope));',
-        replace: '',
-      },
-      {
-        name: 'simple-fetched-input',
-        holds: 'What a server sends is not piped into a shell without a yes.',
-        find: "if (code.includes(FETCHED)) note(scope, 'outside', FETCHED_CODE);",
-        replace: '',
-        tests: [ASKED],
-      },
-      {
-        name: 'simple-fetched-interpreter',
-        holds: 'What a server sends is not run by another interpreter without a yes.',
-        find: "if (code.isFetched) note(scope, 'outside', FETCHED_CODE);",
-        replace: '',
-        tests: [ASKED],
-      },
-      {
         name: 'simple-eval',
         holds: 'What eval is given is looked at.',
         find: "return runEval(args.join(' '), scope);",
@@ -167,20 +108,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         replace: '',
       },
       {
-        name: 'simple-network-concerns',
-        holds: 'Private hosts that a command names are asked about.',
-        find: 'networkRisks(simple, code.text, scope);',
-        replace: '',
-        tests: [ASKED],
-      },
-      {
-        name: 'simple-place-concerns',
-        holds: 'Start-up files, keys and the state of the assistant that a command names are asked about.',
-        find: 'judgePlaces(simple, code.text, scope);',
-        replace: '',
-        tests: [ASKED],
-      },
-      {
         name: 'simple-patterns',
         holds: 'Folders that are changed by patterns do not keep the guard busy.',
         find: 'step(scope, patterns + args.length * undecidedIn(directories));',
@@ -196,18 +123,6 @@ export const COMMAND_READ_GUARDS: readonly Guard[] = [
         name: 'simple-shell-input',
         holds: 'What a shell reads from its input is looked at.',
         find: 'if (STANDARD_INPUT.test(path)) return [scope.stdin];',
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/commands/rules.ts',
-    [ASKED],
-    [
-      {
-        name: 'simple-program-concerns',
-        holds: 'Other rights, mounts, cron, units and published packages are asked about.',
-        find: 'note(scope, effect, said);',
         replace: '',
       },
     ],

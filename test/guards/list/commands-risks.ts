@@ -22,12 +22,6 @@ export const COMMAND_RISK_GUARDS: readonly Guard[] = [
         find: "if (naming !== 'url' && isDoubtful) return undefined;",
         replace: 'if (isDoubtful) return undefined;',
       },
-      {
-        name: 'hosts-without-slashes',
-        holds: 'A URL whose slashes are left out, which clients take too, is read as one.',
-        find: '/^(?:https?|ftps?|wss?):[/\\\\]*([^/?#\\\\]*)/iu.exec(text)?.[1] ??\n    ',
-        replace: '',
-      },
     ],
   ),
   ...guardsIn(
@@ -45,18 +39,6 @@ export const COMMAND_RISK_GUARDS: readonly Guard[] = [
         holds: 'The host 0, which is this machine, is looked at.',
         find: '/^(0|metadata)(?=[:/]|$)/gu',
         replace: '/^(metadata)(?=[:/]|$)/gu',
-      },
-      {
-        name: 'network-jumps',
-        holds: 'A host that ssh jumps through is looked at.',
-        find: "if (arg.startsWith('-J')) found.push(...value.split(',').map((one) => host(one, 'alias')));",
-        replace: '',
-      },
-      {
-        name: 'network-host-options',
-        holds: 'A host in an option of ssh is looked at.',
-        find: "if (pointed !== undefined) found.push(host(pointed, 'alias'));",
-        replace: '',
       },
     ],
   ),
@@ -88,30 +70,6 @@ export const COMMAND_RISK_GUARDS: readonly Guard[] = [
         find: 'isFetched: text.includes(FETCHED)',
         replace: 'isFetched: false',
         tests: [TRAPS],
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/commands/rules.ts',
-    [ASKED],
-    [
-      {
-        name: 'programs-container-options',
-        holds: 'A container with the rights of the machine is asked about.',
-        find: 'rights.test(line) || ',
-        replace: '',
-      },
-      {
-        name: 'programs-container-socket',
-        holds: 'A container with the socket of its engine is asked about.',
-        find: 'isSocket || ',
-        replace: '',
-      },
-      {
-        name: 'programs-container-mounts',
-        holds: 'A container with folders of the system is asked about.',
-        find: ' || reasonIfLost(mounted, directories) !== undefined',
-        replace: '',
       },
     ],
   ),

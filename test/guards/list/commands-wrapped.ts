@@ -123,12 +123,6 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
         replace: "return '';",
       },
       {
-        name: 'simple-builtin-alias',
-        holds: 'What an alias stands for is looked at.',
-        find: "for (const arg of args) if (arg.includes('=')) runText(valueOf(arg), descend(scope));",
-        replace: '',
-      },
-      {
         name: 'simple-builtin-at',
         holds: 'What at runs later is looked at.',
         find: "case 'batch':\n      return runText(scope.stdin, descend(scope));",
@@ -146,12 +140,6 @@ export const COMMAND_WRAPPED_GUARDS: readonly Guard[] = [
     'security/commands/output.ts',
     [DENIED],
     [
-      {
-        name: 'echo-escapes',
-        holds: 'What echo and printf write out of escapes is known.',
-        find: "return NAMED[other ?? ''] ?? all;",
-        replace: 'return all;',
-      },
       {
         name: 'echo-octal',
         holds: 'What they write out of octal numbers is known.',

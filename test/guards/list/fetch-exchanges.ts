@@ -1,23 +1,10 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const URLS = 'security/fetch-urls.test.ts';
 const FETCH = 'security/fetch.test.ts';
 const CAPS = 'security/fetch-caps.test.ts';
 
 /** What is sent to a server, and how much of its answer is taken. */
 export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
-  ...guardsIn(
-    'security/fetch/fetch.ts',
-    [URLS],
-    [
-      {
-        name: 'url-check-denies',
-        holds: 'An address that is refused, or that could not be checked, is not called allowed.',
-        find: "return { decision: 'deny', reason };",
-        replace: "return { decision: 'allow', url, opened: false };",
-      },
-    ],
-  ),
   ...guardsIn(
     'security/fetch/connect.ts',
     [FETCH],

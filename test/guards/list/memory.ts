@@ -16,12 +16,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
           "hear(said, entry);\n      texts.push(...entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])));",
       },
       {
-        name: 'given-not-repeated',
-        holds: 'What stood in a call does not count as given by its answer.',
-        find: 'repeats: said.calls.get(entry.callId) ?? []',
-        replace: 'repeats: []',
-      },
-      {
         name: 'given-not-failures',
         holds: 'A name that a failure mentions does not count as given.',
         find: 'else if (!entry.isError && mayGive(entry, said))',

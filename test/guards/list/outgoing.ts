@@ -27,18 +27,6 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'channels/markup/telegram.ts',
-    ['channels/markup-telegram.test.ts'],
-    [
-      {
-        name: 'markdown-safe-links',
-        holds: 'A link that runs something (javascript:, data:) is not made.',
-        find: '/^(?:https?|tg):\\/\\/./iu.test(href) &&',
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
     'channels/markup/parser.ts',
     ['channels/markup-telegram.test.ts'],
     [

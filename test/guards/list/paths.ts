@@ -10,13 +10,6 @@ export const PATH_GUARDS: readonly Guard[] = [
     [PATHS],
     [
       {
-        name: 'paths-check-deny',
-        holds: 'A check that breaks denies.',
-        find: "return { decision: 'deny', reason: fileError(error, path).message };",
-        replace: "return { decision: 'allow', path };",
-        tests: ['security/paths-guards.test.ts'],
-      },
-      {
         name: 'paths-list-hidden',
         holds: 'Names of what may not be known are not listed.',
         find: "if (decidePath(join(pinned.path, name), 'read', use, roots).decision !== 'deny') names.push(name);",

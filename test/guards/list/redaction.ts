@@ -30,12 +30,6 @@ export const REDACTION_GUARDS: readonly Guard[] = [
         replace: 'if (text.length < 0) known.push(',
       },
       {
-        name: 'redact-coded',
-        holds: 'A configured secret is found in base64 and hex that is broken into lines.',
-        find: 'forms.coded.length > 0 ? wrapped(text, coded) : []',
-        replace: '[]',
-      },
-      {
         name: 'redact-shell-syntax',
         holds: 'No command is hidden behind what looks like a secret.',
         find: 'piece.slice(space, cut === -1 ? piece.length : cut)',

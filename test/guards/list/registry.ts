@@ -32,12 +32,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         tests: [TAINTED],
       },
       {
-        name: 'registry-decision-breaks',
-        holds: 'A decision that breaks denies.',
-        find: "return { decision: 'deny', reason: failureLine(error) };",
-        replace: "return { decision: 'allow' };",
-      },
-      {
         name: 'registry-denied-runs',
         holds: 'A denied call does not run.',
         find: 'return refusal(tool, `Refused: ${decision.reason}`);',
@@ -146,13 +140,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     'tools/registry/ask-about.ts',
     ['tools/ask-about.test.ts'],
     [
-      {
-        name: 'asked-breaks',
-        holds: 'A question that cannot be asked is a no.',
-        find: "return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };",
-        replace: 'return { approved: true };',
-        tests: [REGISTRY],
-      },
       {
         name: 'asked-unknown',
         holds: 'A call of which it cannot be told what a yes would allow is not asked about.',

@@ -41,18 +41,6 @@ export const SANDBOX_BARRIER_GUARDS: readonly Guard[] = [
         find: '[EQUAL, 1, 0, audit],',
         replace: '[EQUAL, 1, 1, audit],',
       },
-      {
-        name: 'filter-mounts',
-        holds: 'Commands do not mount, change roots, use keyrings, eBPF or the like.',
-        find: '[...refused, ...REFUSED].flatMap(',
-        replace: '[...REFUSED].flatMap(',
-      },
-      {
-        name: 'filter-new-mounts',
-        holds: 'Commands do not mount by the newer system calls.',
-        find: '[...refused, ...REFUSED].flatMap(',
-        replace: '[...refused].flatMap(',
-      },
     ],
   ),
   ...guardsIn(

@@ -122,18 +122,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
     ['skills/plain-words.test.ts'],
     [
       {
-        name: 'plain-words-packed',
-        holds: 'No packed data is in what the index says of a skill of somebody else.',
-        find: 'PACKED.test(sentence) || ',
-        replace: '',
-      },
-      {
-        name: 'plain-words-scripts',
-        holds: 'Letters that look like others hide no order there.',
-        find: " || sentence.split(' ').some((word) => MIXED.test(word))",
-        replace: '',
-      },
-      {
         name: 'plain-words-needs',
         holds: 'What a skill of somebody else lacks gives a model no order.',
         find: "return isPlain ? need : 'something with an odd name';",

@@ -129,12 +129,6 @@ export const STRANGER_GUARDS: readonly Guard[] = [
         find: 'if (begins && AFTER.test(',
         replace: 'if (begins || AFTER.test(',
       },
-      {
-        name: 'url-origin-white-space',
-        holds: 'An address with white space in it does not take words of a text along.',
-        find: String.raw`|| /\s/u.test(rest)) return 'composed';`,
-        replace: ") return 'composed';",
-      },
     ],
   ),
   ...guardsIn(
