@@ -87,6 +87,7 @@ async function install(
   { world, host }: Pick<RunningPorts, 'world' | 'host'>,
 ): Promise<void> {
   const notes = await installService(supervisor, { host: host(), env });
+  const keys = `It does not see this terminal's variables: keys and tokens that are only there go into ${supervisor.places.variables}, one NAME=value on each line; then: ${assistantCommand('service restart')}`;
   const logs = `Its log: ${assistantCommand('service logs')}`;
-  world.tell.good(['The service is installed and running.', ...notes, logs].join('\n'));
+  world.tell.good(['The service is installed and running.', ...notes, keys, logs].join('\n'));
 }

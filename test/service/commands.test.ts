@@ -280,3 +280,26 @@ describe('on macOS', () => {
     ]);
   });
 });
+
+describe('assistant init --service', () => {
+  test('installs the service of this home and starts it', async () => {
+    const machine = new ServiceMachine();
+    const { line, home, userHome } = machine;
+    expect(await line.run('init', '--yes', '--provider', 'demo', '--service'), line.err).toBe(0);
+    expect(machine.changes.at(-1)).toBe('systemctl --user restart assistant.service');
+    expect(readFileSync(join(userHome, UNIT), 'utf8')).toContain(`Environment=ASSISTANT_HOME=${home}\n`);
+    expect(line.out).toContain('The service is installed and running.');
+    expect(line.out).toContain(`go into ${home}/service.env`);
+    expect(line.out).toContain('It is running. In a terminal you reach it with: npm run chat');
+  });
+
+  test('on a machine without systemd says how to start it, and with which exit code it ends', async () => {
+    const machine = new ServiceMachine();
+    machine.program('systemctl', 'echo "System has not been booted with systemd as init system" >&2; exit 1');
+    expect(await machine.line.run('init', '--yes', '--provider', 'demo', '--service')).toBe(1);
+    expect(machine.line.err).toContain('This machine does not run systemd');
+    expect(machine.line.err).toContain('Start the assistant with: npm start');
+    expect(await machine.line.run('init', '--yes', '--provider', 'demo')).toBe(0);
+    expect(machine.line.out).toContain('Start it with: npm start');
+  });
+});

@@ -110,4 +110,40 @@ describe('assistant init with Slack', () => {
       payload: { channel: 'U0123456789', text: WORDS },
     });
   });
+
+  test('by flags needs no terminal; the app-level token and the owner are flags of their own', async () => {
+    await using slack = await startFakeSlack();
+    const line = new CommandLine();
+    const settings = { channels: { slack: { apiUrl: slack.config.apiUrl } } };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(settings));
+    line.env = { BOT: slack.config.botToken, APP: slack.config.appToken };
+    const argv = ['--yes', '--provider', 'demo', '--slack-bot-token-env', 'BOT', '--slack-app-token-env', 'APP'];
+    expect(await line.run('init', ...argv, '--slack-owner', 'ann')).toBe(1);
+    expect(line.err).toContain('A member id in Slack looks like U0123456789.');
+    expect(await line.run('init', ...argv, '--slack-owner', 'U0123456789')).toBe(0);
+    const { config } = await loadConfig({ home: line.home, env: line.env });
+    expect(config.channels['slack']).toMatchObject({ ...slack.config, owners: ['U0123456789'] });
+    expect(readFileSync(join(line.home, 'config.json'), 'utf8')).toContain('"appToken": "${APP}"');
+    expect(slack.calls.at(-1)).toMatchObject({ method: 'chat.postMessage', payload: { channel: 'U0123456789' } });
+  });
+});
+
+describe('assistant init --yes with a platform whose token is missing', () => {
+  test.each([
+    [['--telegram-owner', '7'], '--telegram-token-env NAME', 'TELEGRAM_BOT_TOKEN'],
+    [['--discord-owner', '123456789012345678'], '--discord-token-env NAME', 'DISCORD_BOT_TOKEN'],
+    [['--slack-app-token-env', 'APP'], '--slack-bot-token-env NAME', 'SLACK_BOT_TOKEN'],
+    [['--slack-bot-token-env', 'BOT'], '--slack-app-token-env NAME', 'SLACK_APP_TOKEN'],
+  ])('%j: exit code 2, and the sentence names the flag', async (argv, flag, variable) => {
+    await using slack = await startFakeSlack();
+    const line = new CommandLine();
+    const settings = { channels: { slack: { apiUrl: slack.config.apiUrl } } };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(settings));
+    line.env = { BOT: slack.config.botToken, APP: slack.config.appToken };
+    expect(await line.run('init', '--yes', '--provider', 'demo', ...argv)).toBe(2);
+    expect(line.err).toContain(
+      `A token is missing: give ${flag}, the variable that holds it, or put it into ${variable}.`,
+    );
+    expect(readFileSync(join(line.home, 'config.json'), 'utf8')).toBe(JSON.stringify(settings));
+  });
 });

@@ -63,9 +63,11 @@ async function choosePlatform(
   configured: readonly string[],
   given: Given,
 ): Promise<Platform | undefined> {
-  if (given.telegramTokenEnv !== undefined) return 'telegram';
-  if (given.discordTokenEnv !== undefined) return 'discord';
-  if (given.slackBotTokenEnv !== undefined) return 'slack';
+  const { telegramTokenEnv, telegramOwner, discordTokenEnv, discordOwner } = given;
+  const { slackBotTokenEnv, slackAppTokenEnv, slackOwner } = given;
+  if ((telegramTokenEnv ?? telegramOwner) !== undefined) return 'telegram';
+  if ((discordTokenEnv ?? discordOwner) !== undefined) return 'discord';
+  if ((slackBotTokenEnv ?? slackAppTokenEnv ?? slackOwner) !== undefined) return 'slack';
   if (person === null) return undefined;
   const hint = (name: string, variable: string): Pick<Choice, 'hint'> => {
     if (env[variable] !== undefined) return { hint: `${variable} is set` };

@@ -50,6 +50,7 @@ export async function setUpDiscord(
     channel: 'discord',
     key: 'token',
     variable: 'DISCORD_BOT_TOKEN',
+    flag: '--discord-token-env',
     given: given.tokenEnv,
     question: 'The bot’s token (it is not shown)',
     before,

@@ -59,6 +59,7 @@ export async function setUpTelegram(
     channel: 'telegram',
     key: 'token',
     variable: 'TELEGRAM_BOT_TOKEN',
+    flag: '--telegram-token-env',
     given: given.tokenEnv,
     question: 'The bot’s token (it is not shown)',
     before,

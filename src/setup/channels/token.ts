@@ -19,7 +19,8 @@ export interface TokenQuestion<Facts> {
   readonly key: string;
   /** The usual environment variable, which is also the name of the file that holds a typed one. */
   readonly variable: string;
-  /** The variable that the command line named. */
+  /** The option that names another variable, and what the command line gave for it. */
+  readonly flag: string;
   readonly given: string | undefined;
   readonly question: string;
   readonly before: ChannelSettings | undefined;
@@ -33,14 +34,14 @@ export interface TokenQuestion<Facts> {
  */
 export async function chooseToken<Facts>(world: SetupWorld, asked: TokenQuestion<Facts>): Promise<Token<Facts> | null> {
   const { person, tell, env } = world;
-  const { channel, key, variable, given, question, before, check } = asked;
+  const { channel, key, variable, flag, given, question, before, check } = asked;
   const path = ['channels', channel, key];
   const configured = before?.[key];
   const named = given ?? (env[variable] === undefined ? undefined : variable);
   if (given !== undefined && !/^[A-Z_][A-Z0-9_]*$/u.test(given)) {
     throw channelError(
       channel,
-      'An option that ends in -env takes the name of an environment variable, not the token.',
+      `${flag} takes the name of an environment variable such as ${variable}, not the token.`,
     );
   }
   if (given !== undefined && env[given] === undefined)
@@ -49,7 +50,10 @@ export async function chooseToken<Facts>(world: SetupWorld, asked: TokenQuestion
   let setting: Setting | null = value === '' || value === configured ? null : { path, value: `\${${named}}` };
   for (;;) {
     if (value === '') {
-      if (person === null) throw channelError(channel, `${channel} needs a token: put it into ${variable}.`);
+      if (person === null) {
+        const missing = `A token is missing: give ${flag} NAME, the variable that holds it, or put it into ${variable}.`;
+        throw channelError(channel, missing, { exitCode: MISSING });
+      }
       value = await person.secret(question);
       setting = { path, name: variable, secret: value };
     }
@@ -69,9 +73,12 @@ const OFFLINE = [
   { value: 'leave', label: 'Leave it out; nothing of it is written' },
 ] as const;
 
+/** The exit code of a command line that lacks something. */
+const MISSING = 2;
+
 /** Something that only a person, or another flag, can put right. */
-export function channelError(channel: string, message: string): AppError {
-  return new AppError('setup', `${message} The model is set up; of ${channel} nothing was written.`);
+export function channelError(channel: string, message: string, options: { readonly exitCode?: number } = {}): AppError {
+  return new AppError('setup', `${message} The model is set up; of ${channel} nothing was written.`, options);
 }
 
 /** The settings that make this person the owner, beside those who are there. */
