@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
+import { renderTerminal } from '../channels/markup/terminal.ts';
 import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../gateway/assistant-port.ts';
 import { deadline } from '../util/clock.ts';
 import { oneLine, plural } from '../util/text.ts';
@@ -10,6 +11,8 @@ import { converse } from './converse.ts';
 import { openAssistant } from './open.ts';
 import { json as jsonText, terminalText } from './format.ts';
 import type { OutputFlags } from './table/command.ts';
+import { lookOf } from './terminal/look.ts';
+import { waitingSign } from './terminal/waiting-sign.ts';
 import { usageError } from './usage.ts';
 
 interface ChatFlags extends OutputFlags {
@@ -18,7 +21,7 @@ interface ChatFlags extends OutputFlags {
   readonly image: readonly string[];
   readonly model: string | undefined;
   readonly session: string;
-  /** Lines only, in a conversation. */
+  /** Lines only. */
   readonly plain: boolean;
   /** Seconds. */
   readonly timeout: number | undefined;
@@ -26,7 +29,7 @@ interface ChatFlags extends OutputFlags {
 
 /** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
 export async function chatCommand(flags: ChatFlags, context: CliContext): Promise<number> {
-  const { session, model, timeout: seconds, json: isJson, home } = flags;
+  const { session, model, timeout: seconds, json: isJson, plain, home } = flags;
   const images = flags.image.map(imagePath);
   const message = await messageOf(flags.message, context);
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
@@ -38,7 +41,7 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
       context,
       assistant.port,
       { ...base, text, ...(withImages.length === 0 ? {} : { images: withImages }) },
-      { isJson, seconds },
+      { isJson, plain, seconds },
     );
   if (message !== undefined) return await say(message, images);
   let code = 0;
@@ -53,6 +56,7 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
 }
 
 const INTERRUPTED = 130;
+const DEFAULT_COLUMNS = 80;
 /** Characters of why something was refused. */
 const LONGEST_REFUSAL = 600;
 
@@ -61,25 +65,32 @@ async function ask(
   context: CliContext,
   assistant: AssistantPort,
   input: SendInput,
-  options: { readonly isJson: boolean; readonly seconds: number | undefined },
+  {
+    isJson,
+    plain,
+    seconds,
+  }: { readonly isJson: boolean; readonly plain: boolean; readonly seconds: number | undefined },
 ): Promise<number> {
   const interrupted = new AbortController();
   using _signals = context.onSignal(() => interrupted.abort());
-  using limit = options.seconds === undefined ? undefined : deadline(context.clock, options.seconds * 1000, 'the turn');
+  using limit = seconds === undefined ? undefined : deadline(context.clock, seconds * 1000, 'the turn');
   const signal = limit === undefined ? interrupted.signal : AbortSignal.any([interrupted.signal, limit.signal]);
   const turns = new Set<string>();
   const arrived: AttachedMessage[] = [];
   using _attached = assistant.attach(input.session, (message) => arrived.push(message));
   const refused: string[] = [];
+  using sign = waitingSign(context, { plain });
   const ended = await assistant.send(input, {
     signal,
     onEvent: (event) => {
       turns.add(event.turnId);
+      sign.event(event);
       if (event.type === 'tool-end' && event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
     },
   });
+  sign[Symbol.dispose]();
   const isLate = limit?.signal.aborted === true && !interrupted.signal.aborted && ended.outcome === 'stopped';
-  const late = `Timed out: there was no answer within ${plural(options.seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
+  const late = `Timed out: there was no answer within ${plural(seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
   const summary = isLate ? { ...ended, text: late, isError: true } : ended;
   // What waited for somebody to come: it is delivered now, so it must be seen.
   for (const { text, turnId } of arrived) {
@@ -87,10 +98,16 @@ async function ask(
     if (!isOwn) context.stderr.write(`(earlier) ${terminalText(text)}\n`);
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
-  if (options.isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);
-  else if (summary.text !== '') context.stdout.write(`${terminalText(summary.text)}\n`);
+  if (isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);
+  else if (summary.text !== '') context.stdout.write(`${answerText(summary.text, context, plain)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;
+}
+
+/** Markdown as it looks on a terminal; elsewhere as it is, for what reads it. */
+function answerText(text: string, { stdout, env }: CliContext, plain: boolean): string {
+  if (stdout.isTTY !== true) return terminalText(text);
+  return renderTerminal(text, lookOf(env, { columns: stdout.columns ?? DEFAULT_COLUMNS, plain })).join('\n');
 }
 
 /** `refused` is there only where something was. */

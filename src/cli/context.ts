@@ -23,7 +23,7 @@ export interface AppModule {
 export interface CliContext {
   readonly stdin: Readable & Terminal;
   readonly stdout: Writable & Terminal & Sized;
-  readonly stderr: Writable & Terminal;
+  readonly stderr: Writable & Terminal & Sized;
   readonly env: Environment;
   readonly clock: Clock;
   /** Calls back at each signal, instead of the process ending by it, until disposed of. */

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { aborted, summaryOf, textEvent, toolEvent } from '../gateway/fake-assistant.ts';
 import { AppError } from '../../src/util/errors.ts';
+import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
+import { VirtualScreen } from './virtual-screen.ts';
 
 describe('one message', () => {
   test('gives its answer on stdout', async () => {
@@ -139,6 +141,22 @@ describe('one message', () => {
     await line.run('chat', '-m', 'hello');
     expect(line.out).toBe('a]52;c;eA==b2J\tc\nd\n');
   });
+});
+
+test('one message in a terminal shows what is done meanwhile, which then goes away, and the answer as Markdown', async () => {
+  const line = new CommandLine({ terminal: true });
+  const seen = new VirtualScreen(line.stderr, 80, 10);
+  const done = Promise.withResolvers<void>();
+  line.assistant.script = async (_, { onEvent }) => {
+    onEvent?.(toolEvent('tool-start', 'exec make', 1));
+    await done.promise;
+    return summaryOf('It is **done**.');
+  };
+  const ended = line.run('chat', '-m', 'build');
+  await waitFor(async () => /^ {2}\S exec make · \d\.\d s$/u.test(await seen.text()));
+  done.resolve();
+  expect(await ended).toBe(0);
+  expect([await seen.text(), await line.screen.text()]).toEqual(['', 'It is done.']);
 });
 
 test('without a terminal each line of stdin is a message', async () => {

@@ -18,10 +18,11 @@ const BORDER = 3;
 /** A table of at most `width` columns: cells are wrapped, and where the columns would be too narrow each row is a list. */
 export function tableRows({ head, body, aligns }: TerminalTable, width: number): readonly Row[] {
   const rows = [head, ...body];
-  const widths = fit(
-    head.map((_, column) => Math.max(1, ...rows.map((row) => widest(row[column] ?? [])))),
-    width - BORDER * (head.length - 1),
-  );
+  const widest = (column: number, most: number): number =>
+    Math.max(1, ...rows.flatMap((row) => wrapWords(row[column] ?? [], most).map(rowWidth)));
+  const natural = head.map((_, column) => widest(column, Number.MAX_SAFE_INTEGER));
+  // Wrapped at words, a column may be narrower than it is allowed to be.
+  const widths = fit(natural, width - BORDER * (head.length - 1))?.map((most, column) => widest(column, most));
   if (widths === undefined) return body.flatMap((row, at) => [...(at > 0 ? [[]] : []), ...record(head, row, width)]);
   const line = (row: readonly Cell[], bold: boolean): readonly Row[] => {
     const cells = widths.map((wide, column) => wrapWords(row[column] ?? [], wide));
@@ -50,10 +51,6 @@ function fit(natural: readonly number[], space: number): readonly number[] | und
     excess -= 1;
   }
   return widths;
-}
-
-function widest(cell: Cell): number {
-  return Math.max(0, ...wrapWords(cell, Number.MAX_SAFE_INTEGER).map(rowWidth));
 }
 
 function record(head: readonly Cell[], row: readonly Cell[], width: number): readonly Row[] {
