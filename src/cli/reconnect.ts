@@ -24,7 +24,7 @@ export interface ReconnectPorts {
 /** Told what becomes of the connection. */
 export interface ConnectionWatcher {
   /** It is lost and tried again, still lost, or there again. */
-  readonly news: (text: string) => void;
+  readonly news: (text: string, isThere: boolean) => void;
 }
 
 /** After so long without an assistant, how to start it is told. */
@@ -133,7 +133,8 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     void port.lost?.then(() => {
       if (this.#closing.signal.aborted) return;
       this.#port = undefined;
-      this.#watcher?.news('The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.');
+      const gone = 'The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.';
+      this.#watcher?.news(gone, false);
       this.#current = this.#again();
       this.#current.catch(() => {});
     });
@@ -150,12 +151,12 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
       if (port !== undefined) {
         this.#follow(port);
         for (const entry of this.#attached) entry.attach(port);
-        this.#watcher?.news('The assistant is back.');
+        this.#watcher?.news('The assistant is back.', true);
         return port;
       }
       if (isTold || clock.monotonic() - since < HINT_MS) continue;
       isTold = true;
-      this.#watcher?.news(`It is still gone. To start it in another terminal: ${assistantCommand('gateway')}`);
+      this.#watcher?.news(`It is still gone. To start it in another terminal: ${assistantCommand('gateway')}`, false);
     }
   }
 }

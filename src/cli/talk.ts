@@ -95,9 +95,7 @@ class Conversation {
     interrupts?.addEventListener('interrupt', onInterrupt);
     {
       using view = this.#view;
-      this.#options.watch?.({
-        news: (text) => view.note(text),
-      });
+      this.#options.watch?.({ news: (text, isThere) => view.connection(text, isThere) });
       using _attached = assistant.attach(session, (message) => view.message(message));
       this.#prompt();
       await this.#closed.promise;

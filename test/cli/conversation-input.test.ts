@@ -166,7 +166,7 @@ describe('a conversation with a running gateway that goes away', () => {
       '  The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.\n\nyou › half a sen',
     );
     line.type('tence\rnext');
-    await line.shows(/you › next$/u);
+    await line.shows(/waiting for the assistant · \d\.\d s\n\nyou › next$/u);
     now = second;
     await line.shows('The assistant is back.');
     await line.shows(/You said: half a sentence\n\nyou › next$/u);

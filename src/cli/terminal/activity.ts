@@ -22,6 +22,8 @@ export class Activity {
   /** When something was last seen of the turn. */
   #seen = 0;
   #hasText = false;
+  /** The assistant can be reached. */
+  isConnected = true;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -77,7 +79,7 @@ export class Activity {
     if (this.#tools.size > 0) return [...this.#tools.values()].map(({ title, since }) => row(title, since));
     const quietSince = Math.max(this.#since, this.#seen);
     const isQuiet = this.#hasText ? now - quietSince >= PAUSE_MS : now - this.#since >= SHOWN_AFTER_MS;
-    return isQuiet ? [row('thinking', quietSince)] : [];
+    return isQuiet ? [row(this.isConnected ? 'thinking' : 'waiting for the assistant', quietSince)] : [];
   }
 }
 

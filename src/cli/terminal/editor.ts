@@ -65,9 +65,9 @@ export class Editor {
     this.#splice(this.#cursor, this.#cursor, plain(text));
   }
 
-  /** Inserts a text that was pasted. */
+  /** Inserts a text that was pasted, without the line break at its end. */
   paste(text: string): void {
-    const whole = plain(text.replaceAll(/\r\n?/gu, '\n'));
+    const whole = plain(text.replaceAll(/\r\n?/gu, '\n')).replace(/\n$/u, '');
     const lines = whole.split('\n').length;
     if (lines <= MOST_SHOWN_LINES && whole.length <= MOST_SHOWN_LENGTH) return this.insert(whole);
     this.#pasted.push(whole);

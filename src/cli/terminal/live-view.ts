@@ -99,6 +99,11 @@ export class LiveView implements ChatView {
     this.#draw();
   }
 
+  connection(text: string, isConnected: boolean): void {
+    this.#transcript.activity.isConnected = isConnected;
+    this.note(text);
+  }
+
   note(text: string): void {
     this.#print(this.#transcript.note(text));
     this.#draw();

@@ -58,6 +58,11 @@ export class PlainView implements ChatView {
     this.#print(this.#transcript.summary(summary));
   }
 
+  connection(text: string, isConnected: boolean): void {
+    this.#transcript.activity.isConnected = isConnected;
+    this.note(text);
+  }
+
   note(text: string): void {
     this.#aside(this.#transcript.note(text));
   }

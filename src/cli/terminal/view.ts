@@ -9,6 +9,8 @@ export interface ChatView extends Disposable {
   /** No turn runs any more. */
   end(): void;
   event(event: OutboundEvent): void;
+  /** What became of the connection to the assistant, and whether it is there. */
+  connection(text: string, isConnected: boolean): void;
   /** A message that arrived for this session. */
   message(message: Pick<AttachedMessage, 'text'>): void;
   /** How a turn ended: shows what was not shown on the way. */
