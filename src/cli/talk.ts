@@ -235,7 +235,7 @@ class Conversation {
   /** An assistant of another version may not tell them. */
   async #commandNames(): Promise<readonly string[]> {
     const names = await this.#options.assistant.request('commands', {}).catch(() => []);
-    return [...names.map(({ name }) => name), ...OWN_COMMANDS];
+    return [...new Set([...names.map(({ name }) => name), ...OWN_COMMANDS])];
   }
 }
 
