@@ -69,7 +69,7 @@ export interface Agent {
   warm(model: ModelName): Promise<unknown>;
 }
 
-/** Joins the agent, each piece after those that it works with. */
+/** Creates the agent; each part after the parts that it uses. */
 export function createAgent(base: Base, parts: AgentParts): Agent {
   const { config, paths, clock, log, redact } = base;
   const { stores, bus, channels, models } = parts;
@@ -178,7 +178,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   };
 }
 
-/** Whoever sits at the machine is the owner, who is sent the longest prompt and all tools. */
+/** The person at the machine is the owner, who gets the longest prompt and all tools. */
 const OWN_SESSION = 'terminal:main';
 
 /** What /tape and the tool of that name do; a summary is kept without secrets. */
@@ -204,7 +204,10 @@ function createTape(
   return { ...actions, handoff: (request) => actions.handoff({ ...request, summary: redact(request.summary) }) };
 }
 
-/** What the person should know now, and the look at whether hardly anything of a conversation fits into the owner's requests. */
+/**
+ * What the person should know now, and the look at whether hardly anything of a conversation fits into the owner's
+ * requests.
+ */
 function createTroubles(
   { config, paths, storage, loaded, log }: Base,
   {

@@ -7,7 +7,7 @@ import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Stores } from './stores.ts';
 
-/** What gets the files of messages, and the words of those that were spoken. */
+/** Creates the function that downloads the files of messages and transcribes voice messages. */
 export function createAttachments(
   { config, clock, random, log }: Base,
   {

@@ -13,7 +13,7 @@ export interface HookSet {
   readonly guard?: boolean;
 }
 
-/** The hooks of the plugins that run, then those that were given. */
+/** Creates the hook runner with the hooks of running plugins, then the given ones. */
 export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {
   const hooks = new HookRunner(log, clock);
   for (const { name, hooks: its } of plugins.running) if (its !== undefined) hooks.register(name, its);
@@ -21,7 +21,9 @@ export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet
   return hooks;
 }
 
-/** The bus over the journal: what goes out is free of secrets, and a hook may say which session a message belongs to. */
+/**
+ * The bus over the journal: what goes out is free of secrets, and a hook may say which session a message belongs to.
+ */
 export function openBus(
   { config, newId, log, redact }: Base,
   { journal, hooks }: { readonly journal: Journal; readonly hooks: HookRunner },

@@ -77,7 +77,7 @@ function peopleOf({ people, pairing }: Journal): ChannelPeople {
   return {
     pairedRole: (channel, id) => people.pairedRole(channel, id),
     pairedOwners: (channel) => people.list(channel).flatMap(({ id, role }) => (role === 'owner' ? [id] : [])),
-    knock: async (attempt) => {
+    requestPairing: async (attempt) => {
       await pairing.requestPairing(attempt);
     },
   };

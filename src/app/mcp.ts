@@ -16,7 +16,7 @@ import type { Stores } from './stores.ts';
 export interface Mcp extends AsyncDisposable {
   /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
   readonly open: () => Promise<void>;
-  /** Speaks to those that are new in the configuration, once, without being waited for. */
+  /** Connects to servers that are new in the configuration, in the background. */
   readonly connectNew: () => void;
   readonly list: () => readonly ServerFacts[];
   readonly test: (name: string) => Promise<ServerReport>;

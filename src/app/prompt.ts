@@ -36,8 +36,8 @@ export interface Prompts {
   /** For a turn of this role that answers this message. */
   of(target: InboundMessage, role: Role): Promise<RenderedPrompt>;
   /**
-   * What a model is shown in such a turn. In a group it is what its most powerful speaker may call, whoever speaks: the
-   * list stays the same from turn to turn, and a call beyond the rights of its turn is refused.
+   * The tools that a model is shown in such a turn. In a group they are those of the highest role there, so that the
+   * list stays the same from turn to turn; a call beyond the rights of its turn is refused.
    */
   tools(target: InboundMessage, role: Role): readonly ToolSpec[];
   report(sessionKey: string, parts: ReportParts): Promise<PromptReport>;

@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 
-/** A process that stayed up so long counts as well. */
+/** A process that ran this long, ms, counts as healthy. */
 const CALM_MS = 30 * 60_000;
 /** Between two looks at whether nothing runs that a restart would interrupt. */
 const IDLE_LOOK_MS = 60_000;
@@ -15,7 +15,10 @@ export function safeModeSentence({ recent }: { readonly recent: number }): strin
   return `I am in safe mode, because I was started ${recent} times within five minutes and crashed each time. I answer here as always; scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
-/** The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where they start. */
+/**
+ * The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where
+ * they start.
+ */
 export function safeConfig(config: Config): Config {
   const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
   return {

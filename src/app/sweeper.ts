@@ -32,7 +32,7 @@ interface SweptFolder {
   readonly spared?: number;
 }
 
-/** Folders whose files go when they did not change for so long, by the name that people read. */
+/** Folders whose files are removed when they have not changed for `keptMs`; `store` is the name shown to people. */
 const FOLDERS: readonly SweptFolder[] = [
   { store: 'photos and files', place: 'media', keptMs: 30 * DAY_MS },
   { store: 'long results', place: 'spill', keptMs: 7 * DAY_MS },

@@ -37,7 +37,7 @@ export function createTools(base: Base, { stores, catalog, background }: ToolPar
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
-    // Everyone's turn may end in silence, whatever the configured policy says.
+    // Every turn may end in silence, even if the configured policy does not allow the tool.
     policy: { ...tools, allow: [...tools.allow, STAY_SILENT], guest: [...tools.guest, STAY_SILENT] },
     clock,
     redact,

@@ -22,7 +22,9 @@ const PERMISSION = new Set(['EACCES', 'EPERM']);
 const ID_IS_CHAT = new Set(['telegram', 'slack']);
 
 export interface WaitingStart<T> {
-  /** One try; leaves nothing behind when it rejects. `waitedSince`: the disk was waited for, milliseconds since 1970. */
+  /**
+   * One try; leaves nothing behind when it rejects. `waitedSince`: the disk was waited for, milliseconds since 1970.
+   */
   readonly attempt: (waitedSince: number | null) => Promise<T>;
   /** This process owns the home, so its control socket may be served. */
   readonly hasLock: () => boolean;
@@ -78,7 +80,9 @@ function unwritable(cause: unknown, { storage, paths }: Ground): unknown {
   return sentence === null ? cause : new AppError('storage-unwritable', sentence, { cause });
 }
 
-/** Opens what can answer people while the start waits for the disk. A part that cannot be opened is logged and left out. */
+/**
+ * Opens what can answer people while the start waits for the disk. A part that cannot be opened is logged and left out.
+ */
 async function openWhileWaiting<T>(
   base: Ground,
   { port, hasLock, tells }: WaitingStart<T> & { readonly tells: boolean },
@@ -148,8 +152,8 @@ function waitingAssistant(base: Ground, http: () => string | null): AssistantPor
 }
 
 /**
- * Connects the owner's channel, says it once, and disconnects. Everybody counts as let in and nothing is ever accepted,
- * so whatever the channel hears meanwhile stays unacknowledged with the platform.
+ * Connects the owner's channel, sends the notice once, and disconnects. No message is accepted meanwhile, so messages
+ * that arrive stay unacknowledged with the platform.
  */
 function tellOwner(base: Ground): AsyncDisposable {
   const { config, paths, storage, clock, random, log } = base;
@@ -166,7 +170,7 @@ function tellOwner(base: Ground): AsyncDisposable {
   const manager = new ChannelManager([channelSource(chat.channel, settings, { random })], {
     bus: { publishRead: () => nothing },
     cursorsOf: () => new Map(),
-    people: { pairedRole: () => 'trusted', pairedOwners: () => [], knock: () => nothing },
+    people: { pairedRole: () => 'trusted', pairedOwners: () => [], requestPairing: () => nothing },
     storage,
     keep: () => nothing,
     tellOwner: async () => {},

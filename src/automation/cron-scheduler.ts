@@ -271,7 +271,7 @@ export class CronScheduler {
   #waitBefore({ dueAt }: Candidate, busy: number): number {
     const { clock, settings, gates } = this.#ports;
     const lateMs = clock.now() - dueAt;
-    // Whoever ends a run wakes this.
+    // The end of a run wakes this loop.
     if (busy >= settings.maxConcurrent) return NOTHING_MS;
     const at = clock.monotonic();
     const made = lateMs > ON_TIME_MS ? this.#startedAt : Number.NEGATIVE_INFINITY;
@@ -313,7 +313,10 @@ export class CronScheduler {
     await tellOwner(`cron-role:${job.id}:${hash}`, `I switched the job \`${job.id}\` off: ${reason}.`);
   }
 
-  /** Until when a job that failed rests, ms since 1970; it is switched off and the owner told when it goes on failing. */
+  /**
+   * Until when a failed job is paused, ms since 1970. After repeated failures the owner is told and the job switched
+   * off.
+   */
   async #blockedUntil({ job, agreed }: StoredJob): Promise<number> {
     const { runs, jobStore, tellOwner } = this.#ports;
     const { count, newest } = runs.failures(job.id, agreed?.since ?? 0);

@@ -73,8 +73,8 @@ const PAUSE_MS = 24 * 3_600_000;
 const LONGEST_REASON = 400;
 
 /**
- * Looks at the open tasks from time to time. Between two questions to a model lies the whole interval, whatever wakes
- * it, also across restarts; without an open task no model is asked at all.
+ * Checks the open tasks at intervals. Two questions to a model are always a whole interval apart, also across restarts;
+ * without an open task no model is asked at all.
  */
 export class Heartbeat {
   readonly #ports: HeartbeatPorts;

@@ -39,8 +39,8 @@ export interface JobsFileOptions {
 const NOTHING: JobList = { jobs: [] };
 
 /**
- * The file in which jobs stand, for people to read and edit. A file that cannot be used is copied to the quarantine
- * and left as it is, and what was last read from it goes on; the next change by the program replaces it.
+ * The file of scheduled jobs, which people may read and edit. An invalid file is copied to the quarantine and left as
+ * it is, and the jobs read last stay in force; the next change by the program replaces it.
  */
 export class JobsFile {
   readonly #options: JobsFileOptions;
@@ -62,7 +62,7 @@ export class JobsFile {
     return this.#broken;
   }
 
-  /** What goes on when the file cannot be used at the first look. */
+  /** The jobs to use if the file is invalid when it is first read. */
   assume(list: JobList): void {
     this.#list = list;
   }

@@ -63,18 +63,22 @@ export interface MenuCommand {
 
 export interface ChannelContext {
   /**
-   * Writes messages and read cursors to the journal in one transaction. Resolves after the commit; only then may they be
-   * acknowledged to the platform. Rejects when nothing was written (disk full): do not acknowledge, try again.
+   * Writes messages and read cursors to the journal in one transaction. Resolves after the commit; only then may they
+   * be acknowledged to the platform. Rejects when nothing was written (disk full): do not acknowledge, try again.
    */
   accept(messages: readonly InboundDraft[], cursors?: readonly ReadUpTo[]): Promise<readonly AcceptResult[]>;
   /**
    * As `accept`, but retries until it succeeds, for messages that the platform sends only once. Waits for the disk, and
-   * moves an update that can never be read or written to the quarantine. Rejects when its signal aborts or `mayWait` is false.
+   * moves an update that can never be read or written to the quarantine. Rejects when its signal aborts or `mayWait` is
+   * false.
    */
   readonly write: InboundWriter['write'];
   /** Sends the owner a notice about this channel, once for each id. Never rejects. */
   tellOwner(id: string, text: string): Promise<void>;
-  /** The cursors that `accept` and `write` stored, also in earlier processes: place → platform id of the newest message read. */
+  /**
+   * The cursors that `accept` and `write` stored, also in earlier processes: place → platform id of the newest message
+   * read.
+   */
   cursors(): ReadonlyMap<string, string>;
   /** The role that a person got by a pairing code; undefined: none. Asked at each message, for `decideAccess`. */
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
@@ -82,15 +86,20 @@ export interface ChannelContext {
   readonly isPaired: (senderId: string) => boolean;
   /** Platform ids of the people who became owners by a pairing code. */
   readonly pairedOwners: () => readonly string[];
-  /** When a person's message last came in on this channel, also in an earlier process; ms since 1970. Undefined: never. */
+  /**
+   * When a person's message last came in on this channel, also in an earlier process; ms since 1970. Undefined: never.
+   */
   heardUntil(): number | undefined;
   /** When this home was restored from a backup, ms since 1970. @default it was not */
   readonly restoredAt?: number | undefined;
-  /** Reports a stranger, who may get a pairing code; the number of codes is limited. Never rejects. */
-  knock(stranger: Stranger): Promise<void>;
+  /** Sends an unknown person a pairing code, unless the limits of codes are reached. Never rejects. */
+  requestPairing(stranger: Stranger): Promise<void>;
   /** Says that this chat can be reached again: messages that wait for it are sent at once. */
   wake(chatId: string): void;
-  /** Says that the running channel cannot recover by itself. It is disposed of, then started again as `error.retry` says. */
+  /**
+   * Says that the running channel cannot recover by itself. It is disposed of, then started again as `error.retry`
+   * says.
+   */
   fail(error: ChannelError): void;
   /** The commands for the platform's own menu. */
   readonly commands: readonly MenuCommand[];
@@ -111,8 +120,9 @@ export interface ChannelHealth {
 }
 
 /**
- * A connection to one chat platform. `delivery.ts` does order, splitting, retries and rate limits; a channel only talks to its
- * platform. The built-in platforms implement `Platform` (`platform.ts`), of which `PlatformChannel` makes a channel.
+ * A connection to one chat platform. `delivery.ts` does order, splitting, retries and rate limits; a channel only talks
+ * to its platform. The built-in platforms implement `Platform` (`platform.ts`), of which `PlatformChannel` makes a
+ * channel.
  */
 export interface Channel {
   /** The key in `config.channels`. */
@@ -121,34 +131,46 @@ export interface Channel {
   readonly capabilities: ChannelCapabilities;
   /** Connects; resolves when messages flow. Throws a `ChannelError` when it cannot. Disposing disconnects. */
   start(context: ChannelContext, signal: AbortSignal): Promise<AsyncDisposable>;
-  /** The text before a command's name as people type it on this platform, such as `/assistant ` for `/assistant retry`. @default '/' */
+  /**
+   * The text before a command's name as people type it on this platform, such as `/assistant ` for `/assistant retry`.
+   * @default '/'
+   */
   readonly commandPrefix?: string;
   /** Markdown → the platform's own markup, split into parts that each fit. Pure; never empty for non-blank text. */
   render(markdown: string): readonly string[];
   /**
-   * Shows the text literally, Markdown signs included: escaped and split into parts that each fit. Used when `render` throws,
-   * so the two share no code. Pure; never empty for non-blank text.
+   * Shows the text literally, Markdown signs included: escaped and split into parts that each fit. Used when `render`
+   * throws, so the two share no code. Pure; never empty for non-blank text.
    */
   plain(text: string): readonly string[];
   /** Sends one part. Throws a `SendError` on failure. */
   send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }>;
   edit?(part: OutgoingPart & { readonly platformId: string }, signal: AbortSignal): Promise<void>;
   /**
-   * Shows an unfinished answer as a draft of the platform, which leaves no message and disappears about 30 seconds after the
-   * last call. Parts with the same nonce replace each other. False: this chat shows no drafts. Throws a `SendError`.
+   * Shows an unfinished answer as a draft of the platform, which leaves no message and disappears about 30 seconds
+   * after the last call. Parts with the same nonce replace each other. False: this chat shows no drafts. Throws a
+   * `SendError`.
    */
   draft?(part: OutgoingPart, signal: AbortSignal): Promise<boolean>;
   /** Shows "typing" for a few seconds; delivery repeats it. Failures are ignored. */
   typing?(chat: { readonly chatId: string; readonly threadId?: string }, signal: AbortSignal): Promise<void>;
-  /** `send` itself looks whether a `resend` arrived before. @default false: delivery marks the text as possibly sent twice */
+  /**
+   * `send` itself looks whether a `resend` arrived before. @default false: delivery marks the text as possibly sent
+   * twice
+   */
   readonly settlesResends?: boolean;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
-  /** Fetches a file of a message by its `source`. Throws a `SendError`, a permanent one when the file exceeds `maxBytes`. */
+  /**
+   * Fetches a file of a message by its `source`. Throws a `SendError`, a permanent one when the file exceeds
+   * `maxBytes`.
+   */
   download?(source: string, limits: { readonly maxBytes: number }, signal: AbortSignal): Promise<Uint8Array>;
   health(): ChannelHealth;
 }
 
-/** Renders a message into the parts that its channel sends. In texts of the program, commands get the channel's prefix. */
+/**
+ * Renders a message into the parts that its channel sends. In texts of the program, commands get the channel's prefix.
+ */
 export function partsOf(
   channel: Pick<Channel, 'render' | 'plain' | 'commandPrefix'>,
   { kind, text, metadata }: Pick<OutboundMessage, 'kind' | 'text' | 'metadata'>,
@@ -178,8 +200,8 @@ export class SendError extends Error {
 }
 
 /**
- * A channel could not start, or stopped working. `retry`: true: start it again with a backoff; false: do not, a person has
- * to change something first; `seldom`: probably a person has to, but try again at long intervals.
+ * A channel could not start, or stopped working. `retry`: true: start it again with a backoff; false: do not, a person
+ * has to change something first; `seldom`: probably a person has to, but try again at long intervals.
  */
 export class ChannelError extends Error {
   readonly retry: boolean | 'seldom';

@@ -55,7 +55,7 @@ interface Supervised {
 export interface ChannelPeople {
   pairedRole(channel: string, id: string): PairedRole | undefined;
   pairedOwners(channel: string): readonly string[];
-  knock(attempt: Stranger & { readonly channel: string }): Promise<void>;
+  requestPairing(attempt: Stranger & { readonly channel: string }): Promise<void>;
 }
 
 export interface ManagerPorts {
@@ -99,7 +99,9 @@ export class ChannelManager implements Outlets {
     }
   }
 
-  /** Starts all channels in parallel. Resolves when each runs, has failed, or waits for another attempt. Never rejects. */
+  /**
+   * Starts all channels in parallel. Resolves when each runs, has failed, or waits for another attempt. Never rejects.
+   */
   async start(commands: readonly MenuCommand[] = []): Promise<void> {
     this.#commands = commands;
     await Promise.all(
@@ -125,8 +127,8 @@ export class ChannelManager implements Outlets {
   }
 
   /**
-   * Renders a message into the parts that its channel sends. Undefined when the channel is unknown or not loaded, or cannot
-   * render this text; delivery then renders it later.
+   * Renders a message into the parts that its channel sends. Undefined when the channel is unknown or not loaded, or
+   * cannot render this text; delivery then renders it later.
    */
   renderParts(message: OutboundMessage): readonly string[] | undefined {
     const channel = this.channel(message.channel);
@@ -138,7 +140,10 @@ export class ChannelManager implements Outlets {
     }
   }
 
-  /** Splits a text into parts without rendering its Markdown, for texts that must not fail. Undefined when the channel is not loaded. */
+  /**
+   * Splits a text into parts without rendering its Markdown, for texts that must not fail. Undefined when the channel
+   * is not loaded.
+   */
   plainParts(name: string, text: string): readonly string[] | undefined {
     return this.channel(name)?.plain(text);
   }
@@ -279,10 +284,10 @@ export class ChannelManager implements Outlets {
       pairedOwners: () => people.pairedOwners(source.name),
       heardUntil: () => heardUntil?.(source.name),
       restoredAt,
-      knock: async (stranger) => {
+      requestPairing: async (stranger) => {
         try {
           const name = oneLine(withoutInvisible(stranger.name ?? '').text, LONGEST_NAME);
-          await people.knock({ ...stranger, name: name === '' ? undefined : name, channel: source.name });
+          await people.requestPairing({ ...stranger, name: name === '' ? undefined : name, channel: source.name });
         } catch (error) {
           log.error('pairing: code not sent', { reason: errorMessage(error) });
         }

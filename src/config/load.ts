@@ -119,7 +119,9 @@ function parse(
   throw problemsError(parsed.error, { ...source, raw });
 }
 
-/** Whose key is one reference to a variable, or comes from its own or the usual variable because the file names none. */
+/**
+ * Whose key is one reference to a variable, or comes from its own or the usual variable because the file names none.
+ */
 function keyVariablesOf(
   { providers }: Config,
   settings: Readonly<Record<string, unknown>>,
@@ -179,7 +181,7 @@ async function openToOthers(path: string, written: unknown): Promise<readonly st
   const shown = (mode & 0o777).toString(8);
   if ((mode & MAY_WRITE) !== 0) {
     return [
-      `${path} may be changed by other users of this machine (mode ${shown}): whoever changes it runs commands as you. ${remedy}`,
+      `${path} may be changed by other users of this machine (mode ${shown}): a person who changes it can run commands as you. ${remedy}`,
     ];
   }
   if ((mode & MAY_READ) === 0 || !holdsKeys(written)) return [];

@@ -25,7 +25,7 @@ const SECRET_VARIABLE = /(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$/u;
 const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
 const VARIABLE = /\$(?<escaped>\$?)\{(?<name>\w+)\}/gu;
 
-/** A variable of such a name holds a secret whatever its value looks like. */
+/** A variable with such a name counts as a secret, regardless of its value. */
 const SECRET_NAME = /key|token|secret|pass|auth|cred|pw|pin|login/iu;
 /** Words, numbers, paths and plain addresses, which many texts hold: `production`, `/usr/bin`, `application/json`. */
 const ORDINARY = /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|[\d.]+|[~./][^\s=]*|https?:\/\/[^\s@?]+|[a-z]+\/[a-z0-9.+*-]+)$/u;

@@ -106,7 +106,7 @@ export interface AssistantPort {
   info(): AssistantInfo | Promise<AssistantInfo>;
   /** Resolves when the turn that answers this message has ended, however it ended. */
   send(input: SendInput, options: SendOptions): Promise<TurnSummary>;
-  /** While not disposed, messages to this session come to the listener, those that waited first. */
+  /** Until it is disposed of, the listener gets the messages to this session, waiting ones first. */
   attach(session: string, listener: (message: AttachedMessage) => void): Disposable;
   tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
   runTool(run: ToolRun): Promise<ToolRunReport>;

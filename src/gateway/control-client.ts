@@ -6,7 +6,7 @@ import { PROTOCOL, LineReader, decodeFrame, encodeFrame, serverFrame, type Serve
 export interface RequestOptions {
   /** Aborting it asks the server to stop; the request still ends with what the server says. */
   readonly signal?: AbortSignal;
-  /** One that throws hears nothing more of its request, which goes on. */
+  /** Called with each event. If it throws, it is not called again; the request continues. */
   readonly onEvent?: (event: unknown) => void;
   /** Answers what the server asks; the signal aborts when no answer is needed any more. */
   readonly onQuestion?: (question: unknown, signal: AbortSignal) => Promise<unknown>;

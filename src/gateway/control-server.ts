@@ -35,8 +35,8 @@ const SLOW = 65_536;
 const MOST_REQUESTS = 256;
 
 /**
- * Listens at `path` (mode 0600) until disposed of. A socket that is there already is taken for a leftover: whoever
- * starts this holds the home's lock.
+ * Listens at `path` (mode 0600) until disposed of. An existing socket counts as a leftover and is replaced, because
+ * the caller holds the lock of the home.
  */
 export async function serveControl(options: {
   readonly path: string;

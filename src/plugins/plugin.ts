@@ -20,12 +20,13 @@ export interface ChannelKit {
   /** Markdown as plain text in parts of at most `maxLength` UTF-16 units. */
   readonly plainParts: (markdown: string, maxLength: number) => readonly string[];
   /**
-   * The role of somebody who speaks, by the people and groups of the channel's entry in the configuration. Of a
-   * `stranger` in a direct chat only `context.knock` may be told, of one in a group nobody; `nobody` is not answered at all.
+   * The role of a sender, by the people and groups of the channel's entry in the configuration. Messages of a
+   * `stranger` must not be passed on; in a direct chat call `context.requestPairing` instead. A `nobody` gets no answer
+   * at all.
    */
   readonly roleOf: (
     speaker: Speaker,
-    /** `context.pairedRole`; with `context.isPaired` who was paired is `trusted`, and paired guests are strangers. */
+    /** Pass `context.pairedRole`; with `context.isPaired`, paired people are `trusted`, but paired guests are strangers. */
     pairedRole: (senderId: string) => 'owner' | 'trusted' | 'guest' | boolean | undefined,
   ) => 'owner' | 'trusted' | 'guest' | 'stranger' | 'nobody';
 }

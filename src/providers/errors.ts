@@ -39,7 +39,7 @@ const PHRASES = {
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
-/** Turns whatever an SDK, `fetch` or the watchdog threw into the one error event of a call. */
+/** Turns an error of an SDK, `fetch` or the watchdog into the error event of a call. */
 export function classifyError(thrown: unknown, context: ErrorContext): ModelError {
   const aborted = someCause(thrown, (error) => isNamed(error, 'AbortError', 'APIUserAbortError'));
   if (aborted) return abortedError(context);
@@ -132,8 +132,8 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
 const ABOUT_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad-request', 'refusal']);
 
 /**
- * Whether an error is about images: `images` when the model takes none, `image` when one image is at fault. Does not rely on
- * the status, because some servers answer 500 or 404 when a model takes no images.
+ * Whether an error is about images: `images` when the model takes none, `image` when one image is at fault. Does not
+ * rely on the status, because some servers answer 500 or 404 when a model takes no images.
  */
 function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): ModelError['about'] {
   if (effectiveStatus === 401 || effectiveStatus === 403 || effectiveStatus === 429) return undefined;
@@ -249,19 +249,27 @@ function who({ provider, host }: ErrorContext): string {
 
 const HIDDEN = '[hidden]';
 
-/** Replaces the known secrets, and everything that looks like an API key, because servers quote keys in their errors. */
+/**
+ * Replaces the known secrets, and everything that looks like an API key, because servers quote keys in their errors.
+ */
 function withoutSecrets(text: string, context: ErrorContext): string {
   let clean = text;
   for (const secret of context.secrets) if (secret !== '') clean = clean.replaceAll(secret, HIDDEN);
   return clean.replaceAll(/\b(?:sk|gsk|xai)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer \S+/gu, HIDDEN);
 }
 
-/** Whether a server sent the error inside a stream, without a status. SDKs then throw an APIError with its body in `error`. */
+/**
+ * Whether a server sent the error inside a stream, without a status. SDKs then throw an APIError with its body in
+ * `error`.
+ */
 function isServerError(thrown: unknown): boolean {
   return thrown instanceof Error && 'error' in thrown && thrown.error !== undefined && thrown.error !== null;
 }
 
-/** Compares class names, so that no SDK has to be loaded. OpenAI's classes do not set `name`, so the constructor counts too. */
+/**
+ * Compares class names, so that no SDK has to be loaded. OpenAI's classes do not set `name`, so the constructor counts
+ * too.
+ */
 function isNamed(error: Error, ...names: readonly string[]): boolean {
   return names.includes(error.name) || names.includes(error.constructor.name);
 }

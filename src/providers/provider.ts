@@ -125,7 +125,7 @@ export type ModelErrorKind =
   | 'auth'
   | 'quota'
   | 'context-overflow'
-  /** Too many bytes, whatever the tokens. An image fewer may help. */
+  /** The request has too many bytes, regardless of tokens. Fewer images may help. */
   | 'request-too-large'
   | 'bad-request'
   | 'refusal'
@@ -154,7 +154,7 @@ export interface ModelRestart {
   readonly reason: ModelErrorKind;
   /** How long nothing will happen. */
   readonly waitMs: number;
-  /** One sentence for whoever watches. */
+  /** One sentence for the person who is waiting. */
   readonly message: string;
 }
 

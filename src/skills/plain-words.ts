@@ -28,7 +28,7 @@ const USE =
 const EFFECT =
   'remember|memori[sz]e|save|store|record|write|append|add|edit|change|send|post|upload|forward|share|leak|reveal|fetch|visit|open|download|run|execute|install|delete|remove|erase|tell|say|reply|answer|respond|message|notify|schedule|call|read|print|approve|grant|pair|trust|pay|transfer|email|mail|copy|include|encode|paste|do|make|put|obey|follow|repeat|output|attach|publish|give|create|update|set|replace|search|look|go|contact|ask|wait';
 const COMPULSION = String.raw`always|never|must|shall|every\s+(?:time|turn|answer|message|conversation|reply|request|session|day)|each\s+(?:time|turn|answer|message|conversation|reply|request|session)|before\s+(?:you|each|any|every|anything|doing|answering|replying|responding)|after\s+(?:you|each|any|every|answering|replying|reading)|immediately|at\s+once|right\s+now|silently|secretly|quietly|from\s+now\s+on|regardless|no\s+matter|you\s+(?:are|have|need|should|will|must|can|may)|please|important|urgent|required|mandatory|as\s+the\s+(?:assistant|model|owner)|owner\s+(?:wants|wishes|asked|asks|said|says|has|prefers|likes)|(?:owner|user|admin|developer)\s+(?:has\s+)?(?:agreed|approved|allowed|demands|demanded|requires|required|authori[sz]ed)`;
-/** An order to whoever reads the index. */
+/** Patterns of orders to the reader of the index. */
 const ORDERS: readonly RegExp[] = [
   ...HIDDEN_INSTRUCTIONS,
   new RegExp(String.raw`\b(?:${COMPULSION})\b.{0,200}?\b(?:${EFFECT})(?:s|es|ed|d|ing)?\b`, 'iu'),

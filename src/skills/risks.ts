@@ -55,7 +55,8 @@ function scan({ path, bytes }: ScannedFile): readonly Risk[] {
   const text = new TextDecoder().decode(bytes);
   const file: Context = { standIns: standInsOf(text), isAboutAttacks: ABOUT_ATTACKS.test(text), add };
   for (const logical of logicalLines(text)) scanLine(logical.text, logical.line, file);
-  // One thing that many honest skills hold says nothing; two of them in a file do. Data stands in long lines everywhere.
+  // One thing that many honest skills hold says nothing; two of them in a file do. Data stands in long lines
+  // everywhere.
   const kinds = [...found].filter(([kind]) => kind !== 'long line');
   if (kinds.length < 2 && kinds.every(([, { weak }]) => weak)) return [];
   const reported = [...found.values()];
@@ -128,7 +129,7 @@ function isQuoted(text: string, start: number, end: number): boolean {
   return /["'`“‘«|][^"'`“”‘’»|]*$/u.test(before) && /^[^"'`“”‘’»|]*["'`”’»|]/u.test(after);
 }
 
-/** Lines, with those that a backslash at their end continues as one. */
+/** The lines of a text; lines joined by a backslash at the end count as one. */
 function* logicalLines(text: string): Generator<{ text: string; line: number }> {
   let begun: { text: string; line: number } | undefined;
   for (const [index, raw] of text.split(/\r\n?|\n/u).entries()) {

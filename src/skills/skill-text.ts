@@ -16,7 +16,7 @@ const STRUCTURE = /^(?:[<|]|!\[|\[!\[|(?:[-*_][ \t]*){3,}$|={2,}\s*$)/u;
 const LONGEST_NAME = 64;
 
 /**
- * Reads the text of a `SKILL.md`, whatever its state; what was odd is in the warnings.
+ * Reads the text of a `SKILL.md`, even a malformed one; mistakes are listed in the warnings.
  *
  * Where the front matter is valid YAML, name and description are what a YAML reader gives: the name made usable as a
  * word, the description with its white space folded. A missing name is the folder's, a missing description the first
@@ -118,8 +118,9 @@ function collect(value: unknown): string | undefined {
 }
 
 /**
- * The first paragraph of a Markdown text that is prose (no code, no TOML); failing that its first list item, then its first heading.
- * One line of at most 1,024 characters without emphasis and link targets; undefined where there is nothing.
+ * The first paragraph of a Markdown text that is prose (no code, no TOML); failing that its first list item, then its
+ * first heading. One line of at most 1,024 characters without emphasis and link targets; undefined where there is
+ * nothing.
  */
 function firstParagraph(body: string): string | undefined {
   let heading: string | undefined;

@@ -1,4 +1,4 @@
-/** What a `SKILL.md` says, read leniently: whatever was found odd is in `warnings`, nothing is thrown. */
+/** The content of a `SKILL.md`, read leniently: mistakes are listed in `warnings`, never thrown. */
 export interface SkillText {
   /** Usable as a word in a command and in `$name`: lower case letters, digits, hyphens. */
   readonly name: string;

@@ -37,7 +37,7 @@ export interface MessageOptions extends MediaSource {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** A message that could not be delivered for so long is not sent any more. */
+/** An undelivered message expires after this many ms. */
 const TTL_MS = 24 * 3_600_000;
 const LONGEST = 20_000;
 const MOST_BUTTONS = 10;
@@ -70,7 +70,7 @@ const parameters = z.object({
 });
 type Params = z.infer<typeof parameters>;
 
-/** Sends a message while the turn goes on, here or, for the owner, to another chat. */
+/** Creates the tool that sends a message during a turn, here or, for the owner, to another chat. */
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',

@@ -5,7 +5,7 @@ import { defineTool, type Tool } from './tool.ts';
 /** Offered only in groups where the assistant also hears what was not said to it. */
 export const STAY_SILENT = 'stay_silent';
 
-/** Ends a turn without a word. Refused where somebody spoke to the assistant: whoever does that gets an answer. */
+/** Creates the tool that ends a turn without an answer. It is refused if a person addressed the assistant. */
 export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string) => boolean }): Tool {
   return defineTool({
     name: STAY_SILENT,

@@ -129,7 +129,7 @@ export interface CallConversation {
 /** What the turn limits beside the role. */
 export interface CallLimits {
   readonly skills: ActiveSkills;
-  /** Why a tool is not for this turn, whatever its role may do; null: its role decides. */
+  /** Why a tool is not available in this turn regardless of its role; null: the role decides. */
   readonly withheld: (tool: string) => string | null;
 }
 
@@ -139,7 +139,7 @@ export interface CallPeople {
   readonly approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
   /** Asks the person whom the turn answers and waits for their next words. */
   readonly ask: (question: AskedQuestion) => Promise<AskAnswer>;
-  /** Tells whoever watches what is going on; one short line. */
+  /** Shows one short line of progress in the chat. */
   readonly progress: (text: string) => void;
 }
 
@@ -182,7 +182,10 @@ export interface ToolResult {
   /** What the model reads. */
   readonly output: string;
   readonly metadata: ToolMetadata;
-  /** The program's own words about it, read after the output and never fenced; nothing of others may stand in it. @default none */
+  /**
+   * The program's own words about it, read after the output and never fenced; nothing of others may stand in it.
+   * @default none
+   */
   readonly note?: string;
   /** The lines of files that it changed, each behind `+` or `−`, for people who watch; the model does not read it. @default none */
   readonly diff?: string;
@@ -228,8 +231,8 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
   /**
-   * Whether strangers' answer to a call may hold what the model put into it: then it gives no addresses, and is as private
-   * as the conversation. @default true
+   * Whether strangers' answer to a call may hold what the model put into it: then it gives no addresses, and is as
+   * private as the conversation. @default true
    */
   repeats?(params: z.infer<Schema>, context: ToolContext): boolean;
   /** What of the owner's a call would show, as a person is asked about it in a group; null: nothing. @default null */

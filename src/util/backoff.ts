@@ -7,7 +7,7 @@ export interface Backoff {
 
 /**
  * How long to wait after so many failures in a row (1 or more): doubled each time up to the maximum; with a `random`
- * ± 20%, so that those that failed together do not come back together.
+ * ± 20%, so that callers that failed together do not all retry together.
  */
 export function backoffMs(failures: number, { firstMs, maxMs }: Backoff, random?: Random): number {
   const base = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));

@@ -91,7 +91,7 @@ describe('what was given, not composed', () => {
     const origin = (url: string): string => urlOrigin(url, givenTexts(world.session));
     expect(origin(secret)).toBe('composed');
     expect(origin('http://failed.example/')).toBe('composed');
-    expect(origin('http://bees.example/a')).toBe('strangers');
+    expect(origin('http://bees.example/a')).toBe('untrusted');
   });
 
   test('the label of a model’s button gives nothing by its press, nor an answer that somebody quotes', async () => {

@@ -18,7 +18,7 @@ function setup(...channels: readonly (ScriptedChannel | ChannelSource)[]) {
   );
   const bus = { publishRead: async () => ['accepted' as const] };
   const pairedRole = (_: string, id: string) => (['owner', 'trusted', 'guest'] as const).find((role) => role === id);
-  const people = { pairedRole, pairedOwners: () => [], knock: async () => {} };
+  const people = { pairedRole, pairedOwners: () => [], requestPairing: async () => {} };
   const manager = new ChannelManager(sources, {
     bus,
     people,

@@ -105,9 +105,9 @@ describe('strangers', () => {
       hint: 'To let them in, approve the code they were sent (npm run assistant -- pair list), or add "666" to channels.telegram.allowFrom and start again.',
     });
     expect(new Set(world.server.calls.map(({ method }) => method))).toEqual(new Set(['getMe', 'getUpdates']));
-    const knock = { channel: 'telegram', senderId: '666', chatId: '666', name: 'Person' };
+    const request = { channel: 'telegram', senderId: '666', chatId: '666', name: 'Person' };
     await waitFor(() => world.pairingRequests.length > 0);
-    for (const one of world.pairingRequests) expect(one).toEqual(knock);
+    for (const one of world.pairingRequests) expect(one).toEqual(request);
     await world.clock.advance(3_600_000);
     world.server.userSays(666, 'still here');
     await waitFor(

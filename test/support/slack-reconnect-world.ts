@@ -83,7 +83,7 @@ export class ReconnectWorld implements AsyncDisposable {
     return new ChannelManager([channelSource('slack', full, { random: steadyRandom })], {
       bus: { publishRead },
       cursorsOf: () => new Map(),
-      people: { pairedRole: () => undefined, pairedOwners: () => [], knock: async () => {} },
+      people: { pairedRole: () => undefined, pairedOwners: () => [], requestPairing: async () => {} },
       heardUntil: () => heardUntil,
       storage: storageHealth(clock),
       keep: async (name) => name,

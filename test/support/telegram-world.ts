@@ -18,7 +18,7 @@ export class TelegramWorld implements AsyncDisposable {
   readonly accepted: InboundDraft[] = [];
   /** Who was let in by pairing. */
   readonly paired = new Set<string>();
-  readonly pairingRequests: Parameters<ChannelPeople['knock']>[0][] = [];
+  readonly pairingRequests: Parameters<ChannelPeople['requestPairing']>[0][] = [];
   /** What was set aside. */
   readonly quarantine: string[] = [];
   /** What the owner was told, by id. */
@@ -44,7 +44,7 @@ export class TelegramWorld implements AsyncDisposable {
       people: {
         pairedRole: (_channel, id) => (this.paired.has(id) ? 'trusted' : undefined),
         pairedOwners: () => [],
-        knock: async (knock) => void this.pairingRequests.push(knock),
+        requestPairing: async (request) => void this.pairingRequests.push(request),
       },
       storage: storageHealth(this.clock),
       keep: async (name, text) => {

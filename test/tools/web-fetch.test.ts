@@ -259,7 +259,7 @@ describe('web_fetch keeps to its limits', () => {
     const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
     const context: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
-      given: () => [{ text: urls.join(' '), strangers: true, repeats: [] }],
+      given: () => [{ text: urls.join(' '), untrusted: true, repeats: [] }],
       fetches: () => urls.slice(0, 3).map((url) => ({ url, once: url, approved: false })),
     };
     const result = await call({ url: urls[3] }, context);

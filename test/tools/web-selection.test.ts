@@ -6,9 +6,9 @@ import { sessionsWorld } from '../agent/sessions-world.ts';
 import { assistant, result, turnStart } from '../session/tapes.ts';
 
 const HOST = 'http://a.example.com';
-const listed = (...urls: string[]): { text: string; strangers: boolean; repeats: readonly string[] } => ({
+const listed = (...urls: string[]): { text: string; untrusted: boolean; repeats: readonly string[] } => ({
   text: urls.join(' '),
-  strangers: true,
+  untrusted: true,
   repeats: [],
 });
 const all = listed(

@@ -280,7 +280,7 @@ export function anchorOf(
     readonly id: string;
     readonly upTo: string;
     readonly reason: ConsolidationReason;
-    /** Of this archive. */
+    /** The entries of this consolidation. */
     readonly entries: readonly string[];
     /** Tokens that the model reads. */
     readonly window: number;

@@ -35,8 +35,9 @@ export interface TurnFacts {
 export type TurnState = Readonly<Record<string, unknown>>;
 
 /**
- * The hooks of a plugin, by stage. For `session`, `prompt` and `model` the first answer wins, later-registered hooks first.
- * In the other stages all hooks run, in order of registration, and each gets the value that the one before returned.
+ * The hooks of a plugin, by stage. For `session`, `prompt` and `model` the first answer wins, later-registered hooks
+ * first. In the other stages all hooks run, in order of registration, and each gets the value that the one before
+ * returned.
  */
 export interface Hooks {
   /** Names the session of a message. Synchronous, because it runs before the message is accepted. */
@@ -76,8 +77,8 @@ interface Registered {
 }
 
 /**
- * Calls the hooks of plugins. A hook that throws, takes more than 30 s, or returns a value of the wrong form is skipped and
- * reported; if it is a guard, it denies.
+ * Calls the hooks of plugins. A hook that throws, takes more than 30 s, or returns a value of the wrong form is skipped
+ * and reported; if it is a guard, it denies.
  */
 export class HookRunner {
   readonly #registered: Registered[] = [];
@@ -165,8 +166,9 @@ export class HookRunner {
   }
 
   /**
-   * Passes a message through the `admit` hooks. Remembered by id and text, so that a message that may not join a running turn
-   * does not go through the hooks again for its own turn. After a restart a message that no model has read does.
+   * Passes a message through the `admit` hooks. Remembered by id and text, so that a message that may not join a
+   * running turn does not go through the hooks again for its own turn. After a restart a message that no model has read
+   * does.
    */
   async admit(message: InboundMessage): Promise<Admission> {
     const key = JSON.stringify([message.id, message.text]);
@@ -219,7 +221,7 @@ export class HookRunner {
     if (!(error instanceof DeadlineError) || this.#hung.has(`${owner} ${hook}`)) return;
     this.#hung.add(`${owner} ${hook}`);
     this.#onHung?.(
-      `The plugin "${owner}" did not answer within ${HOOK_MS / 1_000} seconds when its hook ${hook} was called. Messages go on without it, but each may wait so long; if it is a guard, what it should have checked is refused. Look at the log, or remove the plugin from "plugins" in config.json.`,
+      `The plugin "${owner}" did not answer within ${HOOK_MS / 1_000} seconds when its hook ${hook} was called. Messages continue without it, but each may wait that long; if it is a guard, what it should have checked is refused. Look at the log, or remove the plugin from "plugins" in config.json.`,
     );
   }
 }

@@ -13,8 +13,8 @@ interface Said {
   readonly tainted: string[];
   /** Call id → the strings in the arguments of the call. */
   readonly calls: Map<string, readonly string[]>;
-  /** There was no untrusted content before the newest message of the model. */
-  wasClean: boolean;
+  /** True if no untrusted content came before the newest message of the model. */
+  precedesUntrusted: boolean;
 }
 
 /**
@@ -23,8 +23,8 @@ interface Said {
  * - results of calls that the model made before any untrusted content was in the conversation;
  * - later results that are untrusted content themselves and not private (a web page).
  *
- * Not among them: errors and the headers of results, which repeat the arguments; tasks and results that a model wrote for
- * another session after it read untrusted content; summaries.
+ * Not among them: errors and the headers of results, which repeat the arguments; tasks and results that a model wrote
+ * for another session after it read untrusted content; summaries.
  */
 export function givenTexts(session: Pick<Session, 'window' | 'history'>): readonly GivenText[] {
   const { messages, summary } = session.history();
@@ -33,22 +33,22 @@ export function givenTexts(session: Pick<Session, 'window' | 'history'>): readon
     session.window.flatMap((entry) => (entry.kind === 'turn-start' && BY_MODELS.has(entry.origin) ? [entry.turn] : [])),
   );
   let isClean = summary?.untrusted !== true;
-  const said: Said = { tainted: [], calls: new Map(), wasClean: isClean };
+  const said: Said = { tainted: [], calls: new Map(), precedesUntrusted: isClean };
   const texts: GivenText[] = [];
   for (const { entryId } of messages) {
     const entry = entries.get(entryId);
     if (!isMessage(entry)) continue;
-    const strangers = entry.untrusted === true;
+    const isUntrusted = entry.untrusted === true;
     if (entry.role === 'assistant') {
-      said.wasClean = isClean;
+      said.precedesUntrusted = isClean;
       hear(said, entry);
     } else if (entry.role === 'user') {
-      const isModels = strangers && (byModels.has(entry.turn) || entry.pressed === true);
+      const isModels = isUntrusted && (byModels.has(entry.turn) || entry.pressed === true);
       if (!isModels) texts.push(...wordsOf(entry, said));
     } else if (!entry.isError && mayGive(entry, said)) {
-      texts.push({ text: bodyOf(entry.output), strangers, repeats: said.calls.get(entry.callId) ?? [] });
+      texts.push({ text: bodyOf(entry.output), untrusted: isUntrusted, repeats: said.calls.get(entry.callId) ?? [] });
     }
-    if (strangers) isClean = false;
+    if (isUntrusted) isClean = false;
   }
   return texts;
 }
@@ -58,21 +58,24 @@ function hear(said: Said, { content }: Extract<MessageEntry, { role: 'assistant'
     if (part.type === 'reasoning') continue;
     const strings = part.type === 'text' ? [part.text] : stringsIn(part.arguments);
     if (part.type === 'tool-call') said.calls.set(part.callId, strings);
-    if (!said.wasClean) said.tainted.push(...strings);
+    if (!said.precedesUntrusted) said.tainted.push(...strings);
   }
 }
 
-/** The texts of a person's message. Its first part is the `<context>` block of the program, which may quote the model. */
+/**
+ * The texts of a person's message. Its first part is the `<context>` block of the program, which may quote the model.
+ */
 function wordsOf({ content, untrusted }: Extract<MessageEntry, { role: 'user' }>, said: Said): readonly GivenText[] {
-  const strangers = untrusted === true;
   return content.flatMap((part, at) =>
-    part.type === 'text' ? [{ text: part.text, strangers, repeats: at === 0 ? [...said.tainted] : [] }] : [],
+    part.type === 'text'
+      ? [{ text: part.text, untrusted: untrusted === true, repeats: at === 0 ? [...said.tainted] : [] }]
+      : [],
   );
 }
 
-function mayGive(entry: Extract<MessageEntry, { role: 'tool' }>, { wasClean }: Said): boolean {
-  const isAlone = wasClean && !ANSWERED_BY_MODELS.has(entry.name);
-  return entry.untrusted === true ? entry.private !== true || isAlone : wasClean;
+function mayGive(entry: Extract<MessageEntry, { role: 'tool' }>, { precedesUntrusted }: Said): boolean {
+  const isAlone = precedesUntrusted && !ANSWERED_BY_MODELS.has(entry.name);
+  return entry.untrusted === true ? entry.private !== true || isAlone : precedesUntrusted;
 }
 
 function isMessage(entry: TapeEntry | undefined): entry is MessageEntry {
@@ -84,13 +87,13 @@ function bodyOf(output: string): string {
   return end === -1 ? '' : output.slice(end + 1);
 }
 
-/** All strings in the arguments of a call, at any depth; arguments that are no JSON are one string. */
+/** All strings in the arguments of a call, at any depth; arguments that are not JSON are one string. */
 function stringsIn(json: string): readonly string[] {
   const parsed = parse(json);
   return parsed === undefined ? [json] : strings(parsed);
 }
 
-/** Parses arguments; undefined when they are no JSON. */
+/** Parses arguments; undefined when they are not JSON. */
 export function parse(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -239,11 +239,11 @@ export class Listener implements AsyncDisposable {
     await raceAbort(this.#ports.api.confirm(interaction, type, limit.signal), limit.signal);
   }
 
-  /** The message of a reading, if something is to be done about it; strangers knock. */
+  /** The message of a reading, if something is to be done about it. Unknown senders get a pairing code. */
   #heard(read: InboundResult): InboundDraft | null {
     const { gate, context } = this.#ports.link;
     const { draft, stranger } = gate.take(read, context);
-    if (stranger !== null) void context.knock(stranger);
+    if (stranger !== null) void context.requestPairing(stranger);
     return draft;
   }
 

@@ -71,7 +71,7 @@ export class Deferrals {
     if (this.#waiting.get(keyOf(address))?.token === token) this.#waiting.delete(keyOf(address));
   }
 
-  /** Those that still wait; from now on none does. */
+  /** Removes and returns the tokens that are still waiting. */
   takeAll(): readonly string[] {
     const tokens = [...this.#waiting.values()].map(({ token }) => token);
     this.#waiting.clear();

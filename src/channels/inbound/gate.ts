@@ -8,7 +8,7 @@ import { UnknownSenders } from './unknown-senders.ts';
 export interface Taken {
   /** The message to write to the journal; null: none. */
   readonly draft: InboundDraft | null;
-  /** An unknown person in a direct chat, to be reported with `ChannelContext.knock`; null: none. */
+  /** An unknown person in a direct chat, to be reported with `ChannelContext.requestPairing`; null: none. */
   readonly stranger: Stranger | null;
 }
 

@@ -17,7 +17,7 @@ export interface Dialect {
   readonly marker: (item: ListItem, place: MarkerPlace) => Marker;
   /** Whether a blank line has to stand between two blocks that follow each other without one. */
   readonly apart: (before: LayoutRow, row: LayoutRow, items: OpenItems) => boolean;
-  /** Whether blank lines need the indentation of the list that goes on behind them. */
+  /** Whether blank lines inside a list need its indentation. */
   readonly indentsBlank: boolean;
 }
 

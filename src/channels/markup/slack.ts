@@ -86,7 +86,7 @@ function shows(markdown: string): string {
   return tokenText(parseLine(markdown)).replaceAll(BREAK, '').trim();
 }
 
-/** A paragraph goes on over the beginning of many blocks, and a rule below one makes a heading of it. */
+/** Whether a blank line is needed between two rows, because the second would otherwise join or change the first. */
 function apart(before: LayoutRow, row: LayoutRow, items: OpenItems): boolean {
   if (before.quote && !(row.quote && row.sameQuote)) return true;
   const { first } = items;

@@ -28,7 +28,10 @@ export const telegramMarkup: Markup = {
   marked: (mark, part) => mark + part,
 };
 
-/** Telegram makes web addresses of mail addresses in links, but finds those that stand in the text. */
+/**
+ * Whether Telegram takes a link. It turns links to mail addresses into web links, but finds mail addresses in plain
+ * text.
+ */
 export function isTelegramLink(href: string): boolean {
   return /^(?:https?|tg):\/\/./iu.test(href) && href.replaceAll('&', '&amp;').length <= LINK_LIMIT;
 }

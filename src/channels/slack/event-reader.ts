@@ -214,7 +214,7 @@ export class EventReader implements AsyncDisposable {
     const name = this.#names.nameOf(sender.id);
     const named = name === undefined ? sender : { ...sender, name };
     const { stranger } = gate.take({ ...read, sender: named }, context);
-    if (stranger !== null) await context.knock(stranger);
+    if (stranger !== null) await context.requestPairing(stranger);
   }
 
   async #act(userId: string, raw: unknown, read: (reading: ReadingContext) => InboundDraft | null): Promise<void> {

@@ -10,7 +10,7 @@ const RETRY = { firstMs: 500, maxMs: 30_000 };
 const TOO_MANY_WAIT_MS = 30_000;
 /** A socket that lived shorter than this does not begin the backoff anew. */
 const STEADY_MS = 5_000;
-/** Nothing at all came for so long: a fresh socket is surer. Slack brings what was not acknowledged again after 5 minutes. */
+/** After this many ms without any data the socket is replaced. Slack repeats unacknowledged events after 5 minutes. */
 const QUIET_MS = 240_000;
 
 export interface KeepConnectedPorts {

@@ -22,7 +22,10 @@ export interface TelegramConnection extends AsyncDisposable {
   readonly log: Logger;
 }
 
-/** Asks Telegram for the bot's account and begins to poll. Throws a `ChannelError` when it does not answer or refuses the token. */
+/**
+ * Asks Telegram for the bot's account and begins to poll. Throws a `ChannelError` when it does not answer or refuses
+ * the token.
+ */
 export async function connect(options: TelegramOptions, link: Link): Promise<TelegramConnection> {
   const { name, context, signal } = link;
   const { clock, log, commands } = context;
@@ -105,7 +108,7 @@ async function take(api: Api, updates: readonly unknown[], { options, me, link }
     if (one !== null) received.push(one);
   }
   await context.write(received, { signal });
-  await Promise.all([...strangers.values()].map((stranger) => context.knock(stranger)));
+  await Promise.all([...strangers.values()].map((stranger) => context.requestPairing(stranger)));
   for (const id of pressed) void confirmPress(api, id, context);
 }
 

@@ -93,7 +93,10 @@ function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
 
-/** Telegram apps split a long paste, an album and several forwards into single messages; `burst` marks one that may be such a piece. */
+/**
+ * Telegram apps split a long paste, an album and several forwards into single messages; `burst` marks one that may be
+ * such a piece.
+ */
 function burstOf(message: TelegramMessage): { readonly burst?: 'album' | 'forward' | 'split' } {
   if (message.media_group_id !== undefined) return { burst: 'album' };
   if (isForward(message)) return { burst: 'forward' };
@@ -116,8 +119,8 @@ function threadOf(message: Pick<TelegramContent, 'message_thread_id' | 'is_topic
 }
 
 /**
- * Whether a group message addresses the bot: by @username, by a command for this bot, by a mention of the account, by the
- * bot's name at the beginning, or as a reply to the bot.
+ * Whether a group message addresses the bot: by @username, by a command for this bot, by a mention of the account, by
+ * the bot's name at the beginning, or as a reply to the bot.
  */
 function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   const answered = message.reply_to_message;
@@ -167,7 +170,7 @@ function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | und
   };
 }
 
-/** Who wrote the message that is replied to. A forward counts as `other`, whoever forwarded it. */
+/** Who wrote the message that is replied to. A forwarded message counts as `other`. */
 function authorOf(
   answered: TelegramContent,
   message: TelegramMessage,

@@ -96,7 +96,10 @@ function shorten(text: string, limit: number): string {
 export const LONGEST_SUMMARY = 8_000;
 const OLDER = '[Older parts of this summary are in memory/HISTORY.md; memory_search finds them.]';
 
-/** The summary in force and what is archived now, the oldest paragraphs left out where it would grow too long. */
+/**
+ * The current summary extended by the newly consolidated parts; if it gets too long, the oldest paragraphs are left
+ * out.
+ */
 export function summaryOf(
   previous: string | null,
   entries: readonly string[],

@@ -38,7 +38,7 @@ export interface TurnExchange {
   readonly turns: readonly TurnSpan[];
 }
 
-/** So much of a tape that was never archived is held in memory. */
+/** Most entries of an unconsolidated tape that are held in memory. */
 const MOST_ENTRIES = 50_000;
 
 /** The span that a session is in. Reads the tape only when a trim dropped something of it. */
@@ -109,7 +109,7 @@ export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly 
   });
 }
 
-/** Groups turns. As long as no person has spoken each turn is by itself, so that it can be archived. */
+/** Groups turns. As long as no person has spoken each turn is by itself, so that it can be consolidated. */
 export function exchangesOf(turns: readonly TurnSpan[]): readonly TurnExchange[] {
   const groups: TurnSpan[][] = [];
   for (const turn of turns) {
@@ -123,7 +123,7 @@ export function exchangesOf(turns: readonly TurnSpan[]): readonly TurnExchange[]
 export interface ChunkQuestion {
   /** The ended turns of the span, oldest first. */
   readonly turns: readonly TurnSpan[];
-  /** Ids of the turn-ends up to which turns are archived already, though they are in the history. */
+  /** Ids of turn-ends up to which turns are consolidated already, although they are still in the history. */
   readonly consolidated: ReadonlySet<string>;
   /** Tokens that a turn takes in the next request. */
   readonly sizeOf: (turn: TurnSpan) => number;
@@ -142,7 +142,7 @@ export interface Chunk {
   readonly relief: number;
 }
 
-/** The newest exchanges that are never archived for size. */
+/** Number of newest exchanges that are never consolidated because of size. */
 const KEPT_EXCHANGES = 2;
 
 /**
@@ -179,7 +179,7 @@ export function endBeforeNewest(turns: readonly TurnSpan[]): string | null {
   return movable(turns).at(-1)?.end ?? null;
 }
 
-/** The turns after the last one that is archived. */
+/** The turns after the last consolidated one. */
 export function unconsolidated(turns: readonly TurnSpan[], consolidated: ReadonlySet<string>): readonly TurnSpan[] {
   return turns.slice(turns.findLastIndex((turn) => consolidated.has(turn.end)) + 1);
 }

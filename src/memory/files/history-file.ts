@@ -59,8 +59,8 @@ export class HistoryFile {
   }
 
   /**
-   * Appends rendered paragraphs; durable when it resolves. Those that stand in the last 256 KiB already are not
-   * written again, so that it may be repeated after a crash; the torn beginning of one is taken back first.
+   * Appends rendered paragraphs; durable when it resolves. Paragraphs that the last 256 KiB contain already are not
+   * written again, so that this may be repeated after a crash; a partly written paragraph is removed first.
    */
   async append(paragraphs: readonly string[]): Promise<void> {
     const bytes = paragraphs.reduce((sum, paragraph) => sum + Buffer.byteLength(paragraph), 0);

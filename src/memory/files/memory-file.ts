@@ -31,7 +31,7 @@ export async function realFile(path: string): Promise<string> {
   return await realpath(path).catch(() => path);
 }
 
-/** One sentence; `what` goes on after the name of the file. */
+/** The error for a file that cannot be used; `what` continues the sentence after the path of the file. */
 export function unreadable(path: string, what: string, cause?: unknown): AppError {
   return new AppError(
     'memory-unreadable',

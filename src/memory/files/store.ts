@@ -90,7 +90,7 @@ export class MemoryStore {
     });
   }
 
-  /** Adds, changes or removes one fact, whatever else changed in the meantime. */
+  /** Adds, changes or removes one fact, keeping all other changes of the file. */
   change(change: FactChange): Promise<FactOutcome> {
     return this.#settle(async (now) => {
       const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
@@ -137,8 +137,8 @@ export class MemoryStore {
   }
 
   /**
-   * Appends paragraphs made by `renderHistory`. Those that the end of the file holds already are not written again, so
-   * that an append may be repeated after a crash.
+   * Appends paragraphs made by `renderHistory`. Paragraphs that the end of the file holds already are not written
+   * again, so that an append may be repeated after a crash.
    */
   appendRendered(paragraphs: readonly string[]): Promise<void> {
     return this.#historyLock.run(async () => {

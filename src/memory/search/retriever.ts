@@ -5,7 +5,7 @@ export interface SearchQuery {
   readonly text: string;
   /** The most hits. */
   readonly limit: number;
-  /** `all`: whatever the owner may see; otherwise only these sessions, and nothing when there is none. */
+  /** `all`: everything, for the owner; otherwise only these sessions; an empty list finds nothing. */
   readonly scope: 'all' | readonly string[];
   /** Milliseconds since 1970; hits without a time are left out by them. */
   readonly since?: number;

@@ -13,9 +13,9 @@ export interface MemorySearchOptions extends SearchFiles {
   readonly onRefused?: () => void;
   /** @default 10 s */
   readonly timeoutMs?: number;
-  /** A worker that nobody needs ends after so long. @default 1 min */
+  /** An idle worker is ended after this many ms. @default 1 min */
   readonly idleMs?: number;
-  /** After the last `scheduleSync` the index is brought up to date so much later. @default 1 min */
+  /** Debounce between the last `scheduleSync` and the update of the index, ms. @default 1 min */
   readonly settleMs?: number;
 }
 
@@ -30,8 +30,8 @@ interface Running {
 
 /**
  * Full-text search over MEMORY.md, HISTORY.md and all tapes, in a thread of its own that lives as long as it is needed.
- * The index is a file of its own that is made again when it is lost or damaged. While the disk refuses to take in what is
- * new, what was taken in before is found.
+ * The index is a file of its own that is made again when it is lost or damaged. While the disk refuses to take in what
+ * is new, what was taken in before is found.
  */
 export class MemorySearch implements Retriever, AsyncDisposable {
   readonly #options: MemorySearchOptions;

@@ -18,8 +18,8 @@ const CHUNK = 1 << 20;
 const NEWLINE = 0x0a;
 
 /**
- * Reads the lines of a tape from an offset on. A turn counts once it has ended: reading goes on later from where the
- * newest turn began that has not. Damaged lines are passed over.
+ * Reads the lines of a tape from an offset on. A turn counts once it has ended: the next read starts where the
+ * newest unfinished turn began. Damaged lines are skipped.
  */
 export function readTapeFrom(
   path: string,

@@ -10,7 +10,7 @@ type Delta = OpenAI.ChatCompletionChunk.Choice['delta'];
 type LooseDelta = Partial<Delta> & { readonly reasoning_content?: unknown; readonly reasoning?: unknown };
 
 /**
- * Reads a Chat Completions stream. It is complete once it gave a finish reason, whatever happens afterwards;
+ * Reads a Chat Completions stream. It is complete once it gave a finish reason, even if it breaks off afterwards;
  * without one it is broken, or throws what the stream threw.
  */
 export async function* fromOpenAiEvents(

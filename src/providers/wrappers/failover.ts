@@ -90,7 +90,7 @@ async function* chatWithFailover(
   }
 }
 
-/** Those that do not cool down, in their order; when there is none, the one that is free first. */
+/** The candidates without a cooldown, in order; if all have one, the candidate whose cooldown ends first. */
 function inTurn(candidates: readonly [Candidate, ...Candidate[]], cooldowns: Cooldowns): readonly Candidate[] {
   const free = candidates.filter((candidate) => cooldowns.left(idOf(candidate)) === 0);
   if (free.length > 0) return free;

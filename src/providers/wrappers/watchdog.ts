@@ -11,7 +11,7 @@ export interface WatchdogOptions {
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** What comes behind the last event of an answer is read for so long and so far, so that the connection serves again. */
+/** Limits for reading the rest of a stream after its last event, so that the connection can be used again. */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 65_536;
 

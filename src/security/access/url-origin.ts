@@ -11,18 +11,24 @@ export type GivenText =
   | {
       readonly text: string;
       /** It is untrusted content. */
-      readonly strangers: boolean;
-      /** What the model wrote before it. A URL that occurs there does not count as given by this text, which may repeat it. */
+      readonly untrusted: boolean;
+      /**
+       * What the model wrote before it. A URL that occurs there does not count as given by this text, which may repeat
+       * it.
+       */
       readonly repeats: readonly string[];
     };
 
-/** `given`: a person or a trusted text named the URL. `strangers`: only untrusted content named it. `composed`: no text did. */
-export type UrlOrigin = 'given' | 'strangers' | 'composed';
+/**
+ * `given`: a person or a trusted text named the URL. `untrusted`: only untrusted content named it. `composed`: no text
+ * did.
+ */
+export type UrlOrigin = 'given' | 'untrusted' | 'composed';
 
 /**
- * Finds out whose text contains a URL word for word. A URL that is longer, shorter or escaped differently is `composed`,
- * because the difference could carry private text out. Ignored are the fragment, which is never sent, the slash after a bare
- * host, and a scheme that people left out.
+ * Finds out whose text contains a URL word for word. A URL that is longer, shorter or escaped differently is
+ * `composed`, because the difference could carry private text out. Ignored are the fragment, which is never sent, the
+ * slash after a bare host, and a scheme that people left out.
  */
 export function urlOrigin(url: string, texts: Iterable<GivenText>): UrlOrigin {
   const address = withoutFragment(url.trim());
@@ -33,19 +39,19 @@ export function urlOrigin(url: string, texts: Iterable<GivenText>): UrlOrigin {
   const spoken = (isBareHost(rest) ? rest.replace(/\/$/u, '') : rest).toLowerCase();
   let origin: UrlOrigin = 'composed';
   for (const given of texts) {
-    const { text, strangers, repeats } = typeof given === 'string' ? personal(given) : given;
-    if (strangers && origin === 'strangers') continue;
+    const { text, untrusted, repeats } = typeof given === 'string' ? personal(given) : given;
+    if (untrusted && origin === 'untrusted') continue;
     if (!spellings.some((spelling) => standsIn(text, spelling))) continue;
     // Counts also as a part of a longer text: a refusal names the host of a URL.
     if (repeats.some((said) => said.toLowerCase().includes(spoken))) continue;
-    if (!strangers) return 'given';
-    origin = 'strangers';
+    if (!untrusted) return 'given';
+    origin = 'untrusted';
   }
   return origin;
 }
 
 function personal(text: string): Exclude<GivenText, string> {
-  return { text, strangers: false, repeats: [] };
+  return { text, untrusted: false, repeats: [] };
 }
 
 function withoutFragment(url: string): string {

@@ -27,7 +27,7 @@ export function exactWords(command: string): readonly string[] | null {
   return program === '' || program.includes('=') ? null : words;
 }
 
-/** What a shell does itself, whatever program has the same name. */
+/** Builtins of shells, which take precedence over programs of the same name. */
 const BUILTINS =
   /^(?:\.|:|\[|\[\[|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|do|done|echo|elif|else|enable|esac|eval|exec|exit|export|false|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|then|time|times|trap|true|type|typeset|ulimit|umask|unalias|unset|until|wait|while)$/u;
 

@@ -2,7 +2,7 @@ import { parse, type SyntaxNode, type Word } from 'unbash';
 
 /**
  * Whether a shell command runs nothing but commands that begin with one of these prefixes, each a few words such as
- * `git` or `git log`. Lists and pipes of them are fine; whatever else a shell can do (assignments, substitutions,
+ * `git` or `git log`. Lists and pipes of them are fine; everything else that a shell can do (assignments, substitutions,
  * redirections into files, functions, loops, words that are not spelled out) is not, since it may run something else.
  */
 export function runsOnly(command: string, prefixes: readonly string[]): boolean {

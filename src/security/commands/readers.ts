@@ -14,8 +14,8 @@ const all = (text: string, reader: Reader): readonly (readonly [string, Reader])
   words(text).map((name) => [name, reader]);
 
 /**
- * Programs that do nothing but read and print, whatever stands in the files around them. What is not here may run what
- * somebody wrote there: hooks, plugins, settings, scripts.
+ * Programs that only read and print, regardless of the files around them. Other programs may run what those files
+ * contain: hooks, plugins, settings, scripts.
  */
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ...all(

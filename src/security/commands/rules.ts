@@ -74,7 +74,7 @@ const TABLE: readonly Rule[] = [
   refuse('killall5', '`%` would end every process'),
   refuse('kill', 'it would end every process', { test: ({ args }) => killed(args).includes('-1') }),
   ask('kill', 'it ends processes that it did not start (`%`)', {
-    // What the command itself started is a job, also as `$!`; whatever else is not spelled out may be anything.
+    // `$!` and jobs are the command's own processes; any other value that is not literal may be any process.
     test: ({ args }) => killed(args).some((arg) => /^-?[1-9]\d*$/u.test(arg) || isUndecided(arg)),
     unless: /^(?:-l|-L|-0|--list|--table)$/mu,
   }),

@@ -17,7 +17,7 @@ interface Range {
 
 /**
  * Private keys in text form, also those whose beginning or end was cut off; markers without a key between them are
- * none. With `partial`, more may follow: a block that is not over yet goes on to the end of the text.
+ * none. With `partial`, more may follow: an unfinished block extends to the end of the text.
  */
 export function keyBlocks(text: string, partial: boolean): readonly Range[] {
   if (!text.includes('PRIVATE KEY')) return [];

@@ -11,7 +11,7 @@ const LONGEST_HEAD = 400;
 const BREAK = /[^!-~]|["'<>`]/;
 /** What no value has within it. */
 const VALUE_BREAK = /[\s"'<>`]/;
-/** A cookie goes on to the end of its line. */
+/** A cookie extends to the end of its line. */
 const LINE_BREAK = /[\r\n"']/;
 /** Half a line break, which may be one within base64. */
 const HALF_BREAK = /(?:\r|\\r?\\?)$/;

@@ -121,7 +121,10 @@ function systemFiles({ network }: SandboxProfile): string[] {
   ];
 }
 
-/** Those around the assistant's home first, then the home is hidden, then those that lie in it. */
+/**
+ * Mounts of the read roots: first the ones that contain the assistant's home, then the hidden home, then the ones in
+ * it.
+ */
 function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): string[] {
   const state = statePaths(home);
   const roots = readRoots.filter(
@@ -147,8 +150,8 @@ function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): stri
 }
 
 /**
- * A place that is a mount of its own can be neither removed nor moved, so nothing else can take its name; the repository
- * is one for the sake of its hooks.
+ * A place that is a mount of its own can be neither removed nor moved, so nothing else can take its name; the
+ * repository is one for the sake of its hooks.
  */
 function workspace({ workspace, protectedPaths, owner }: SandboxProfile): string[] {
   const memory = join(workspace, 'memory');

@@ -117,7 +117,7 @@ export class GitKeeper {
     if (failures.length > 0) throw new AggregateError(failures, 'What git would run could not be undone everywhere.');
   }
 
-  /** In the very folder that the path names, whatever it is swapped for meanwhile. Null: away with it. */
+  /** Writes into the pinned folder of the path, so that swapping the folder has no effect. Null: removes the file. */
   async #write(path: string, file: GitFile | null): Promise<void> {
     await using folder = await pin(dirname(path), { noFollow: true });
     if (folder.path !== dirname(path) || !within(this.#workspace, folder.path)) return;
@@ -136,7 +136,7 @@ export class GitKeeper {
   }
 }
 
-/** What stays of a file that was not there before: of settings those that run nothing, of all others nothing. */
+/** What is kept of a new file: of a settings file the settings that run nothing; null for any other file. */
 function harmless(path: string, { content }: GitFile): GitFile | null {
   if ('link' in content || !/^config(?:\.worktree)?$/u.test(basename(path))) return null;
   const bytes = Buffer.from(withoutPrograms(content.bytes.toString('utf8')));

@@ -78,7 +78,7 @@ function readValue(text: string, start: number): { readonly value: string; reado
   }
 }
 
-/** Settings that never make git run a program, whatever their value. */
+/** Settings that never make git run a program, with any value. */
 const PLAIN = new Set(
   [
     'core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar core.compression core.eol core.excludesfile core.filemode core.hidedotfiles core.ignorecase core.logallrefupdates core.longpaths core.precomposeunicode core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.splitindex core.symlinks core.trustctime core.untrackedcache core.whitespace',
@@ -100,8 +100,9 @@ const PLAIN_VALUES: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Whether a setting may make git run a program, now or at the owner's next `git status`. Whatever is not known to be
- * harmless may. `core.worktree` does not, but turns git against other files, so only a relative place counts as harmless.
+ * Whether a setting may make git run a program, now or at the owner's next `git status`. Settings that are not known to
+ * be harmless count as such. `core.worktree` does not, but turns git against other files, so only a relative place
+ * counts as harmless.
  */
 export function makesGitRun({ key, value }: Pick<GitSetting, 'key' | 'value'>): boolean {
   if (PLAIN.has(key) || PLAIN_SECTION.test(key) || PLAIN_OF_EACH.test(key)) return false;

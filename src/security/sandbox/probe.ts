@@ -153,7 +153,7 @@ async function removeLeftOver(folder: string): Promise<void> {
   }
 }
 
-/** Node, which tries the sockets, needs some room whatever commands get. */
+/** The limits of the probe: Node, which tests the sockets, needs more than a small limit for commands may allow. */
 function roomy(limits: SandboxLimits): SandboxLimits {
   const { processes, memoryBytes } = DEFAULT_LIMITS;
   return {

@@ -32,14 +32,14 @@ const LONGEST_BYTES = 1024 * 1024;
 /** In them git keeps nothing but objects. */
 const OBJECTS = /\/objects\/(?:[0-9a-f]{2}|pack|info)$/u;
 
-/** The event loop has its turn after so long. */
+/** The walk yields to the event loop after this many ms. */
 const SLICE_MS = 5;
 
 /**
- * Looks through a workspace for repositories of every kind (ordinary, nested, bare, work trees, submodules, such as have
- * no content yet) and reads what tells git to run programs: settings, hooks, and files that say where the repository
- * lies. Shallow folders first, and in any case the repositories of `known`. `workspace` is a real path; links to folders
- * are followed only where git follows them.
+ * Looks through a workspace for repositories of every kind (ordinary, nested, bare, work trees, submodules, such as
+ * have no content yet) and reads what tells git to run programs: settings, hooks, and files that say where the
+ * repository lies. Shallow folders first, and in any case the repositories of `known`. `workspace` is a real path;
+ * links to folders are followed only where git follows them.
  */
 export async function readGitFiles(workspace: string, known?: GitFiles): Promise<GitFiles> {
   const files = new Map<string, GitFile>();
@@ -98,7 +98,10 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     const file = readOne(path, runs);
     if (file !== undefined) files.set(path, file);
   }
-  /** Where git goes on: inside the workspace it is read as a repository, outside it counts as running something. */
+  /**
+   * Follows a `.git` or `commondir` file: inside the workspace it is read as a repository, outside it counts as running
+   * a program.
+   */
   function follow(path: string, textOf: (text: string) => string): void {
     const file = readOne(path, () => []);
     if (file === undefined) return;

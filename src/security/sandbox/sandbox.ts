@@ -23,7 +23,7 @@ export interface CommandRequest {
   readonly command: readonly string[];
   /** An existing folder in the workspace. */
   readonly cwd: string;
-  /** Whoever is not the owner sees neither `memory/` nor `USER.md`. */
+  /** For roles other than owner, `memory/` and `USER.md` are hidden. */
   readonly role: Role;
   /** @default false */
   readonly network?: boolean;
@@ -34,7 +34,10 @@ export interface CommandRequest {
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** Whether it holds on this machine. Tested at the first call, and again after a test that took too long; never rejects. */
+  /**
+   * Whether it holds on this machine. Tested at the first call, and again after a test that took too long; never
+   * rejects.
+   */
   probe(): Promise<SandboxProbe>;
   /** What to spawn. Throws `sandbox-unavailable`, `sandbox-place` or `sandbox-folder` rather than let anything out. */
   wrap(request: CommandRequest): Promise<SandboxedCommand>;
@@ -102,7 +105,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-/** The real paths of those that exist. */
+/** The real paths of the paths that exist. */
 async function existing(paths: readonly string[]): Promise<readonly string[]> {
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
   return [...new Set(real.filter((path) => path !== undefined))];

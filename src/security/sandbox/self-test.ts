@@ -11,7 +11,9 @@ import { launch, type SandboxedCommand } from './launch.ts';
 import { ensureProtectedPaths } from './protected-paths.ts';
 import type { SandboxEngine, SandboxProfile } from './profile.ts';
 
-/** `failed`: nothing could be run, `said` is what bwrap said. Otherwise what got through and what could not be tried. */
+/**
+ * `failed`: nothing could be run, `said` is what bwrap said. Otherwise what got through and what could not be tried.
+ */
 export type TestOutcome =
   | { readonly kind: 'failed'; readonly said: string }
   | {
@@ -21,7 +23,7 @@ export type TestOutcome =
       readonly works: boolean;
     };
 
-/** A socket's path may be so long. */
+/** Longest path of a socket, characters. */
 const LONGEST_SOCKET_PATH = 100;
 const OUTPUT_CHARS = 20_000;
 /** What dies with its parent is gone in milliseconds. */
@@ -195,7 +197,9 @@ async function runInside({ file, args, env }: SandboxedCommand, signal: AbortSig
   }
 }
 
-/** Kills the parent of a sandbox and looks whether what ran in it still holds its output; undefined when it never ran. */
+/**
+ * Kills the parent of a sandbox and looks whether what ran in it still holds its output; undefined when it never ran.
+ */
 async function outlivesParent(
   { file, args, env }: SandboxedCommand,
   clock: Clock,

@@ -53,7 +53,7 @@ const PAGE_MS = 5_000;
 const DOCUMENT_MS = 10_000;
 const MS_PER_MB = 1_000;
 const LONGEST_MS = 30_000;
-/** Of its time a document is read so long, the rest is for what was read. */
+/** Share of the time limit for reading a document; the rest is for returning what was read. */
 const READING_SHARE = 0.7;
 
 /** How long a document may take: more for a larger one. */
@@ -62,8 +62,8 @@ export function readingMs(kind: DocumentKind | 'html', bytes: number): number {
 }
 
 /**
- * Reads one document at a time, so that the limit holds for all together; of those who wait one at most is a guest's, so
- * that nobody stands behind a row of them.
+ * Reads one document at a time, so that the limit holds for all together; of those who wait one at most is a guest's,
+ * so that nobody stands behind a row of them.
  */
 export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }: DocumentReaderOptions): ReadDocument {
   const all = new Slots(1);

@@ -5,7 +5,7 @@ import type { BackgroundProcesses } from './background/background-processes.ts';
 import type { CommandLimits } from './limit-watch.ts';
 
 export interface ExecOptions {
-  /** `auto` asks for every command where there is no sandbox, and for those that want to leave it. */
+  /** `auto` asks only before commands outside the sandbox, so before every command if there is no sandbox. */
   readonly mode: 'off' | 'ask' | 'auto' | 'full';
   /** For commands that do not say; 600 at most. */
   readonly timeoutSeconds: number;
@@ -19,7 +19,7 @@ export interface ExecOptions {
   readonly workspace: string;
   /** Folders that enclosed commands may read beside the workspace, as in `tools.readRoots`. @default none */
   readonly readRoots?: readonly string[];
-  /** All that commands see of the environment; of HOME and PATH those that are not enclosed. */
+  /** The whole environment of commands; HOME and PATH apply only outside the sandbox. */
   readonly environment: Readonly<Record<string, string>>;
   /** The assistant's home; commands that name it are asked about where nothing encloses them. @default not known */
   readonly home?: string;
@@ -33,7 +33,7 @@ export interface ExecOptions {
   readonly origins?: FileOrigins | undefined;
   /** What ends a command early. @default see `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
-  /** Holds what goes on by itself. @default nothing can */
+  /** Runs commands in the background. @default they are not offered */
   readonly background?: Pick<BackgroundProcesses, 'start' | 'seen' | 'kill'> | undefined;
   readonly clock: Clock;
 }

@@ -77,7 +77,7 @@ async function list(listing: Listing, path: string, indent: string, depth: numbe
 }
 
 function describe({ name: named, kind, size }: ListedEntry): string {
-  // Whoever made a file chose its name; it stays on its line.
+  // A file name is untrusted: it must not break its line.
   const name = harmless(named).replaceAll('\n', '␊');
   if (kind === 'directory') return `${name}/`;
   return kind === 'file' ? `${name}  ${plural(size, 'byte')}` : `${name}  (${kind})`;

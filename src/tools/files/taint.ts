@@ -12,10 +12,10 @@ export type FileOrigins = Pick<
 
 export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 
-/** Whatever lies where tools may read is the owner's. */
+/** The default mark: files that tools may read are private to the owner. */
 const OWNERS: ResultBits = { private: true };
 
-/** The same, where whatever lies in some more folders is by strangers too. `folders`: real paths. */
+/** The same origins, with files in further folders counting as untrusted too. `folders`: real paths. */
 export function withFolders(origins: FileOrigins, folders: () => Promise<readonly string[]>): FileOrigins {
   const isIn = async (path: string): Promise<boolean> => (await folders()).some((folder) => within(folder, path));
   return {

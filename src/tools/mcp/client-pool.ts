@@ -16,7 +16,7 @@ import type { McpSettings } from './stdio.ts';
 import { toolsOf } from './tools.ts';
 
 export interface McpClientsOptions {
-  /** Those that are used, by name. */
+  /** The enabled servers, by name. */
   readonly servers: Readonly<Record<string, McpSettings>>;
   readonly registry: { readonly register: (tool: Tool) => Disposable; readonly named: (name: string) => unknown };
   readonly pins: { readonly path: string; readonly quarantine: string };
@@ -90,7 +90,10 @@ export class McpClients implements AsyncDisposable {
     return clients;
   }
 
-  /** Starts those that were never spoken to, side by side, and takes what they offer as agreed; tries until it works. */
+  /**
+   * Starts the servers without an approved listing, in parallel, and approves what they offer; retries until that
+   * works.
+   */
   connectNew(): void {
     for (const [name, member] of this.#members) {
       if (this.#pins.get(name) === undefined) member.connecting ??= this.#connectNewServer(name, member);

@@ -34,7 +34,7 @@ export function listingHash({ tools, resources, prompts }: Listing): string {
   return hashOfJson([tools.map(toolHash).toSorted(), resources, prompts]);
 }
 
-/** SHA-256 in hex of plain data, whatever the order of its keys. */
+/** SHA-256 in hex of plain data, independent of the order of its keys. */
 export function hashOfJson(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))

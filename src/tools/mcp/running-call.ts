@@ -88,8 +88,8 @@ export class RunningCall implements Disposable {
 }
 
 /**
- * Aborts when one of the given signals does, until it is disposed: whoever keeps on listening then (as the SDK does,
- * which would cancel requests that are long done) hears nothing any more.
+ * Like `AbortSignal.any`, but detached from its signals when disposed of: the MCP SDK keeps listening and would
+ * otherwise cancel finished requests.
  */
 export function linked(...signals: readonly AbortSignal[]): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();

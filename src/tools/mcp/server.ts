@@ -28,7 +28,7 @@ export interface ServerPorts {
   readonly random: Random;
   readonly log: Logger;
   readonly redact: (text: string) => string;
-  /** So long a server may announce that its tools are others now, right after it started. @default 500 */
+  /** How long to wait after a start for a server to announce changed tools, ms. @default 500 */
   readonly settleMs?: number | undefined;
   /** What every connection is made with. */
   readonly connectOptions: Omit<
@@ -251,7 +251,7 @@ export class McpServer implements AsyncDisposable {
     log.warn('mcp: server does not work', { server: name, why, waitMs });
   }
 
-  /** A call was given up: whoever does not even answer a ping is ended with all it started. */
+  /** After a call was given up: ends the server with all its processes if it does not answer a ping. */
   async #endIfDead(live: Live): Promise<void> {
     const { clock, log, name } = this.#ports;
     using limit = deadline(clock, ALIVE_MS, 'a sign of life');

@@ -35,7 +35,7 @@ export interface OfferedTools {
 const QUESTION_MS = 600_000;
 const MARGIN_MS = 5_000;
 
-/** The tools of a server as it was agreed to: what a model sees of them is this, whatever the server says today. */
+/** The tools of a server's approved listing. The model sees only these, even if the server offers others now. */
 export function toolsOf({ tools, resources, prompts }: Listing, parts: ToolParts): OfferedTools {
   const wanted = tools.filter(({ name }) => matches(parts.settings.tools, name));
   const shown = showTools(wanted);

@@ -39,7 +39,7 @@ async function article(html: string, url: string): Promise<PageText> {
   try {
     return articleMarkdown(html, url);
   } catch {
-    // Whatever a page does to a parser, its text can still be read.
+    // If the parser fails, the plain text of the page can still be read.
     return plain(html, url);
   }
 }

@@ -38,8 +38,8 @@ const ACCEPT =
 const NO_TEXT = '(there is no text on this page; it may be made by scripts in a browser)';
 
 /**
- * Pages of the web as text, straight from their servers. What it answers is by strangers. A page is kept for 15 minutes,
- * so that its parts fit together.
+ * Pages of the web as text, straight from their servers. What it answers is by strangers. A page is kept for 15
+ * minutes, so that its parts fit together.
  */
 export function webFetchTool({
   fetch,
@@ -187,13 +187,13 @@ function withoutFragment(url: string): string {
 }
 
 /**
- * Whether an address is one of many of one site that strangers alone gave: which of them is fetched, one after the other,
- * could spell something out. Names below one another are one site, since one owner may have them all.
+ * Whether an address is one of many of one site that strangers alone gave: which of them is fetched, one after the
+ * other, could spell something out. Names below one another are one site, since one owner may have them all.
  */
 export function isOneOfMany(address: string, texts: readonly GivenText[], earlier: readonly EarlierFetch[]): boolean {
-  if (urlOrigin(address, texts) !== 'strangers') return false;
+  if (urlOrigin(address, texts) !== 'untrusted') return false;
   const site = siteOf(address);
-  const same = earlier.filter(({ url }) => siteOf(url) === site && urlOrigin(url, texts) === 'strangers');
+  const same = earlier.filter(({ url }) => siteOf(url) === site && urlOrigin(url, texts) === 'untrusted');
   const asked = new Set(same.map(({ once }) => once));
   return asked.size >= FREE * (1 + same.filter(({ approved }) => approved).length);
 }

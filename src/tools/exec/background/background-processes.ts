@@ -61,7 +61,7 @@ const MOST_RUNNING_IN_ALL = 64;
 const MOST_ENDED = 64;
 const MOST_OUTPUT_BYTES = 20 * 1024 ** 2;
 const TERM_GRACE_MS = 1_000;
-/** Whoever waits for the end in a turn sees it before the session is told. */
+/** Delay in ms before the session is told of an end, so that a turn that waits for it sees it first. */
 const NEWS_DELAY_MS = 150;
 /** How long news may take to be queued before they are taken back. */
 const NEWS_WAIT_MS = 1_000;
@@ -72,8 +72,9 @@ const MOST_SESSIONS = 1_024;
 const SIGNS = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
- * The commands that run in the background, for all sessions. The end of one that its session did not see or want wakes the
- * session, once. None of them outlives the assistant's process: those that a killed one left are ended at the next start.
+ * The commands that run in the background, for all sessions. If a command ends and its session has not seen or caused
+ * that, the session is told once. No command outlives the assistant: what a killed process left is ended at the next
+ * start.
  */
 export class BackgroundProcesses implements AsyncDisposable {
   readonly #options: BackgroundProcessesOptions;
@@ -130,7 +131,7 @@ export class BackgroundProcesses implements AsyncDisposable {
         untrusted: command.mayWriteTheirs,
         addressee,
       };
-      // Written down first: whatever happens from now on, its processes are found by their mark.
+      // Recorded first, so that after a crash its processes are found by their mark.
       await this.#records.put(record);
       undo.defer(() => this.#records.remove(id));
       const process = await BackgroundProcess.start(command, { id, mark: record.mark, file, clock, origins });

@@ -171,7 +171,7 @@ export class BackgroundProcess {
     const watch = await this.command.git?.begin();
     if (this.#isOver) await watch?.end();
     else this.#watch = watch;
-    // A mark that cannot be written is told of by whatever else the disk refuses.
+    // A mark that cannot be written is ignored: other failed writes report the disk.
     void this.#ports.origins?.during(() => this.done).catch(() => {});
   }
 

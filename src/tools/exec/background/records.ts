@@ -57,7 +57,7 @@ export class ProcessRecords {
     await rm(this.#path(id), { force: true });
   }
 
-  /** Those that an earlier process left; what cannot be read as one is removed. */
+  /** The records that an earlier process left; unreadable ones are removed. */
   async all(): Promise<readonly ProcessRecord[]> {
     const names = await namesIn(this.#folder);
     const found = await Promise.all(names.map((name) => this.#read(name)));

@@ -11,7 +11,7 @@ const FIRST_LOOK_MS = 300;
 /** Characters of what it wrote until then. */
 const FIRST_CHARS = 4_000;
 
-/** Starts a command that goes on by itself, and shows how it begins; ends it again when the turn is stopped meanwhile. */
+/** Starts a command in the background and returns its first output; ends it if the turn is stopped meanwhile. */
 export async function startInBackground(
   command: BackgroundCommand,
   context: ToolContext,

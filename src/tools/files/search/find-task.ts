@@ -11,7 +11,7 @@ interface Common {
   readonly limit: number;
   /** Characters of the answer. */
   readonly pageChars: number;
-  /** After so long it ends with what it has. */
+  /** The search ends after this many ms with what it has found. */
   readonly budgetMs: number;
 }
 

@@ -13,7 +13,7 @@ export type FindFiles = (
 /** Two at once are as many as are of use. */
 const MOST_THREADS = 2;
 const LIMIT_MS = 30_000;
-/** Of its time it searches so long, the rest is for a line that takes too long. */
+/** Share of its time limit in which it searches; the rest is reserved for a single slow line. */
 const SEARCHING_SHARE = 0.75;
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 };
 

@@ -1,7 +1,7 @@
 import { harmless } from '../../../security/text/untrusted.ts';
 import type { FindTask } from './find-task.ts';
 
-/** Whatever comes after so many names is not looked at. */
+/** A search ends after this many files and folders. */
 export const MOST_ENTRIES = 500_000;
 /** Folders that are listed, and not entered below the folder that was named. */
 export const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
@@ -13,7 +13,7 @@ export interface FindPorts {
   readonly progress: (searched: number) => void;
 }
 
-/** Whoever made a file chose its name; it stays on its line. */
+/** A file name as it is shown. It is untrusted, so it must not break its line. */
 export function shownName({ prefix }: Pick<FindTask, 'prefix'>, { below }: { readonly below: string }): string {
   return harmless(`${prefix}${below}`).replaceAll(/[\r\n]/gu, '␊');
 }

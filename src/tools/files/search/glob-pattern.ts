@@ -5,7 +5,7 @@ const LONGEST = 1_000;
 
 /**
  * Matches paths with `/` against a pattern: `*` and `?` within a name, `**` over any folders, `[a-z]`, `[!a]`, `{a,b}`,
- * `\` before what is meant as it is. Without a slash it is about the name alone, in whatever folder; names that begin
+ * `\` before what is meant as it is. Without a slash it matches names in any folder; names that begin
  * with a dot are like any other. Throws a sentence for one that is not closed.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {

@@ -3,7 +3,7 @@ import { looksBinary } from '../../../util/file-ending.ts';
 import { decodeText } from '../file-text.ts';
 
 const CHUNK = 256 * 1024;
-/** Bytes of one line; what is longer goes on unread to its end. */
+/** Bytes that are read of a line; the rest of a longer one is skipped. */
 const LONGEST_LINE = 1024 * 1024;
 /** UTF-16 is read whole. */
 const MOST_UTF16 = 16 * 1024 * 1024;
