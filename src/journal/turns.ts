@@ -14,10 +14,7 @@ export interface OpenTurn {
   readonly parent: string | null;
   readonly role: string;
   readonly state: 'running' | 'stopping';
-  /**
-   * Attempts that began at the present `progress`, this one included; one that ended with an orderly stop does not
-   * count.
-   */
+  /** Attempts that began at the present `progress`, this one included; one that ended with an orderly stop does not count. */
   readonly attempts: number;
   /** How far the turn had come on its tape when the present attempt began; grows with each step. */
   readonly progress: number;
@@ -62,9 +59,9 @@ export class Turns {
   }
 
   /**
-   * Begins a turn for these messages. Returns the ones it took: messages that are still waiting with the given text (a
-   * /stop may have dropped some; one that was edited meanwhile keeps waiting). None: no turn was begun. With `command`
-   * the outcome is `command` from the start, and no /stop ends the turn.
+   * Begins a turn for these messages. Returns the ones it took: messages that are still waiting with the given text (a /stop may
+   * have dropped some; one that was edited meanwhile keeps waiting). None: no turn was begun. With `command` the outcome
+   * is `command` from the start, and no /stop ends the turn.
    */
   claim(turn: {
     id: string;
@@ -84,9 +81,7 @@ export class Turns {
     }, durability);
   }
 
-  /**
-   * Inserts a turn that is on a tape but not in the journal, with those of its messages that wait. False: none waits.
-   */
+  /** Inserts a turn that is on a tape but not in the journal, with those of its messages that wait. False: none waits. */
   adopt(turn: { id: string; session: string; role: Role; sources: readonly string[] }): Promise<boolean> {
     return this.#ports.db.write(() => {
       if (this.#ports.db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
@@ -96,10 +91,7 @@ export class Turns {
     });
   }
 
-  /**
-   * For a rerun: begins a turn with the messages of the closed turn `of`, and closes the command's turn, in one
-   * transaction.
-   */
+  /** For a rerun: begins a turn with the messages of the closed turn `of`, and closes the command's turn, in one transaction. */
   again(turn: { id: string; session: string; role: Role; of: string; command: string }): Promise<void> {
     const { db, clock } = this.#ports;
     return db.write(() => {
@@ -114,10 +106,7 @@ export class Turns {
     });
   }
 
-  /**
-   * Assigns waiting messages, which are on the turn's tape, to the turn. Returns those that it took, as the journal has
-   * them.
-   */
+  /** Assigns waiting messages, which are on the turn's tape, to the turn. Returns those that it took, as the journal has them. */
   absorb(turnId: string, inboundIds: readonly string[]): Promise<readonly InboundMessage[]> {
     return this.#ports.db.write(() => {
       const taken = new Set(inboundIds.filter((id) => this.#take(turnId, id)));
@@ -125,9 +114,7 @@ export class Turns {
     });
   }
 
-  /**
-   * Marks the session's running turns as stopping; with `drop` also drops the messages and subagent tasks that wait.
-   */
+  /** Marks the session's running turns as stopping; with `drop` also drops the messages and subagent tasks that wait. */
   interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
     return this.#ports.db.write(() => {
       cancelQuestions(this.#ports, { session: message.sessionKey });
@@ -211,8 +198,8 @@ export class Turns {
   }
 
   /**
-   * Counts a new attempt of an open turn. `progress`: how far the turn has come on its tape. If it came further since
-   * the last attempt, `attempts` begins again: at 2 when the process died there, else at 1.
+   * Counts a new attempt of an open turn. `progress`: how far the turn has come on its tape. If it came further since the
+   * last attempt, `attempts` begins again: at 2 when the process died there, else at 1.
    */
   resume(turnId: string, { progress, died }: { readonly progress: number; readonly died: boolean }): Promise<void> {
     const { db, clock } = this.#ports;
@@ -262,8 +249,8 @@ export class Turns {
   }
 
   /**
-   * Closes a running turn and queues its replies and its messages to other sessions, in one transaction (S9). False
-   * when the turn was stopped or closed before: then nothing is queued.
+   * Closes a running turn and queues its replies and its messages to other sessions, in one transaction (S9). False when
+   * the turn was stopped or closed before: then nothing is queued.
    */
   close(
     turnId: string,
@@ -279,10 +266,7 @@ export class Turns {
     return this.#end({ turnId, when: "state = 'stopping'", state: 'done', outcome: 'stopped', replies: [] });
   }
 
-  /**
-   * Gives an open turn up, as `failed`: queues a notice for the person and messages to other sessions. False: it was
-   * closed.
-   */
+  /** Gives an open turn up, as `failed`: queues a notice for the person and messages to other sessions. False: it was closed. */
   dead(turnId: string, notice: readonly OutboundDraft[], internal: readonly InboundMessage[] = []): Promise<boolean> {
     return this.#end({
       turnId,
@@ -341,9 +325,7 @@ export class Turns {
     );
   }
 
-  /**
-   * The messages that a turn answers, including ones that joined it, in order of arrival; removed ones are left out.
-   */
+  /** The messages that a turn answers, including ones that joined it, in order of arrival; removed ones are left out. */
   messages(turnId: string): readonly InboundMessage[] {
     return this.#ports.db
       .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
