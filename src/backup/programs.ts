@@ -61,6 +61,13 @@ export async function writePointer(home: string, pointer: ProgramPointer | undef
   }
 }
 
+/** The version that an upgrade chose and the launcher left because it did not stay up; undefined: none, if this one runs. */
+export async function leftVersion(home: string, running: string): Promise<string | undefined> {
+  const pointer = await readPointer(home);
+  const isLeft = pointer?.isConfirmed === false && pointer.from === running && pointer.version !== running;
+  return isLeft ? pointer.version : undefined;
+}
+
 /** A gateway of this version stayed up: it is no longer on trial. */
 export async function confirmProgram(home: string, version: string): Promise<void> {
   const pointer = await readPointer(home);

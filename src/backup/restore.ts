@@ -111,6 +111,7 @@ async function isMount(home: string): Promise<boolean> {
   return own !== undefined && own.dev !== above?.dev;
 }
 
+/** Killed between its two steps, it leaves the home of before under its new name, and the same restore works again. */
 async function swap(fresh: string, home: string, stamp: string): Promise<string | null> {
   const isKept = await holdsHome(home);
   const aside = `${home}.before-${stamp}`;

@@ -92,6 +92,8 @@ export async function backUpBefore(
   const { version, stamp, inUse, clock } = options;
   const folder = join(home, 'backups');
   const file = join(folder, `upgrade-${stamp}.tar.gz`);
+  const cutShort = (await namesIn(folder)).filter((name) => /^\..*\.tmp$/u.test(name));
+  for (const name of cutShort) await rm(join(folder, name), { force: true });
   await createBackup({ home, out: file, version, inUse, clock });
   const old = (await namesIn(folder)).filter((name) => AUTOMATIC.test(name)).toSorted();
   for (const name of old.slice(0, -MOST_BACKUPS)) await rm(join(folder, name), { force: true });

@@ -1,5 +1,5 @@
 import type { Assistant } from '../app.ts';
-import { confirmProgram } from '../backup/programs.ts';
+import { confirmProgram, leftVersion } from '../backup/programs.ts';
 import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import { readVersion } from '../config/version.ts';
@@ -88,6 +88,8 @@ export async function gatewayCommand(
     if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
     for (const warning of warnings) log.warn('config: warning', { warning });
     log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+    const left = await leftVersion(paths.home, readVersion());
+    if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
     using _trial = context.clock.timer(CONFIRM_MS, () => {
       confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
         log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),

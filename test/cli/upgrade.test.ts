@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readPointer } from '../../src/backup/programs.ts';
+import { readPointer, writePointer } from '../../src/backup/programs.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { readVersion } from '../../src/config/version.ts';
 import { openJournal } from '../../src/journal/journal.ts';
@@ -13,6 +13,7 @@ import { systemRandom } from '../../src/util/random.ts';
 import { FakeAssistant } from '../gateway/fake-assistant.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { writeProgram } from '../support/program-file.ts';
+import { waitFor } from '../support/wait.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { CommandLine } from './command-line.ts';
 
@@ -162,6 +163,30 @@ describe('upgrade', () => {
     expect(line.err).toContain(sentence);
     expect(await readPointer(line.home)).toBeUndefined();
     expect(readdirSync(join(line.home, 'programs'))).not.toContain('.trial');
+  });
+
+  test('says in the log of the gateway that a version was left, and confirms one that stayed up for 30 seconds', async () => {
+    const line = await machine();
+    await writePointer(line.home, { version: '9.0.0', from: PRESENT, isConfirmed: false });
+    const left = line.run('gateway', '--port', '0');
+    await waitFor(() => line.logged.some(({ message }) => message === 'ready'));
+    line.signal('SIGTERM');
+    expect(await left).toBe(0);
+    expect(line.logged).toContainEqual({
+      message: 'upgrade: the new version did not stay up, the one before runs',
+      fields: { left: '9.0.0' },
+    });
+
+    await writePointer(line.home, { version: PRESENT, from: '0.0.1', isConfirmed: false });
+    const clock = new SkippingClock();
+    line.clock = clock;
+    const running = line.run('gateway', '--port', '0');
+    await waitFor(async () => {
+      clock.skip(1_000);
+      return (await readPointer(line.home))?.isConfirmed === true;
+    });
+    line.signal('SIGTERM');
+    expect(await running).toBe(0);
   });
 
   test('waits for no other upgrade of the same home', async () => {

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
+import { buildPackage, npm, pack } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { pdfOf } from '../tools/web-world.ts';
@@ -27,22 +28,10 @@ const installed = (...names: readonly string[]): string => join(prefix, 'lib', '
 
 beforeAll(async () => {
   prefix = await mkdtemp(join(tmpdir(), 'assistant-package-'));
+  facts = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as typeof facts;
   const source = join(prefix, 'source');
-  await mkdir(source);
-  const text = await readFile(join(ROOT, 'package.json'), 'utf8');
-  facts = JSON.parse(text) as typeof facts;
-  await run(process.execPath, ['esbuild.config.ts', join(source, 'dist')], { cwd: ROOT });
-  for (const name of ['package.json', 'skills', 'workspace-template', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
-    await cp(join(ROOT, name), join(source, name), { recursive: true });
-  }
-  const npm = (...args: readonly string[]): ReturnType<typeof run> =>
-    run('npm', [...args, '--offline', '--no-audit', '--no-fund'], {
-      cwd: source,
-      env: childEnvironment({ HOME: prefix }),
-    });
-  await npm('pack', '--ignore-scripts');
-  const tarball = (await readdir(source)).find((name) => name.endsWith('.tgz')) ?? '';
-  await npm('install', '--global', '--prefix', prefix, join(source, tarball));
+  await buildPackage(source);
+  await npm(prefix, 'install', '--global', '--prefix', prefix, await pack(source));
   await rm(source, { recursive: true });
 }, 120_000);
 

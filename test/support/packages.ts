@@ -28,6 +28,11 @@ export async function packVersion(
   const facts = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as object;
   await writeFile(join(folder, 'package.json'), JSON.stringify({ ...facts, version }));
   await spoil(folder);
+  return await pack(folder);
+}
+
+/** The tarball of a built package. */
+export async function pack(folder: string): Promise<string> {
   await npm(folder, 'pack', '--ignore-scripts');
   const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '';
   return join(folder, tarball);
