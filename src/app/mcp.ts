@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { execEnvironment } from '../config/environment.ts';
+import { execEnvironment, type Environment } from '../config/environment.ts';
 import type { McpServerSettings } from '../config/schema/tools.ts';
-import { createStreamingFetch } from '../security/fetch/stream-fetch.ts';
+import { createStreamingFetch, type StreamingFetch } from '../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../storage/files.ts';
 import type { McpClients } from '../tools/mcp/client-pool.ts';
 import type { Difference, ServerFacts, ServerReport } from '../tools/mcp/server-facts.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
+import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { fileEnding } from '../util/file-ending.ts';
 import type { Base } from './base.ts';
@@ -47,18 +48,10 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
         servers: used,
         registry,
         pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
-        environment: execEnvironment(env, MORE_ENVIRONMENT),
+        environment: mcpEnvironment(env),
         workspace: paths.workspace,
         version,
-        fetchFor: (url, { timeouts }) =>
-          createStreamingFetch({
-            // The owner wrote this address; a redirect leads nowhere else.
-            allowHosts: [hostAndPort(url)],
-            denyHosts: [],
-            clock,
-            headersMs: (timeouts.startSeconds + timeouts.callSeconds) * 1000,
-            maxBytes: MOST_BYTES,
-          }),
+        fetchFor: (url, settings) => mcpFetch(url, settings, clock),
         keep: async ({ call }, { bytes, mediaType }) => {
           const folder = spill.folder(call.sessionKey);
           await ensureDirectory(folder);
@@ -83,6 +76,23 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
     troubles: () => clients?.troubles() ?? [],
     [Symbol.asyncDispose]: async () => await clients?.[Symbol.asyncDispose](),
   };
+}
+
+/** What local servers see of our environment. */
+export function mcpEnvironment(env: Environment): Readonly<Record<string, string>> {
+  return execEnvironment(env, MORE_ENVIRONMENT);
+}
+
+/** Reaches the host of a server's address and nothing else that is private. */
+export function mcpFetch(url: URL, { timeouts }: Pick<McpServerSettings, 'timeouts'>, clock: Clock): StreamingFetch {
+  return createStreamingFetch({
+    // The owner wrote this address; a redirect leads nowhere else.
+    allowHosts: [hostAndPort(url)],
+    denyHosts: [],
+    clock,
+    headersMs: (timeouts.startSeconds + timeouts.callSeconds) * 1000,
+    maxBytes: MOST_BYTES,
+  });
 }
 
 function switchedOff(

@@ -19,10 +19,18 @@ const EVERYBODY = '*';
 
 /** The faults in `allowFrom` and `owners` of the enabled channels, one sentence each, with the next step. */
 export function peopleTroubles(config: Config, people: PairedPeople, configPath: string): readonly string[] {
-  return Object.entries(enabledChannels(config)).flatMap(([name, settings]) => [
-    ...nameTrouble(name, settings),
-    ...[ownerTrouble(name, { config, people, configPath })].filter((trouble) => trouble !== null),
-  ]);
+  return peopleOfChannels(config, people, configPath).flatMap(({ names, owner }) =>
+    [names, owner].filter((trouble) => trouble !== null),
+  );
+}
+
+/** The same by channel: the entries that let no one in, and that there is no owner; null where all is well. */
+export function peopleOfChannels(config: Config, people: PairedPeople, configPath: string) {
+  return Object.entries(enabledChannels(config)).map(([channel, settings]) => ({
+    channel,
+    names: nameTrouble(channel, settings),
+    owner: ownerTrouble(channel, { config, people, configPath }),
+  }));
 }
 
 /** Whether at least one enabled channel has an owner. */
@@ -61,14 +69,12 @@ export function ownerTrouble(
   return `${has}. Write to it there, then run ${assistantCommand('pair approve CODE --owner')} with the code that it answers.`;
 }
 
-function nameTrouble(name: string, settings: ChannelSettings): readonly string[] {
+function nameTrouble(name: string, settings: ChannelSettings): string | null {
   const ids = IDS[settings.kind ?? name];
   const listed = [...new Set([...settings.allowFrom, ...settings.owners])].filter((entry) => entry !== EVERYBODY);
   const names = listed.filter((entry) => ids?.form.test(entry) === false);
-  if (ids === undefined || names.length === 0) return [];
-  return [
-    `channels.${name} lists ${names.join(', ')}, which lets no one in: only ${ids.what} do, since another person can take a name. Let them write to the bot once: its answer names their id.`,
-  ];
+  if (ids === undefined || names.length === 0) return null;
+  return `channels.${name} lists ${names.join(', ')}, which lets no one in: only ${ids.what} do, since another person can take a name. Let them write to the bot once: its answer names their id.`;
 }
 
 function ownersOf(name: string, settings: ChannelSettings, people: PairedPeople): readonly string[] {

@@ -80,7 +80,7 @@ export class JobsFile {
     this.#stamp = stamp;
     if (text === this.#text && text !== undefined) return false;
     this.#text = text;
-    const parsed = text === undefined ? NOTHING : this.#parse(text);
+    const parsed = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
     if ('problem' in parsed) {
       const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
       this.#broken = { reason: parsed.problem, copy };
@@ -125,25 +125,26 @@ export class JobsFile {
     this.#list = next;
     this.#broken = null;
   }
+}
 
-  #parse(text: string): JobList | { readonly problem: string } {
-    let data: unknown;
-    try {
-      data = JSON.parse(text.replace(/^\uFEFF/u, ''));
-    } catch (error) {
-      return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
-    }
-    const parsed = fileSchema.safeParse(data);
-    if (!parsed.success) return { problem: firstIssue(parsed.error) };
-    const { zone, jobs } = parsed.data;
-    const ids = new Set<string>();
-    for (const job of jobs) {
-      const problem = ids.has(job.id) ? 'there is another with this id' : problemOf(job, zone ?? this.#options.zone);
-      if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
-      ids.add(job.id);
-    }
-    return { ...(zone === undefined ? {} : { zone }), jobs };
+/** The jobs of a file, or what is wrong with it. `machineZone`: of jobs that name none, where the file has none either. Pure. */
+export function parseJobs(text: string, machineZone: string): JobList | { readonly problem: string } {
+  let data: unknown;
+  try {
+    data = JSON.parse(text.replace(/^\uFEFF/u, ''));
+  } catch (error) {
+    return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
   }
+  const parsed = fileSchema.safeParse(data);
+  if (!parsed.success) return { problem: firstIssue(parsed.error) };
+  const { zone, jobs } = parsed.data;
+  const ids = new Set<string>();
+  for (const job of jobs) {
+    const problem = ids.has(job.id) ? 'there is another with this id' : problemOf(job, zone ?? machineZone);
+    if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
+    ids.add(job.id);
+  }
+  return { ...(zone === undefined ? {} : { zone }), jobs };
 }
 
 function firstIssue({ issues }: z.ZodError): string {

@@ -41,6 +41,7 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     if (isKnown) return error instanceof AppError ? error.exitCode : 1;
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';
     if (stack !== '') context.stderr.write(`${terminalText(stack)}\n`);
+    context.stderr.write(`To look for the cause: ${assistantCommand('doctor')}\n`);
     return 1;
   }
 }

@@ -41,7 +41,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       channels: facts.channels.join(', ') || 'none',
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
-    ...troubles.map((warning) => `⚠ ${warning}`),
+    ...warningLines(troubles),
   ];
   print(context, json, { facts, lines, escape: terminalText });
   return 0;
@@ -55,8 +55,13 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
     ...Object.entries(info.channels).map(
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),
-    ...info.warnings.map((warning) => `⚠ ${warning}`),
+    ...warningLines(info.warnings),
   ];
+}
+
+function warningLines(warnings: readonly string[]): readonly string[] {
+  if (warnings.length === 0) return [];
+  return [...warnings.map((warning) => `⚠ ${warning}`), `To look closer: ${assistantCommand('doctor')}`];
 }
 
 /** What is set, and what it means now where that is not the same. */

@@ -84,6 +84,13 @@ export function configJsonSchema(): unknown {
   return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
 }
 
+/** What the workspace of a new home has and this one lacks, relative to the workspace. */
+export async function missingInWorkspace({ workspace }: Pick<HomePaths, 'workspace'>): Promise<readonly string[]> {
+  const entries = await templateEntries(templateFolder());
+  const isThere = await Promise.all(entries.map(({ path }) => exists(join(workspace, path))));
+  return entries.filter((_, at) => isThere[at] === false).map(({ path }) => path);
+}
+
 async function writeSchema(path: string): Promise<void> {
   const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
   if ((await readIfExists(path)) !== schema) await replaceDurable(path, schema);

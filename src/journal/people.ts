@@ -83,7 +83,7 @@ function toPerson(row: Row): Person {
 }
 
 /** An unknown role is the least one. */
-function asPairedRole(role: string): PairedRole {
+export function asPairedRole(role: string): PairedRole {
   return role === 'owner' || role === 'trusted' ? role : 'guest';
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../storage/database.ts';
 import { OPEN_OUTBOUND } from './rows.ts';
 
 /** Stored instead of a boot id: the journal was closed in order, but the recovery of a power loss is not finished. */
-const CLOSED = 'closed';
+export const CLOSED = 'closed';
 
 /** The kernel's id of this boot of the machine; null where the system has none. */
 export function bootId(): string | null {

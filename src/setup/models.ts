@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ollamaRoot } from '../providers/ollama/model.ts';
 import { findPreset } from '../providers/presets.ts';
 import { deadline, type Clock } from '../util/clock.ts';
+import { errorCode, errorMessage } from '../util/errors.ts';
 
 export interface ListQuestion {
   /** A preset's name; others are taken to speak OpenAI's API. */
@@ -12,19 +13,22 @@ export interface ListQuestion {
   readonly clock: Clock;
   /** @default 8 s */
   readonly timeoutMs?: number;
+  /** Ends it sooner. @default nothing does */
+  readonly signal?: AbortSignal;
 }
 
 export type ModelList =
   | { readonly kind: 'listed'; readonly names: readonly string[] }
   /** 401: the key is wrong. */
   | { readonly kind: 'refused' }
-  /** It has no list, or did not answer. */
-  | { readonly kind: 'unknown' };
+  /** It has no list, or did not answer (`status` null). `why`: in a few words. */
+  | { readonly kind: 'unknown'; readonly status: number | null; readonly why: string };
 
 const TIMEOUT_MS = 8_000;
 const MOST = 500;
 
-const OWN_ADDRESS: Readonly<Record<string, string>> = {
+/** The addresses of the APIs whose presets name none. */
+export const OWN_ADDRESS: Readonly<Record<string, string>> = {
   anthropic: 'https://api.anthropic.com',
   openai: 'https://api.openai.com/v1',
 };
@@ -40,7 +44,7 @@ export async function listModels(question: ListQuestion): Promise<ModelList> {
   const { provider, baseUrl, apiKey, clock } = question;
   const preset = findPreset(provider);
   const address = (baseUrl ?? preset?.baseUrl ?? OWN_ADDRESS[provider])?.replace(/\/+$/u, '');
-  if (address === undefined) return { kind: 'unknown' };
+  if (address === undefined) return { kind: 'unknown', status: null, why: 'its address is not known' };
   // Ollama's list is in its OpenAI-compatible API too.
   const base = preset?.api === 'ollama' ? `${ollamaRoot(address)}/v1` : address;
   const isAnthropic = preset?.api === 'anthropic';
@@ -48,17 +52,26 @@ export async function listModels(question: ListQuestion): Promise<ModelList> {
   try {
     const response = await fetch(isAnthropic ? `${base}/v1/models?limit=100` : `${base}/models`, {
       headers: headersFor(isAnthropic, apiKey),
-      signal: limit.signal,
+      signal: question.signal === undefined ? limit.signal : AbortSignal.any([limit.signal, question.signal]),
     });
     if (response.status === 401) return { kind: 'refused' };
     const { data } = list.safeParse(response.ok ? await response.json() : undefined);
-    if (data === undefined) return { kind: 'unknown' };
+    if (data === undefined) {
+      const why = response.ok ? 'its answer is no list of models' : `it answered ${response.status}`;
+      return { kind: 'unknown', status: response.status, why };
+    }
     // Gemini's list says `models/…` where a request says the name alone.
     const names = data.data.map(({ id }) => id.replace(/^models\//u, '')).filter((id) => /^\S{1,200}$/u.test(id));
     return { kind: 'listed', names: [...new Set(names.filter((id) => !OTHER_PURPOSE.test(id)))].slice(0, MOST) };
-  } catch {
-    return { kind: 'unknown' };
+  } catch (error) {
+    const why = limit.signal.aborted ? 'it did not answer in time' : `it cannot be reached (${reasonOf(error)})`;
+    return { kind: 'unknown', status: null, why };
   }
+}
+
+/** `fetch` says no more than "fetch failed" itself. */
+function reasonOf(error: unknown): string {
+  return errorCode(error) ?? errorMessage(error);
 }
 
 function headersFor(isAnthropic: boolean, apiKey: string | null): Record<string, string> {

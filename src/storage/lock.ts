@@ -82,8 +82,8 @@ function begin(db: DatabaseSync): boolean {
   }
 }
 
-/** The process that wrote its name last. */
-function readName(path: string): LockHolder | undefined {
+/** The process that wrote its name last. Reads no more than the name beside the lock. */
+export function readName(path: string): LockHolder | undefined {
   try {
     return holderSchema.safeParse(JSON.parse(readFileSync(nameFile(path), 'utf8'))).data;
   } catch {

@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
 
@@ -70,6 +71,17 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     throw error;
   }
   return db;
+}
+
+/**
+ * Opens an SQLite file for reading, without a change to it or to its folder. SQLite makes files beside a database in WAL mode
+ * even to read it, unless it is told that nothing can change: no process has it open (`isOpen`), and its log is empty.
+ */
+export function openToRead(path: string, { isOpen }: { readonly isOpen: boolean }): DatabaseSync {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  const url = pathToFileURL(path);
+  if (!isOpen && (log === undefined || log.size === 0)) url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true, timeout: 250 });
 }
 
 /** Bytes to which the log is truncated after a checkpoint. */

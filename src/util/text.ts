@@ -85,3 +85,8 @@ export function withoutFence(text: string): string {
     /^(?<fence>`{3,}|~{3,})[^\n]*\n(?<body>[\s\S]*?)\n?\k<fence>$/u.exec(trimmed)?.groups?.['body'] ?? trimmed
   ).trim();
 }
+
+/** A text as one word for a shell, in quotes where it needs them. */
+export function shellWord(text: string): string {
+  return /^[\w./@+:,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

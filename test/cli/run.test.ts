@@ -111,7 +111,7 @@ describe('the command line', () => {
     const line = new CommandLine();
     line.startError = new Error('odd');
     expect(await line.run('chat', '-m', 'hi')).toBe(1);
-    expect(line.err).toBe('Something unexpected went wrong: odd\n');
+    expect(line.err).toBe('Something unexpected went wrong: odd\nTo look for the cause: npm run assistant -- doctor\n');
     line.err = '';
     writeFileSync(join(line.home, 'config.json'), '{"log": {"level": "debug"}}');
     expect(await line.run('chat', '-m', 'hi')).toBe(1);

@@ -47,6 +47,7 @@ export function botMethods({
     },
     setMyCommands: (payload) => checkCommands(payload['commands']),
     deleteWebhook: () => true,
+    getWebhookInfo: () => ({ url: '', has_custom_certificate: false, pending_update_count: 0 }),
     getChat: (payload) => ({ accent_color_id: 0, max_reaction_count: 11, ...chats.open(chatIdOf(payload), {}) }),
     answerCallbackQuery: (payload) => {
       if (queries.delete(String(payload['callback_query_id']))) return true;

@@ -66,6 +66,18 @@ export const status = command({
   load: async () => (await import('../status.ts')).statusCommand,
 });
 
+export const doctor = command({
+  name: 'doctor',
+  description: 'look for everything that can be wrong, and name the command that mends it',
+  options: {
+    fix: flag('mend what can be mended without a risk: permissions, missing files, left-over files'),
+    offline: flag('reach no server and start no program'),
+    json: flag('as JSON'),
+  },
+  after: 'Exit codes: 0 nothing failed; 1 something failed.',
+  load: async () => (await import('../doctor.ts')).doctorCommand,
+});
+
 export const prompt = command({
   name: 'prompt',
   description: 'show the system prompt and the tools, and the size of each part',

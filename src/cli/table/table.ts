@@ -1,5 +1,5 @@
 import { audit, inbox, outbox, usage, why } from './activity.ts';
-import { chat, gateway, init, prompt, status, store } from './assistant.ts';
+import { chat, doctor, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
@@ -22,6 +22,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   init,
   status,
   config,
+  doctor,
   service,
   prompt,
   store,

@@ -54,15 +54,15 @@ export async function setUpDiscord(
     given: given.tokenEnv,
     question: 'The bot’s token (it is not shown)',
     before,
-    check: (value) => ask(value, apiBase),
+    check: (value) => askDiscord(value, apiBase),
   });
   if (token === null) return null;
   let app = token.facts;
   tell.good(`The token is right: ${app.name === '' ? app.id : app.name}.`);
-  while ((app.flags & READS_MESSAGES) === 0) {
+  while (!mayReadMessages(app)) {
     tell.bad('Message Content Intent is off: switch it on on the page Bot of the application, and save.');
     if (person === null || !(await person.agree('Is it on now?'))) break;
-    const again = await ask(token.value, apiBase);
+    const again = await askDiscord(token.value, apiBase);
     if (typeof again !== 'string' && 'facts' in again) app = again.facts;
   }
   const link = `https://discord.com/oauth2/authorize?client_id=${app.id}&scope=bot+applications.commands&permissions=${PERMISSIONS}`;
@@ -123,7 +123,8 @@ function isId(text: string): boolean {
   return /^\d{15,21}$/u.test(text);
 }
 
-async function ask(token: string, apiBase: ChannelSettings['apiBase']): Promise<Checked<Application>> {
+/** Asks Discord whether a bot token is right, and for its application. */
+export async function askDiscord(token: string, apiBase: ChannelSettings['apiBase']): Promise<Checked<Application>> {
   if (!/^[\w.-]+$/u.test(token)) return 'That is no bot token: it has letters, digits, dots and dashes only.';
   using api = openApi({ token, apiBase });
   try {
@@ -133,6 +134,11 @@ async function ask(token: string, apiBase: ChannelSettings['apiBase']): Promise<
     if (status === 401) return 'Discord refused this token. Press Reset Token on the page Bot and copy the new one.';
     return { offline: `${reason}.` };
   }
+}
+
+/** Whether the application has the Message Content Intent. */
+export function mayReadMessages({ flags }: Pick<Application, 'flags'>): boolean {
+  return (flags & READS_MESSAGES) !== 0;
 }
 
 async function say(

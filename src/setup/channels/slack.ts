@@ -41,7 +41,7 @@ export async function setUpSlack(
     flag: '--slack-bot-token-env',
     given: given.botTokenEnv,
     question: 'The bot token, xoxb-… (it is not shown)',
-    check: (token) => ask(token, before, 'xoxb-'),
+    check: (token) => askSlack(token, before, 'xoxb-'),
   });
   if (bot === null) return null;
   tell.good(`The bot token is right: ${bot.facts}.`);
@@ -52,7 +52,7 @@ export async function setUpSlack(
     flag: '--slack-app-token-env',
     given: given.appTokenEnv,
     question: 'The app-level token, xapp-… (it is not shown)',
-    check: (token) => ask(token, before, 'xapp-'),
+    check: (token) => askSlack(token, before, 'xapp-'),
   });
   if (app === null) return null;
   tell.good('The app-level token is right.');
@@ -161,7 +161,8 @@ function apiUrlOf(before: ChannelSettings | undefined): string | null {
   return before?.apiUrl == null ? null : `${before.apiUrl.replace(/\/+$/u, '')}/`;
 }
 
-async function ask(
+/** Asks Slack whether a token is right: by its prefix that of the bot, whose name it returns, or that of the app. */
+export async function askSlack(
   token: string,
   before: ChannelSettings | undefined,
   prefix: 'xoxb-' | 'xapp-',

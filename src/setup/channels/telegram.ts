@@ -8,7 +8,7 @@ import { Cancelled } from '../asker.ts';
 import type { Setting } from '../save.ts';
 import type { SetupWorld } from '../world.ts';
 import { CODE_MS, isCode, newCode } from './code.ts';
-import { channelError, chooseToken, ownerSettings } from './token.ts';
+import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
 
 const CALL_MS = 20_000;
 const POLL_SECONDS = 20;
@@ -46,8 +46,7 @@ export async function setUpTelegram(
     throw channelError('telegram', 'An id on Telegram is a number, never a name.');
   }
   using transport = openTransport(clock);
-  const open = (token: string, { call }: Transport): Api =>
-    new Api(token, { ...(before?.apiRoot == null ? {} : { apiRoot: before.apiRoot }), fetch: call });
+  const open = (token: string, by: Transport): Api => openBot(token, before?.apiRoot, by);
   const apiFor = (token: string): Api => open(token, transport);
   const known = typeof before?.token === 'string' || world.env['TELEGRAM_BOT_TOKEN'] !== undefined;
   if (person !== null && !known) {
@@ -63,7 +62,7 @@ export async function setUpTelegram(
     given: given.tokenEnv,
     question: 'The bot’s token (it is not shown)',
     before,
-    check: (value) => checkToken(apiFor, value, clock),
+    check: (value) => askTelegram(apiFor, value, clock),
   });
   if (token === null) return null;
   const api = apiFor(token.value);
@@ -96,7 +95,17 @@ export async function setUpTelegram(
   return { settings, greet: greet(sender.id) };
 }
 
-async function checkToken(apiFor: (token: string) => Api, token: string, clock: Clock) {
+/** The Bot API for one bot. `apiRoot`: another server of it. */
+export function openBot(token: string, apiRoot: ChannelSettings['apiRoot'], { call }: Transport): Api {
+  return new Api(token, { ...(apiRoot == null ? {} : { apiRoot }), fetch: call });
+}
+
+/** Asks Telegram whether a bot token is right, and for the name of the bot. */
+export async function askTelegram(
+  apiFor: (token: string) => Api,
+  token: string,
+  clock: Clock,
+): Promise<Checked<z.output<typeof bot>>> {
   if (!/^\d+:[\w-]+$/u.test(token))
     return 'That is no bot token: one looks like 123456789:AAE… and comes from @BotFather.';
   using limit = deadline(clock, CALL_MS, 'Asking Telegram for the bot');

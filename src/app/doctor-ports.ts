@@ -1,0 +1,78 @@
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import { readVersion } from '../config/version.ts';
+import type { DoctorPorts } from '../doctor/scene.ts';
+import { loadPlugins } from '../plugins/loader.ts';
+import { toJsonSchema } from '../tools/registry/schema.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
+import { silentLog } from '../util/log.ts';
+import { systemRandom } from '../util/random.ts';
+import { plural } from '../util/text.ts';
+import { mcpEnvironment, mcpFetch } from './mcp.ts';
+import { createModels, fullName } from './models.ts';
+import { peopleOfChannels } from './owners.ts';
+import { openSkills } from './skills.ts';
+
+/** What the doctor needs of the composed program, for a home in which it starts nothing. */
+export function doctorPorts(
+  paths: HomePaths,
+  { env, clock }: { readonly env: Environment; readonly clock: Clock },
+): DoctorPorts {
+  return {
+    answeringModel: (loaded) => {
+      const { config } = loaded;
+      return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
+    },
+    people: ({ config }, paired) => peopleOfChannels(config, paired, paths.config),
+    skills: async ({ config }) => {
+      const { skills, found, warnings } = await openSkills(config, paths, { env }).survey();
+      const odd = skills.filter(({ source }) => source !== 'package');
+      return {
+        usable: skills.filter(({ missing }) => missing.length === 0).length,
+        troubles: [
+          ...warnings,
+          ...odd.flatMap(({ name, warnings: [first, ...others] }) =>
+            first === undefined
+              ? []
+              : [
+                  `The skill ${name} is oddly written: ${first}${others.length === 0 ? '' : ` (and ${plural(others.length, 'other remark')})`}`,
+                ],
+          ),
+        ],
+        waiting: found.length,
+      };
+    },
+    tryMcp: async ({ config }, name, signal) => {
+      const settings = config.mcpServers[name];
+      if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
+      const { connect } = await import('../tools/mcp/connect.ts');
+      const nothing = (): void => {};
+      const connection = await connect(
+        {
+          settings,
+          environment: mcpEnvironment(env),
+          workspace: paths.workspace,
+          version: readVersion(),
+          clock,
+          fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
+          elicit: async () => false,
+          onStderr: nothing,
+          onTrouble: nothing,
+          onListChanged: nothing,
+          onClose: nothing,
+        },
+        signal,
+      );
+      try {
+        return { tools: (await connection.listing(signal)).tools.length };
+      } finally {
+        await connection.close();
+      }
+    },
+    plugins: async ({ plugins }) => {
+      const { found } = await loadPlugins(plugins, [], { clock, showParameters: toJsonSchema });
+      return found.map(({ name }) => name);
+    },
+  };
+}

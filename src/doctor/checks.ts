@@ -1,0 +1,33 @@
+import type { Check } from './check.ts';
+import { channelChecks } from './checks/channels.ts';
+import { channelCallChecks } from './checks/channel-calls.ts';
+import { configurationChecks } from './checks/configuration.ts';
+import { extensionChecks } from './checks/extensions.ts';
+import { gatewayChecks } from './checks/gateway.ts';
+import { homeChecks } from './checks/home.ts';
+import { messageChecks } from './checks/messages.ts';
+import { modelChecks } from './checks/models.ts';
+import { programChecks } from './checks/program.ts';
+import { safetyChecks } from './checks/safety.ts';
+import { scheduleChecks } from './checks/schedule.ts';
+import { serviceChecks } from './checks/service.ts';
+import { spendingChecks } from './checks/spending.ts';
+import { storeChecks } from './checks/stores.ts';
+
+/** Everything that is looked at, in the order in which it is shown. */
+export const CHECKS: readonly Check[] = [
+  ...programChecks,
+  ...configurationChecks,
+  ...homeChecks,
+  ...storeChecks,
+  ...modelChecks,
+  ...spendingChecks,
+  ...channelChecks,
+  ...channelCallChecks,
+  ...safetyChecks,
+  ...gatewayChecks,
+  ...messageChecks,
+  ...scheduleChecks,
+  ...extensionChecks,
+  ...serviceChecks,
+];

@@ -1,0 +1,104 @@
+import { connect } from 'node:net';
+import { isLoopback } from '../../gateway/token.ts';
+import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+export const gatewayChecks: readonly Check[] = [
+  { id: 'gateway.running', subject: 'gateway', about: 'an assistant runs on this home', run: running },
+  { id: 'gateway.version', subject: 'gateway', about: 'it is of the version of this program', run: version },
+  { id: 'gateway.port', subject: 'gateway', about: 'no other program has its port for HTTP', live: true, run: port },
+  { id: 'gateway.exposed', subject: 'gateway', about: 'other machines cannot reach its port', run: exposed },
+  {
+    id: 'gateway.starts',
+    subject: 'gateway',
+    about: 'it did not break down lately, and is not in safe mode',
+    run: starts,
+  },
+  { id: 'gateway.warnings', subject: 'gateway', about: 'what else it warns of', run: warnings },
+];
+
+/** So many breakdowns in a row are no accident. */
+const MANY = 3;
+
+function running({ gateway, command }: Scene): readonly Finding[] {
+  if (gateway === null) return [note('No assistant runs on this home.', command('gateway'))];
+  const at = gateway.http === null ? '' : `, HTTP at ${gateway.http}`;
+  return [ok(`It runs as process ${gateway.pid} with ${gateway.model}${at}.`)];
+}
+
+function version({ gateway, version: own, service }: Scene): readonly Finding[] {
+  if (gateway === null) return [];
+  if (gateway.version === own) return [ok(`It is of version ${own}.`)];
+  return [
+    warning(
+      `Version ${gateway.version} is running, but version ${own} is installed.`,
+      service === null ? 'Send /restart to the assistant' : service.command('restart'),
+    ),
+  ];
+}
+
+async function port({ loaded, gateway, command }: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+  if (loaded === null || gateway !== null) return [];
+  const { host, port: set } = loaded.config.gateway;
+  if (set === 0) return [];
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  if (!(await isListening({ host: target, port: set }, signal))) return [ok(`The port ${set} is free.`)];
+  return [
+    failed(
+      `Another program listens at ${target}:${set}, so the gateway cannot start there.`,
+      command('config set gateway.port 0'),
+    ),
+  ];
+}
+
+function isListening(address: { readonly host: string; readonly port: number }, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const end = (isThere: boolean) => (): void => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once('connect', end(true));
+    socket.once('error', end(false));
+    signal.addEventListener('abort', end(false), { once: true });
+  });
+}
+
+function exposed({ loaded, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  const { host, token } = loaded.config.gateway;
+  if (isLoopback(host)) return [ok('Only this machine can reach its port.')];
+  const remedy = command('config set gateway.host 127.0.0.1');
+  if (token === null)
+    return [failed(`gateway.host is ${host} without a gateway.token, so the gateway does not start.`, remedy)];
+  return [note(`Other machines can reach the port of the gateway (gateway.host is ${host}).`, remedy)];
+}
+
+function starts({ journal, gateway, holder, service, command }: Scene): readonly Finding[] {
+  if (journal === null) return [];
+  const isRunning = gateway !== null || holder !== null;
+  // The newest start is of the process that runs, or of one that died.
+  const died = journal.starts().length - (isRunning || !journal.wasLeftOpen() ? 1 : 0);
+  const logs = service === null ? `Start it and read what it says: ${command('gateway')}` : service.command('logs');
+  if (gateway?.warnings.some((sentence) => sentence.startsWith('I run in safe mode')) === true) {
+    return [failed('It runs in safe mode, because it broke down several times in a row.', logs)];
+  }
+  if (died >= MANY) return [warning(`It broke down ${died} times in a row.`, logs)];
+  if (died > 0 && !isRunning)
+    return [note('Its last process ended without tidying up; the next start recovers what it was doing.', logs)];
+  return [ok('It did not break down lately.')];
+}
+
+/** Each that no other check tells. */
+function warnings({ gateway, loaded, ports, journal }: Scene): readonly Finding[] {
+  if (gateway === null) return [];
+  const people = loaded === null ? [] : ports.people(loaded, journal?.people() ?? []);
+  const told = new Set([...(loaded?.warnings ?? []), ...people.flatMap(({ names, owner }) => [names, owner])]);
+  const isOther = (sentence: string): boolean =>
+    /^(?:I run in safe mode|The assistant runs as root|tools\.exec\.mode is|The MCP server|The plugin )/u.test(
+      sentence,
+    );
+  const found = gateway.warnings.filter((sentence) => !told.has(sentence) && !isOther(sentence));
+  if (found.length === 0) return [ok('It warns of nothing else.')];
+  return found.map((sentence) => fromSentence('warning', sentence, null));
+}

@@ -1,0 +1,184 @@
+import type { Config } from '../../config/schema.ts';
+import { keysOf } from '../../providers/open-provider.ts';
+import { findPreset } from '../../providers/presets.ts';
+import { configuredWindow } from '../../providers/context-window-registry.ts';
+import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
+import { listModels } from '../../setup/models.ts';
+import { localAddress } from '../../setup/scan.ts';
+import { pathText } from '../../config/setting.ts';
+import { shellWord } from '../../util/text.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+export const modelChecks: readonly Check[] = [
+  { id: 'model.answers', subject: 'models', about: 'a model answers with this configuration', run: answers },
+  {
+    id: 'provider.key',
+    subject: 'models',
+    about: 'each configured provider is reached and takes each of its keys, and lists the model that is set',
+    live: true,
+    run: keys,
+  },
+  {
+    id: 'model.window',
+    subject: 'models',
+    about: 'a model of Ollama, LM Studio or vLLM is loaded with enough room for a conversation',
+    live: true,
+    run: window,
+  },
+];
+
+/** Below this all tools and a conversation do not fit together. */
+const ENOUGH_TOKENS = 16_000;
+/** What is asked for where less is loaded. */
+const WANTED_TOKENS = 32_768;
+
+type ProviderEntry = Config['providers'][string];
+
+function answers({ loaded, ports, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  try {
+    const model = ports.answeringModel(loaded);
+    if (!model.startsWith('demo/')) return [ok(`${model} answers.`)];
+    if (loaded.config.agent.model.startsWith('demo')) return [ok('The scripted demo answers, as it is set.')];
+    return [note('No key of a model provider is set, so the scripted demo answers.', command('init'))];
+  } catch (error) {
+    return [failed(errorMessage(error), command('init'))];
+  }
+}
+
+/** The model of an entry that is set; null: none of this provider. */
+function modelOf(name: string, { agent }: Config): string | null {
+  const ref = [agent.model, ...agent.fallbacks].find((model) => model.startsWith(`${name}/`));
+  return ref === undefined ? null : ref.slice(name.length + 1);
+}
+
+/** Those that are called: with a key, an address, or a model that is set. */
+function calledProviders({ providers, ...config }: Config): readonly (readonly [string, ProviderEntry])[] {
+  return Object.entries(providers).filter(([name, entry]) => {
+    const isDemo = (entry.kind ?? name) === 'demo';
+    const isNamed = modelOf(name, { providers, ...config }) !== null;
+    return !isDemo && (keysOf(entry).length > 0 || entry.baseUrl !== null || isNamed);
+  });
+}
+
+async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { loaded } = scene;
+  if (loaded === null) return [];
+  const found = await Promise.all(
+    calledProviders(loaded.config).flatMap(([name, entry]) => {
+      const all = keysOf(entry);
+      if (all.length === 0) return [keyFinding(scene, { name, entry, apiKey: null, label: name }, signal)];
+      return all.map((apiKey, at) => {
+        const label = all.length === 1 ? name : `${name} (key ${at + 1})`;
+        return keyFinding(scene, { name, entry, apiKey, label }, signal);
+      });
+    }),
+  );
+  return found.filter((finding) => finding !== null);
+}
+
+interface AskedKey {
+  readonly name: string;
+  readonly entry: ProviderEntry;
+  readonly apiKey: string | null;
+  readonly label: string;
+}
+
+async function keyFinding(
+  { loaded, env, clock, command, paths, service }: Scene,
+  { name, entry, apiKey, label }: AskedKey,
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  if (loaded === null) return null;
+  const { config, keyVariables } = loaded;
+  const kind = entry.kind ?? (findPreset(name) === undefined ? 'openai' : name);
+  const needsKey = findPreset(kind)?.keyVariable !== null && entry.baseUrl === null;
+  // That no model can be called is what model.answers says.
+  if (apiKey === null && needsKey) return null;
+  const baseUrl = localAddress(name, config, env);
+  const listed = await listModels({ provider: kind, baseUrl, apiKey, clock, signal });
+  const variable = keyVariables[name];
+  const place = service?.opened.supervisor.places.variables;
+  const newKey =
+    variable === undefined
+      ? `Put a valid key into providers.${name}.apiKey in ${paths.config}, or run: ${command(`init --provider ${name}`)}`
+      : `Put a valid key into ${variable}${place === undefined ? '' : ` in ${place}`}, and restart the assistant`;
+  if (listed.kind === 'refused') {
+    return failed(
+      apiKey === null ? `${label} asks for an API key (401).` : `${label} refused the API key (401).`,
+      newKey,
+    );
+  }
+  if (listed.kind === 'unknown') {
+    if (listed.status === 403) return failed(`${label} does not let this API key in (403).`, newKey);
+    if (listed.status === 404 || listed.status === 405 || listed.why.includes('no list of models')) {
+      return skipped(`${label} has no list of models, so its key could not be tried.`);
+    }
+    const isLocal = findPreset(kind)?.keyVariable === null;
+    const isUsed = modelOf(name, config) !== null;
+    const remedy =
+      kind === 'ollama' ? 'ollama serve' : `Start the server, or correct providers.${name}.baseUrl in ${paths.config}`;
+    if (listed.status !== null) return warning(`${label} does not work now: ${listed.why}.`, command('doctor'));
+    const say = isUsed ? failed : warning;
+    return say(
+      `${label} does not work: ${listed.why}.`,
+      isLocal || entry.baseUrl !== null ? remedy : `curl -I ${baseUrl ?? 'https://example.com'}`,
+    );
+  }
+  const model = modelOf(name, config);
+  const hasModel =
+    model === null ||
+    listed.names.length === 0 ||
+    listed.names.some((one) => one === model || one === `${model}:latest`);
+  if (hasModel) return ok(apiKey === null ? `${label} answers.` : `${label} takes the key.`);
+  const remedy = kind === 'ollama' ? `ollama pull ${model}` : command(`init --provider ${name}`);
+  // A local server lists all that it has; others leave out aliases.
+  const say = kind === 'ollama' ? failed : note;
+  return say(`${label} does not list the model ${model}.`, remedy);
+}
+
+async function window({ loaded, env, clock, ports, command }: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+  if (loaded === null) return [];
+  let ref;
+  try {
+    ref = ports.answeringModel(loaded);
+  } catch {
+    return [];
+  }
+  const { config } = loaded;
+  const [name = ''] = ref.split('/');
+  const model = ref.slice(name.length + 1);
+  const entry = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
+  const preset = findPreset(entry?.kind ?? name);
+  const baseUrl = localAddress(name, config, env) ?? preset?.baseUrl ?? null;
+  if (preset?.asksWindow === undefined || baseUrl === null) return [];
+  const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
+  const set = configuredWindow(config, ref);
+  const asked = { baseUrl, model, apiKey, clock };
+  const [tokens, now] = await Promise.all([
+    askContextWindow({ ...asked, server: preset.asksWindow, configured: set }),
+    preset.asksWindow === 'ollama' ? loadedOllamaWindow(asked) : null,
+  ]);
+  signal.throwIfAborted();
+  if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
+  if (set !== null && set > tokens) {
+    const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens} and cuts off what is longer without a word.`;
+    return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
+  }
+  if (tokens < ENOUGH_TOKENS) {
+    const raise =
+      preset.asksWindow === 'ollama'
+        ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
+        : `Load ${model} with a context length of ${WANTED_TOKENS} tokens in the settings of the server`;
+    return [
+      warning(`${name} loads only ${tokens} tokens of ${model}, so longer conversations are forgotten early.`, raise),
+    ];
+  }
+  if (now !== null && now < tokens) {
+    const evidence = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
+    return [note(evidence, command(`init --provider ${name}`))];
+  }
+  return [ok(`${name} loads ${tokens} tokens of ${model}.`)];
+}

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { serverAddresses } from '../addresses.ts';
+import { machineZone } from '../../util/time-zone.ts';
+import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+/** The oldest Node that runs this program. */
+const OLDEST_NODE = 24;
+/** No clock that is right shows an earlier year. */
+const FIRST_YEAR = 2026;
+const LAST_YEAR = 2100;
+/** A difference to the time of a server that is told, milliseconds; sign-ins with a time in them fail beyond the second. */
+const SKEW = { toldMs: 60_000, badMs: 300_000 };
+
+export const programChecks: readonly Check[] = [
+  { id: 'program.node', subject: 'program', about: 'Node is new enough', run: node },
+  { id: 'program.root', subject: 'program', about: 'it does not run as root', run: root },
+  {
+    id: 'program.clock',
+    subject: 'program',
+    about: 'the clock is right, by its year and by the time that a server of a model or a chat platform tells',
+    live: true,
+    run: clock,
+  },
+  { id: 'program.timezone', subject: 'program', about: 'reminders come in the time zone of the owner', run: timezone },
+];
+
+function node({ command }: Scene): readonly Finding[] {
+  const { node: version } = process.versions;
+  if (Number(version.split('.')[0]) >= OLDEST_NODE) return [ok(`Node ${version}.`)];
+  return [
+    failed(
+      `This is Node ${version}, and Node ${OLDEST_NODE} or newer is needed.`,
+      `Install it from https://nodejs.org, then run: ${command('doctor')}`,
+    ),
+  ];
+}
+
+function root({ host, command }: Scene): readonly Finding[] {
+  if (host.uid !== 0) return [ok(`It runs as ${host.user}.`)];
+  const isContainer = ['.dockerenv', 'run/.containerenv'].some((name) => existsSync(join(host.root, name)));
+  if (isContainer) return [note('It runs as root, inside a container.')];
+  return [
+    warning(
+      'It runs as root: whatever it is talked into may change the whole machine.',
+      command('service install --system'),
+    ),
+  ];
+}
+
+async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+  const now = new Date(scene.clock.now());
+  const mend = 'sudo timedatectl set-ntp true';
+  if (now.getUTCFullYear() < FIRST_YEAR || now.getUTCFullYear() > LAST_YEAR) {
+    return [failed(`The clock of this machine says ${now.toISOString().slice(0, 10)}.`, mend)];
+  }
+  for (const address of serverAddresses(scene)) {
+    const told = await timeOf(address, signal);
+    if (told === null) continue;
+    const skew = told - scene.clock.now();
+    const host = new URL(address).host;
+    if (Math.abs(skew) < SKEW.toldMs) return [ok(`The clock agrees with ${host}.`)];
+    const evidence = `The clock is ${Math.round(Math.abs(skew) / 1000)} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of ${host}.`;
+    return [Math.abs(skew) < SKEW.badMs ? note(evidence, mend) : warning(evidence, mend)];
+  }
+  return [skipped('No server could be asked for the time.')];
+}
+
+/** The time that a server tells, to the second; null: it does not answer, or not with a time. */
+async function timeOf(address: string, signal: AbortSignal): Promise<number | null> {
+  try {
+    const response = await fetch(address, {
+      method: 'HEAD',
+      redirect: 'manual',
+      signal,
+    });
+    const at = Date.parse(response.headers.get('date') ?? '');
+    return Number.isNaN(at) ? null : at;
+  } catch {
+    return null;
+  }
+}
+
+function timezone({ loaded, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  const { timezone: set } = loaded.config.agent;
+  const machine = machineZone();
+  if (set === null) {
+    if (!/^(?:Etc\/)?(?:UTC|GMT|UCT|Universal|Zulu)$/u.test(machine))
+      return [ok(`The time zone of the machine is ${machine}.`)];
+    return [
+      note(
+        `The machine has the time zone ${machine} and no other, such as Europe/Vienna, is set, so reminders come at the times of ${machine}.`,
+        command('config set agent.timezone ZONE'),
+      ),
+    ];
+  }
+  if (set === machine) return [ok(`The time zone is ${set}.`)];
+  return [ok(`The time zone is ${set}; that of the machine is ${machine}.`)];
+}

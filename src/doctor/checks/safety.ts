@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { probeSandbox, type ProbeOptions } from '../../security/sandbox/probe.ts';
+import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+export const safetyChecks: readonly Check[] = [
+  { id: 'sandbox.mode', subject: 'safety', about: 'commands have a sandbox or need an approval', run: mode },
+  {
+    id: 'sandbox.works',
+    subject: 'safety',
+    about: 'the sandbox can be made on this machine, and nothing gets out of it',
+    live: true,
+    run: works,
+  },
+];
+
+/** Less than the deadline of a check, milliseconds. */
+const SANDBOX_MS = 9_000;
+/** The machine is tried once in a process. */
+const held: NonNullable<ProbeOptions['held']> = new Map();
+
+function mode({ loaded, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  const { mode: set, sandbox } = loaded.config.tools.exec;
+  if (set === 'full') {
+    return [
+      warning(
+        'tools.exec.mode is "full": commands run without a sandbox and without a question.',
+        command('config set tools.exec.mode auto'),
+      ),
+    ];
+  }
+  if (set === 'off') return [ok('No commands are run (tools.exec.mode is "off").')];
+  if (sandbox === 'off')
+    return [note('tools.exec.sandbox is "off", so each command asks.', command('config set tools.exec.sandbox auto'))];
+  return [ok(set === 'ask' ? 'Each command asks.' : 'Commands run in the sandbox, or ask.')];
+}
+
+async function works({ loaded, clock, random, host }: Scene): Promise<readonly Finding[]> {
+  const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
+  if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
+  // Not in the home: nothing is written there.
+  const folder = await mkdtemp(join(tmpdir(), 'assistant-doctor-'));
+  try {
+    const program = host.root === '/' ? {} : { program: join(host.root, 'usr/bin/bwrap') };
+    const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, held, ...program });
+    if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' '))];
+    const sudo = host.uid === 0 ? '' : 'sudo ';
+    const evidence = `There is no sandbox, so each command asks: ${probe.reason}`;
+    if (probe.late === true) return [skipped(probe.reason)];
+    const remedy =
+      probe.remedy === undefined
+        ? kernelRemedy(host.root, sudo)
+        : `${probe.remedy.startsWith('install ') ? '' : sudo}${probe.remedy}`;
+    return [warning(evidence, remedy)];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What lets a process without rights make namespaces on this machine. */
+function kernelRemedy(root: string, sudo: string): string {
+  const value = (name: string): string | null => {
+    try {
+      return readFileSync(join(root, 'proc/sys', name), 'utf8').trim();
+    } catch {
+      return null;
+    }
+  };
+  if (value('kernel/apparmor_restrict_unprivileged_userns') === '1') {
+    return `${sudo}sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`;
+  }
+  if (value('kernel/unprivileged_userns_clone') === '0') return `${sudo}sysctl -w kernel.unprivileged_userns_clone=1`;
+  if (value('user/max_user_namespaces') === '0') return `${sudo}sysctl -w user.max_user_namespaces=15000`;
+  return 'In a container, see docs/docker.md; elsewhere allow user namespaces to processes without rights';
+}

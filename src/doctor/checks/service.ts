@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { enabledChannels } from '../../config/channels.ts';
+import { loadConfig, type LoadedConfig } from '../../config/load.ts';
+import { keysOf } from '../../providers/open-provider.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+export const serviceChecks: readonly Check[] = [
+  {
+    id: 'service.running',
+    subject: 'service',
+    about: 'the installed service runs, and starts by itself',
+    live: true,
+    run: running,
+  },
+  {
+    id: 'service.unit',
+    subject: 'service',
+    about: 'its unit and its launcher are as an installation would write them now',
+    run: unit,
+  },
+  { id: 'service.linger', subject: 'service', about: 'it continues after you log out', live: true, run: linger },
+  { id: 'service.keys', subject: 'service', about: 'it has the keys and tokens that this terminal has', run: keys },
+];
+
+async function running({ service }: Scene): Promise<readonly Finding[]> {
+  if (service === null) return [];
+  try {
+    const { installed, running: isRunning, state, enabled } = await service.state();
+    if (!installed) return [warning('The unit is there, but systemd does not know it.', service.command('install'))];
+    if (!isRunning) return [failed(`The service does not run: ${state}.`, service.command('start'))];
+    if (!enabled) return [warning('The service runs, but does not start by itself.', service.command('install'))];
+    return [ok(`The service is ${state}.`)];
+  } catch (error) {
+    return [note(`The service could not be asked: ${errorMessage(error).replace(/\.$/u, '')}.`)];
+  }
+}
+
+function unit({ service }: Scene): readonly Finding[] {
+  if (service === null) return [];
+  const { supervisor } = service.opened;
+  const { unit: path, launcher } = supervisor.places;
+  if (!existsSync(launcher))
+    return [failed(`${launcher}, which the service starts, is missing.`, service.command('install'))];
+  try {
+    if (readFileSync(path, 'utf8') === supervisor.text()) return [ok('The unit is as an installation would write it.')];
+  } catch (error) {
+    return [note(`${path} could not be read: ${errorMessage(error)}.`)];
+  }
+  return [warning(`${path} was written by another version, or changed by hand.`, service.command('install'))];
+}
+
+async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
+  const state = await service?.state().catch(() => null);
+  if (state == null || state.linger === null) return [];
+  if (state.linger) return [ok('It continues after you log out.')];
+  return [warning('The service ends when you log out.', `sudo loginctl enable-linger ${host.user}`)];
+}
+
+/** What works in this terminal and not in the service, for want of a variable. */
+async function keys({ service, loaded, paths, ownEnv }: Scene): Promise<readonly Finding[]> {
+  if (service?.variables == null || loaded === null) return [];
+  const { PATH, HOME } = ownEnv;
+  const load = (env: Scene['env']): Promise<LoadedConfig | null> =>
+    loadConfig({ home: paths.home, env }).catch(() => null);
+  const [here, there] = await Promise.all([load(ownEnv), load({ PATH, HOME, ...service.variables })]);
+  if (here === null || there === null) return [];
+  const has = new Set(usable(there));
+  const lacks = usable(here).filter((name) => !has.has(name));
+  if (lacks.length === 0) return [ok('It has the keys and tokens that this terminal has.')];
+  const file = service.opened.supervisor.places.variables;
+  return [
+    warning(
+      `The service has no key or token for ${lacks.join(', ')}, but this terminal has.`,
+      `Put the variable into ${file}, then run: ${service.command('restart')}`,
+    ),
+  ];
+}
+
+function usable({ config }: LoadedConfig): readonly string[] {
+  const providers = Object.entries(config.providers).flatMap(([name, entry]) =>
+    keysOf(entry).length > 0 ? [`providers.${name}`] : [],
+  );
+  return [...providers, ...Object.keys(enabledChannels(config)).map((name) => `channels.${name}`)];
+}

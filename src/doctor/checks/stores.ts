@@ -1,0 +1,169 @@
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openToRead } from '../../storage/open-database.ts';
+import { sweepFolder } from '../../storage/old-files.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { megabytes, oneLine, plural, shellWord } from '../../util/text.ts';
+import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import type { Scene } from '../scene.ts';
+
+export const storeChecks: readonly Check[] = [
+  {
+    id: 'store.journal',
+    subject: 'home',
+    about: 'state.db is whole, and of a version that this program knows',
+    run: journal,
+  },
+  { id: 'store.search', subject: 'home', about: 'search.db, the full-text index, is whole', run: search },
+  { id: 'store.tapes', subject: 'home', about: 'each line of the newest conversations can be read', run: tapes },
+  { id: 'store.quarantine', subject: 'home', about: 'nothing damaged was set aside', run: quarantine },
+  { id: 'store.size', subject: 'home', about: 'the journal, the logs and the audit log have a usual size', run: size },
+];
+
+/** Larger databases are not read from end to end, bytes. */
+const CHECKED_BYTES = 400_000_000;
+/** Of tapes, the newest first. */
+const READ_BYTES = 48_000_000;
+const LARGE = { logsBytes: 500_000_000, journalBytes: 1_000_000_000, freeShare: 0.4, freeBytes: 100_000_000 };
+
+function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Finding[] {
+  const restore = command('restore BACKUP');
+  if (journalTrouble !== null) {
+    return [
+      failed(`${paths.state} could not be opened: ${oneLine(journalTrouble, 200).replace(/\.$/u, '')}.`, restore),
+    ];
+  }
+  if (opened === null) return [ok('There is no journal yet.')];
+  if (opened.oldestReader > opened.newestSchema) {
+    return [failed(`${paths.state} was written by a newer version of this program.`, 'npm i -g assistantd@latest')];
+  }
+  const { size: bytes } = statSync(paths.state);
+  if (bytes > CHECKED_BYTES) {
+    return [
+      note(
+        `${paths.state} has ${megabytes(bytes)} and was not read from end to end.`,
+        `sqlite3 ${shellWord(paths.state)} 'PRAGMA quick_check'`,
+      ),
+    ];
+  }
+  const damage = damageOf(() => opened.damage());
+  if (damage !== null) return [failed(`${paths.state} is damaged: ${damage}.`, restore)];
+  if (opened.schema < opened.newestSchema) {
+    return [
+      note(
+        'The journal is of an older version; the next start brings it up to date and keeps a copy in backups/.',
+        command('gateway'),
+      ),
+    ];
+  }
+  return [ok(`state.db is whole (${megabytes(bytes)}).`)];
+}
+
+function search({ paths, gateway, holder }: Scene): readonly Finding[] {
+  const { size: bytes = 0 } = statSync(paths.search, { throwIfNoEntry: false }) ?? {};
+  if (bytes === 0 || bytes > CHECKED_BYTES) return [];
+  const damage = damageOf(() => {
+    using db = openToRead(paths.search, { isOpen: gateway !== null || holder !== null });
+    return db
+      .prepare('PRAGMA quick_check(5)')
+      .all()
+      .flatMap((row) => (row['quick_check'] === 'ok' ? [] : [String(row['quick_check'])]));
+  });
+  if (damage === null) return [ok('search.db is whole.')];
+  return [
+    warning(
+      `${paths.search} is damaged: ${damage}; it is an index, which the assistant makes anew.`,
+      `rm ${['', '-wal', '-shm']
+        .map((end) => `${paths.search}${end}`)
+        .filter((path) => existsSync(path))
+        .map(shellWord)
+        .join(' ')}`,
+    ),
+  ];
+}
+
+/** What is wrong with a database; null: nothing. */
+function damageOf(check: () => readonly string[]): string | null {
+  try {
+    const [first] = check();
+    return first === undefined ? null : oneLine(first, 200).replace(/\.$/u, '');
+  } catch (error) {
+    return oneLine(errorMessage(error), 200).replace(/\.$/u, '');
+  }
+}
+
+async function tapes({ paths }: Scene): Promise<readonly Finding[]> {
+  const files = namesIn(paths.sessions)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => ({
+      path: join(paths.sessions, name),
+      facts: lstatSync(join(paths.sessions, name), { throwIfNoEntry: false }),
+    }))
+    .flatMap(({ path, facts }) => (facts?.isFile() === true ? [{ path, size: facts.size, at: facts.mtimeMs }] : []))
+    .toSorted((a, b) => b.at - a.at);
+  let left = READ_BYTES;
+  let read = 0;
+  const damaged: string[] = [];
+  for (const { path, size: bytes } of files) {
+    if (bytes > left) continue;
+    left -= bytes;
+    read += 1;
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    // Without a line end at the end the last line is being written, or was cut off by a crash: the next start sees to it.
+    lines.pop();
+    const bad = lines.findIndex((line) => line !== '' && !isJson(line));
+    if (bad !== -1) damaged.push(`${path} (line ${bad + 1})`);
+  }
+  const [first, ...others] = damaged;
+  if (first === undefined) return [ok(`${plural(read, 'conversation')} can be read.`)];
+  const more = others.length === 0 ? '' : `, and ${plural(others.length, 'other')}`;
+  return [
+    warning(
+      `${first}${more} cannot be read there; that line is left out of the conversation.`,
+      'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped',
+    ),
+  ];
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function quarantine({ paths }: Scene): readonly Finding[] {
+  const names = namesIn(paths.quarantine);
+  if (names.length === 0) return [ok('Nothing damaged was set aside.')];
+  return [
+    note(
+      `${plural(names.length, 'damaged piece')} of data ${names.length === 1 ? 'was' : 'were'} set aside in ${paths.quarantine}; each is kept for 90 days.`,
+      `ls -l ${shellWord(paths.quarantine)}`,
+    ),
+  ];
+}
+
+async function size({ paths, journal: opened, command }: Scene): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const bytes = statSync(paths.state, { throwIfNoEntry: false })?.size ?? 0;
+  const free = opened?.freeShare() ?? 0;
+  if (bytes > LARGE.journalBytes || (free > LARGE.freeShare && free * bytes > LARGE.freeBytes)) {
+    const unused = Math.round(free * 100);
+    findings.push(note(`state.db has ${megabytes(bytes)}, and ${unused}% of it is unused.`, command('store vacuum')));
+  }
+  const logs = (await sweepFolder(paths.logs, null)).bytes;
+  if (logs > LARGE.logsBytes)
+    findings.push(note(`${paths.logs} has ${megabytes(logs)}.`, `du -h ${shellWord(paths.logs)}`));
+  return findings.length === 0 ? [ok('The journal and the logs have a usual size.')] : findings;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

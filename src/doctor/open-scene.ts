@@ -1,0 +1,112 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { parseEnv } from 'node:util';
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { loadConfig } from '../config/load.ts';
+import { readVersion } from '../config/version.ts';
+import { JournalReader } from '../journal/journal-reader.ts';
+import type { Host } from '../service/host.ts';
+import { openService } from '../service/open-service.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import type { Random } from '../util/random.ts';
+import { shellWord } from '../util/text.ts';
+import { findHolder } from './holder.ts';
+import type { DoctorPorts, InstalledService, RunningGateway, Scene } from './scene.ts';
+
+export interface SceneOptions {
+  readonly paths: HomePaths;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly host: Host;
+  readonly ports: DoctorPorts;
+  readonly gateway: RunningGateway | null;
+  /** The home as the command line named it; undefined: it did not. */
+  readonly homeFlag: string | undefined;
+}
+
+/** Reads what all checks look at. Never throws for the state of a home. */
+export async function openScene(options: SceneOptions): Promise<Scene & Disposable> {
+  const { paths, env: ownEnv, clock, random, host, ports, gateway, homeFlag } = options;
+  const service = findService(options);
+  const env = { ...ownEnv, ...service?.variables };
+  const { loaded, configTroubles } = await loadConfig({ home: paths.home, env }).then(
+    (found) => ({ loaded: found, configTroubles: [] }),
+    (error: unknown) => ({ loaded: null, configTroubles: troublesOf(error, paths.config) }),
+  );
+  const holder = findHolder(paths.lock, { root: host.root, hostname: hostname() });
+  const { journal, journalTrouble } = readJournal(paths.state, gateway !== null || holder !== null);
+  return {
+    paths,
+    env,
+    ownEnv,
+    clock,
+    random,
+    host,
+    version: readVersion(),
+    loaded,
+    configTroubles,
+    gateway,
+    holder,
+    journal,
+    journalTrouble,
+    service,
+    ports,
+    command: (words) => assistantCommand(`${words}${homeFlag === undefined ? '' : ` --home ${shellWord(homeFlag)}`}`),
+    [Symbol.dispose]: () => journal?.[Symbol.dispose](),
+  };
+}
+
+/** Each thing that is wrong with a configuration, with its place. */
+function troublesOf(error: unknown, file: string): readonly string[] {
+  if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorMessage(error)];
+  return error.problems.map(({ sentence, place }) =>
+    place === undefined ? sentence : `${file}:${place.line}:${place.column}: ${sentence}`,
+  );
+}
+
+function readJournal(path: string, isOpen: boolean): Pick<Scene, 'journal' | 'journalTrouble'> {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return { journal: null, journalTrouble: null };
+  try {
+    return { journal: JournalReader.open(path, { isOpen }), journalTrouble: null };
+  } catch (error) {
+    return { journal: null, journalTrouble: errorMessage(error) };
+  }
+}
+
+/** The service of this person or of the machine, if it is for this home. */
+function findService({ paths, env, host }: Pick<SceneOptions, 'paths' | 'env' | 'host'>): InstalledService | null {
+  try {
+    const wish = { system: false, home: undefined, usualHome: paths.home, for: 'look' } as const;
+    const opened = openService(wish, { host, env });
+    const { places } = opened.supervisor;
+    if (!existsSync(places.unit) || places.home !== paths.home) return null;
+    const flag = places.kind === 'system' && host.uid !== 0 ? ' --system' : '';
+    let state: ReturnType<InstalledService['state']> | undefined;
+    return {
+      opened,
+      state: () => (state ??= opened.supervisor.state()),
+      variables: readVariables(places.variables),
+      command: (act) => `${flag === '' ? '' : 'sudo '}${assistantCommand(`service ${act}${flag}`)}`,
+    };
+  } catch (error) {
+    // No systemd or launchd here, or a home that no unit can name.
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+/** Null where this person may not read the file. */
+function readVariables(path: string): Environment | null {
+  if (!existsSync(path)) return {};
+  try {
+    const entries = Object.entries(parseEnv(readFileSync(path, 'utf8')));
+    return Object.fromEntries(entries.filter(([, value]) => value !== ''));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { JournalReader } from '../journal/journal-reader.ts';
+import type { Opened } from '../service/open-service.ts';
+import type { ServiceState } from '../service/supervisor.ts';
+import type { Host } from '../service/host.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Random } from '../util/random.ts';
+import type { Holder } from './holder.ts';
+
+/** What a gateway that runs says of itself. */
+export interface RunningGateway {
+  readonly version: string;
+  readonly pid: number;
+  readonly model: string;
+  readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string | undefined }>>;
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  readonly http: string | null;
+  /** Each MCP server as the gateway has it. */
+  readonly mcp: () => Promise<
+    readonly { readonly name: string; readonly state: string; readonly trouble: string | null }[]
+  >;
+  /** Tokens that the next request of the main conversation has, and the names of its plugins that failed. */
+  readonly requestTokens: () => Promise<number>;
+  readonly failedPlugins: () => Promise<readonly string[]>;
+}
+
+/** What a person should know of one channel's `allowFrom` and `owners`; null: nothing. */
+export interface PeopleOfChannel {
+  readonly channel: string;
+  /** Entries that let no one in. */
+  readonly names: string | null;
+  /** That it has no owner. */
+  readonly owner: string | null;
+}
+
+/** What the checks need from parts of the program that are composed above them. */
+export interface DoctorPorts {
+  /** `provider/model` that answers with this configuration. Throws one sentence where none can. */
+  readonly answeringModel: (loaded: LoadedConfig) => string;
+  readonly people: (loaded: LoadedConfig, paired: ReturnType<JournalReader['people']>) => readonly PeopleOfChannel[];
+  /** Faults of skills, one sentence each, and how many can be used. */
+  readonly skills: (
+    loaded: LoadedConfig,
+  ) => Promise<{ readonly usable: number; readonly troubles: readonly string[]; readonly waiting: number }>;
+  /** Starts an MCP server, lists its tools, and ends it. Rejects with one sentence. Writes nothing. */
+  readonly tryMcp: (loaded: LoadedConfig, name: string, signal: AbortSignal) => Promise<{ readonly tools: number }>;
+  /** The packages of the folder of plugins, by name. */
+  readonly plugins: (paths: HomePaths) => Promise<readonly string[]>;
+}
+
+/** The service that belongs to this home. */
+export interface InstalledService {
+  readonly opened: Opened;
+  /** What systemd or launchd says of it, asked once. Rejects with one sentence where it cannot be asked. */
+  readonly state: () => Promise<ServiceState>;
+  /** The variables that it gives to the assistant; null: this person may not read them. */
+  readonly variables: Environment | null;
+  /** A command of this service as this person can type it. */
+  readonly command: (act: string) => string;
+}
+
+/** What all checks look at. Read once; nothing in it changes the home. */
+export interface Scene {
+  readonly paths: HomePaths;
+  /** Of this process, and over it what the installed service gives to the assistant. */
+  readonly env: Environment;
+  /** Of this process alone. */
+  readonly ownEnv: Environment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly host: Host;
+  readonly version: string;
+  /** Null: it cannot be read, see `configTroubles`. */
+  readonly loaded: LoadedConfig | null;
+  /** What the assistant cannot run with, one sentence each. */
+  readonly configTroubles: readonly string[];
+  readonly gateway: RunningGateway | null;
+  /** Who has the home; null: no one. */
+  readonly holder: Holder | null;
+  /** Null: there is none, or it cannot be read, see `journalTrouble`. */
+  readonly journal: JournalReader | null;
+  readonly journalTrouble: string | null;
+  /** Null: none is installed for this home. */
+  readonly service: InstalledService | null;
+  readonly ports: DoctorPorts;
+  /** A command of this assistant as this person can type it, for this home. */
+  readonly command: (words: string) => string;
+}

@@ -1,0 +1,211 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { Row } from '../storage/database.ts';
+import { openToRead } from '../storage/open-database.ts';
+import { noUsage, type Usage } from '../util/token-usage.ts';
+import { CLOSED } from './power-loss.ts';
+import { asPairedRole, type Person } from './people.ts';
+import { journalMigrations } from './schema.ts';
+
+const DAY_MS = 86_400_000;
+
+/** One model call. */
+export interface RecordedCall {
+  readonly source: string;
+  readonly usage: Usage;
+  /** Null: the price is not known. */
+  readonly costUsd: number | null;
+}
+
+/** What is used of budgets. */
+export interface SpentTokens {
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+/** A job that was agreed to. */
+export interface AgreedRow {
+  readonly id: string;
+  readonly hash: string;
+  /** `active`, `over` or `removed`. */
+  readonly state: string;
+  readonly enabled: boolean;
+  /** How the newest run that ended went; null: there is none. */
+  readonly lastOutcome: string | null;
+}
+
+/** How many messages are in a state, and since when, ms since 1970. */
+export interface Waiting {
+  readonly count: number;
+  readonly oldest: number;
+}
+
+/**
+ * Reads a journal without changing a byte of its home, whether or not an assistant has it open. It never migrates. `isOpen`: a
+ * process has it open.
+ */
+export class JournalReader implements Disposable {
+  /** The schema of the file; less than `newestSchema` before the update that the next start makes. */
+  readonly schema: number;
+  readonly #db: DatabaseSync;
+
+  private constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.schema = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+  }
+
+  /** The schema of this program. */
+  readonly newestSchema = journalMigrations.length;
+
+  /** Throws what SQLite throws for a file that is no database. The file must exist. */
+  static open(path: string, { isOpen }: { readonly isOpen: boolean }): JournalReader {
+    const db = openToRead(path, { isOpen });
+    try {
+      return new JournalReader(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  }
+
+  /** The oldest schema whose programs may use the file. */
+  get oldestReader(): number {
+    const has = this.#rows("SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_reader'").length > 0;
+    return has ? (this.#rows('SELECT min FROM schema_reader')[0]?.number('min') ?? this.schema) : this.schema;
+  }
+
+  /** What SQLite's own check complains of; none: the file is whole. Reads all of it. */
+  damage(): readonly string[] {
+    return this.#rows('PRAGMA quick_check(5)').flatMap((row) => {
+      const said = row.text('quick_check');
+      return said === 'ok' ? [] : [said];
+    });
+  }
+
+  /** The room in the file that nothing uses, as a share of it. */
+  freeShare(): number {
+    const [free, all] = ['freelist_count', 'page_count'].map((name) =>
+      this.#rows(`PRAGMA ${name}`).reduce((_, row) => row.number(name), 0),
+    );
+    return (free ?? 0) / Math.max(1, all ?? 1);
+  }
+
+  people(): readonly Pick<Person, 'channel' | 'id' | 'role'>[] {
+    return this.#rows('SELECT channel, user_id, role FROM people').map((row) => ({
+      channel: row.text('channel'),
+      id: row.text('user_id'),
+      role: asPairedRole(row.text('role')),
+    }));
+  }
+
+  /** Replies of the last week that did not arrive, and those that wait. */
+  outbox(now: number): { readonly lost: Waiting; readonly waiting: Waiting } {
+    const count = (where: string): Waiting =>
+      this.#waiting(
+        'outbound',
+        'created_at',
+        `state NOT IN ('delivered', 'streaming') AND payload IS NOT NULL AND ${where}`,
+      );
+    return {
+      // What a person gave up, or what answered too late on purpose, is no fault.
+      lost: count(
+        `state IN ('dead', 'expired', 'uncertain') AND updated_at > ${now - 7 * DAY_MS} AND coalesce(reason, '') <> 'dropped by the owner'`,
+      ),
+      waiting: count("state IN ('pending', 'sending')"),
+    };
+  }
+
+  /** Messages of the last week that were given up, and those that wait for a turn. */
+  inbox(now: number): { readonly lost: Waiting; readonly waiting: Waiting } {
+    const count = (where: string): Waiting =>
+      this.#waiting('inbound', 'received_at', `state <> 'done' AND payload IS NOT NULL AND ${where}`);
+    return {
+      lost: count(`state = 'dead' AND updated_at > ${now - 7 * DAY_MS}`),
+      waiting: count("state = 'accepted'"),
+    };
+  }
+
+  /** What model calls used since a time, in all or for these sources. */
+  spentSince(at: number, sources?: readonly string[]): SpentTokens {
+    const which = sources === undefined ? '' : ` AND source IN (${sources.map(() => '?').join(', ')})`;
+    const [row] = this.#rows(
+      `SELECT coalesce(sum(input + output), 0) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM usage WHERE at >= ?${which}`,
+      at,
+      ...(sources ?? []),
+    );
+    return { tokens: row?.number('tokens') ?? 0, costUsd: row?.number('cost') ?? 0 };
+  }
+
+  /** The newest model calls, newest first. */
+  calls(count: number): readonly RecordedCall[] {
+    return this.#rows(
+      `SELECT source, input, cached, cache_write, output, cost_usd FROM usage WHERE span = 'call' ORDER BY at DESC LIMIT ?`,
+      count,
+    ).map((row) => ({
+      source: row.text('source'),
+      usage: {
+        ...noUsage,
+        input: row.number('input'),
+        cached: row.number('cached'),
+        cacheWrite: row.number('cache_write'),
+        output: row.number('output'),
+      },
+      costUsd: row.numberOrNull('cost_usd'),
+    }));
+  }
+
+  /** The starts in a row after which the process died, ms since 1970, oldest first; the last is that of the newest process. */
+  starts(): readonly number[] {
+    return this.#rows('SELECT at FROM starts ORDER BY rowid').map((row) => row.number('at'));
+  }
+
+  /** The newest process did not close the journal: it runs, or it died. */
+  wasLeftOpen(): boolean {
+    return this.#rows('SELECT 1 AS one FROM opened WHERE boot IS NOT ?', CLOSED).length > 0;
+  }
+
+  jobs(): readonly AgreedRow[] {
+    return this.#rows('SELECT id, hash, state, enabled FROM cron_job').map((row) => {
+      const id = row.text('id');
+      const [last] = this.#rows(
+        `SELECT turns.outcome AS outcome FROM cron_run AS run JOIN inbound ON inbound.id = run.inbound_id
+         JOIN turns ON turns.id = inbound.turn_id WHERE run.job = ? AND turns.outcome IS NOT NULL ORDER BY run.due_at DESC LIMIT 1`,
+        id,
+      );
+      return {
+        id,
+        hash: row.text('hash'),
+        state: row.text('state'),
+        enabled: row.number('enabled') === 1,
+        lastOutcome: last?.text('outcome') ?? null,
+      };
+    });
+  }
+
+  /** What the newest heartbeats did, newest first: `skip`, `run`, `failed` or `refused`. */
+  heartbeats(count: number): readonly string[] {
+    return this.#rows('SELECT action FROM heartbeat ORDER BY at DESC LIMIT ?', count).map((row) => row.text('action'));
+  }
+
+  /** Channels on which an owner wrote in a direct chat. */
+  ownersChats(): readonly string[] {
+    return this.#rows('SELECT DISTINCT channel FROM owner_chats WHERE direct = 1').map((row) => row.text('channel'));
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+
+  #waiting(table: string, since: string, where: string): Waiting {
+    const [row] = this.#rows(
+      `SELECT count(*) AS count, coalesce(min(${since}), 0) AS oldest FROM ${table} WHERE ${where}`,
+    );
+    return { count: row?.number('count') ?? 0, oldest: row?.number('oldest') ?? 0 };
+  }
+
+  #rows(sql: string, ...values: readonly (string | number)[]): readonly Row[] {
+    return this.#db
+      .prepare(sql)
+      .all(...values)
+      .map((columns) => new Row(columns));
+  }
+}

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { SUBJECTS } from '../../src/doctor/check.ts';
+import { CHECKS } from '../../src/doctor/checks.ts';
+import { expectParts, table } from './generated-part.ts';
+
+test('docs/doctor.md lists every check (-u rewrites it)', async () => {
+  const rows = CHECKS.map(({ id, subject, about, live }) => [subject, id, about, live === true ? 'live' : '']);
+  await expectParts('docs/doctor.md', { checks: table(['subject', 'id', 'is all well?', ''], rows) });
+});
+
+test('each check has an id of its own, and a subject that is shown', () => {
+  const ids = CHECKS.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(CHECKS.filter(({ subject }) => !SUBJECTS.includes(subject))).toEqual([]);
+});
