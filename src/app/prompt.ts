@@ -1,4 +1,5 @@
 import type { PromptReport } from '../agent/commands/context.ts';
+import { fewToolsSentence } from '../agent/context/few-tools.ts';
 import type { ContextWindow } from '../agent/context/fit.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../agent/prompt/system-prompt.ts';
 import type { ChosenModel } from '../agent/turn/current-turn.ts';
@@ -102,19 +103,19 @@ export function createPrompts(parts: PromptsOptions): Prompts {
           : await read(audience(target, role));
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
-      const shown = target === undefined ? directTools(role) : tools(target, role);
+      const all = target === undefined ? directTools(role) : tools(target, role);
+      const model = { provider: chosen.providerName, model: chosen.model };
+      const shown = await context.offered(model, all);
+      const tokens = await context.report({ session, model, system: texts, tools: shown });
+      const ref = `${model.provider}/${model.model}`;
       return {
         session: sessionKey,
-        model: `${chosen.providerName}/${chosen.model}`,
+        model: ref,
         layers,
         tools: shown,
+        fewTools: fewToolsSentence(ref, { window: tokens.window, shown: shown.length, all: all.length }),
         messageCount: session.history().messages.length,
-        tokens: await context.report({
-          session,
-          model: { provider: chosen.providerName, model: chosen.model },
-          system: texts,
-          tools: shown,
-        }),
+        tokens,
       };
     },
   };

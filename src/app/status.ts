@@ -56,7 +56,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     storage: storageLine(journal.retention.last(), clock.now()),
     channels: manager.health(),
     sandbox: await sandboxState(base, parts.sandbox),
-    warnings: [...warnings, ...parts.troubles()],
+    warnings: [...warnings, ...parts.troubles(), ...(prompt.fewTools === null ? [] : [prompt.fewTools])],
   };
 }
 

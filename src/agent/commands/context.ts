@@ -11,6 +11,8 @@ export interface PromptReport {
   readonly layers: readonly { readonly name: string; readonly text: string }[];
   /** The tools, in the order in which they are sent. */
   readonly tools: readonly ToolSpec[];
+  /** One sentence, where a small window takes tools away. */
+  readonly fewTools: string | null;
   readonly messageCount: number;
   /** Token estimates. */
   readonly tokens: ContextReport;
@@ -46,6 +48,7 @@ function contextLines(report: PromptReport): readonly string[] {
     `Model: \`${report.model}\``,
     ...rows,
     `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
+    ...(report.fewTools === null ? [] : [report.fewTools]),
     ...(warning === null ? [`Room for the conversation: ${count(tokens.space)} tokens.`] : ['', warning]),
   ];
 }

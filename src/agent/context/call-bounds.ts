@@ -48,6 +48,11 @@ export class CallBounds {
     await this.#options.pricing.prepare(name);
   }
 
+  /** Those of the tools for which there is room in the window of this model. Never throws. */
+  async offered(name: ModelName, specs: readonly ToolSpec[]): Promise<readonly ToolSpec[]> {
+    return await this.#options.context.offered(name, specs);
+  }
+
   /**
    * Call before a request is built. Returns the most tokens that the answer may have, or a sentence that says which
    * budget is used up. May trim the session; throws when its tape cannot be written.

@@ -4,6 +4,7 @@ import type { Session } from '../../session/session.ts';
 import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
+import { SMALL_WINDOW, toolsForWindow } from './few-tools.ts';
 import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
 
@@ -98,6 +99,11 @@ export class ContextWindow {
     const { frame } = measured;
     if (measured.total > budget) await this.#trim(outline, measured, frame + TRIM_TO * Math.max(0, budget - frame));
     return most;
+  }
+
+  /** Those of the tools for which there is room in the window of this model. Never throws. */
+  async offered(model: ModelName, specs: readonly ToolSpec[]): Promise<readonly ToolSpec[]> {
+    return toolsForWindow(specs, await this.#options.windows.of(model, SMALL_WINDOW));
   }
 
   /** Whether the next request would need a trim. */

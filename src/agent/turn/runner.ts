@@ -108,15 +108,18 @@ export class TurnRunner {
     const signal = AbortSignal.any([shutdown, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
     const [{ texts }, state] = await Promise.all([model.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
+    const chosen = await this.#chooseModel(facts, newest);
+    const name = { provider: chosen.providerName, model: chosen.model };
+    const tools = await model.bounds.offered(name, model.toolsFor(newest, claimed.role));
     const turn: Turn = {
       facts,
       role: claimed.role,
       session,
-      chosen: await this.#chooseModel(facts, newest),
+      chosen,
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
       isOwners: seesPrivate({ role: claimed.role, chatType: newest.chatType }),
-      tools: model.toolsFor(newest, claimed.role),
+      tools,
       costUsd: () => model.bounds.costOf(turn),
       signal,
       live,
