@@ -150,7 +150,9 @@ class Conversation {
       .then(
         (summary) => {
           this.#view.summary(summary);
-          if (/^\/help\b/u.test(text)) this.#view.message({ text: HELP });
+          if (!/^\/help\b/u.test(text)) return;
+          this.#view.lines('');
+          this.#view.message({ text: HELP });
         },
         (error: unknown) => this.#failed(error),
       )

@@ -43,12 +43,13 @@ const COLORS: Readonly<Record<Tone, number>> = {
 };
 const LINK = '\u001B]8;;';
 const LINK_END = '\u001B\\';
+const ASCII = /^[ -~]*$/u;
 const TAB = '    ';
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Columns that a text takes: two for wide characters and emoji, none for marks. */
 export function textWidth(text: string): number {
-  return stringWidth(text);
+  return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
 /** The characters of a text as a person counts them. */

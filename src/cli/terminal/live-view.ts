@@ -39,6 +39,8 @@ export class LiveView implements ChatView {
   #drawing: Disposable | undefined;
   #spinning: Disposable | undefined;
   #isClosed = false;
+  /** How long the last drawing took. */
+  #drawnInMs = 0;
 
   constructor(context: CliContext, { history, completion, actions }: LiveViewParts) {
     this.#context = context;
@@ -155,7 +157,9 @@ export class LiveView implements ChatView {
   }
 
   #drawSoon(): void {
-    this.#drawing ??= this.#context.clock.timer(DRAW_MS, () => this.#draw());
+    // Text that takes long to draw is drawn less often, so that most of the time is left for the rest.
+    const waitMs = Math.max(DRAW_MS, 4 * this.#drawnInMs);
+    this.#drawing ??= this.#context.clock.timer(waitMs, () => this.#draw());
   }
 
   #spin(): void {
@@ -171,6 +175,7 @@ export class LiveView implements ChatView {
     this.#drawing?.[Symbol.dispose]();
     this.#drawing = undefined;
     if (this.#isClosed) return;
+    const begun = this.#context.clock.monotonic();
     const height = this.#frame.height - 1;
     const input = this.#input(Math.max(1, Math.floor(height / 2)));
     // While a person is asked, it is they who are waited for.
@@ -185,6 +190,7 @@ export class LiveView implements ChatView {
     this.#printed = [];
     const { row, column } = input.cursor;
     this.#frame.draw(printed, [...above, ...input.rows], { row: above.length + row, column });
+    this.#drawnInMs = this.#context.clock.monotonic() - begun;
   }
 
   #input(most: number, text?: string): ReturnType<typeof inputRows> {
