@@ -55,12 +55,13 @@ async function leave(terminal: Terminal): Promise<void> {
 
 describe('from nothing to the first answer', () => {
   test('with Ollama at home, in the terminal: 5 answers', async () => {
-    await using ollama = await startFakeOllama({ window: 32_768 });
+    await using ollama = await startFakeOllama({ pulled: { 'qwen3:8b': {} }, handler: () => 'Ready.' });
     await using terminal = sitDown({}, { OLLAMA_HOST: ollama.url });
-    for (const question of [PROVIDER, MODEL, ZONE, WHERE]) await terminal.answer(question, ENTER);
+    await chooseProvider(terminal, 'ollama');
+    for (const question of [MODEL, ZONE, WHERE]) await terminal.answer(question, ENTER);
     await runHere(terminal);
     expect(terminal.answers).toBe(5);
-    expect(terminal.screen).toContain('Talking with ollama/qwen3:8b in this terminal.');
+    await terminal.sees('ollama/qwen3:8b in this terminal.');
     const seen = ollama.seen.length;
     await terminal.answer('you ›', `hello${ENTER}`);
     await waitFor(() => ollama.seen.length > seen, { what: 'the question', timeoutMs: 40_000 });
@@ -84,7 +85,7 @@ describe('from nothing to the first answer', () => {
     telegram.userSays(7, `/start ${/start=(?<code>\w+)/u.exec(terminal.screen)?.groups?.['code']}`);
     await runHere(terminal);
     expect(terminal.answers).toBe(7);
-    expect(terminal.screen).toContain('It answers on telegram too');
+    await terminal.sees('It answers on telegram too');
     telegram.userSays(7, 'good morning');
     const texts = (): readonly string[] => telegram.sentMessages.map(({ text }) => text);
     await waitFor(() => texts().includes('Good morning, Ann.'), { what: 'the answer', timeoutMs: 40_000 });
