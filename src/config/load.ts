@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { shellWord } from '../util/text.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
@@ -191,8 +192,4 @@ async function openToOthers(path: string, written: unknown): Promise<readonly st
 /** Whether a key itself stands there; a variable's or a file's name is none. */
 function holdsKeys(written: unknown): boolean {
   return collectSecrets(written, {}, []).some((value) => !/\$\{\w+\}/u.test(value));
-}
-
-function shellWord(text: string): string {
-  return /^[\w./@+-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
