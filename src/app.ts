@@ -1,10 +1,11 @@
 import { createAgent } from './app/agent.ts';
-import { configWarnings, type Base, type Ground } from './app/base.ts';
+import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks, type HookSet } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { startConsumers, takeUp } from './app/consumers.ts';
 import { createModels, fullName } from './app/models.ts';
 import { openPlugins, tellOfHungHooks } from './app/plugins.ts';
+import { createReloader, type Reloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence } from './app/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { tellOfStorage } from './app/storage-notices.ts';
@@ -16,10 +17,11 @@ import { bootId } from './journal/power-loss.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
+import { SettingsStore } from './config/settings-store.ts';
 import { readVersion } from './config/version.ts';
 import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
 import { streamOf } from './gateway/local-assistant.ts';
-import { createRedactor } from './security/redact/redact.ts';
+import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
@@ -73,6 +75,8 @@ export interface Assistant extends AssistantPort, AsyncDisposable {
   brokeDown(): void;
   /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
   alive(): Promise<void>;
+  /** Reads the configuration again and takes up what is different; what is wrong is refused as a whole. Never rejects. */
+  reload: Reloader['reload'];
   /** Its log, free of secrets. */
   readonly log: Logger;
   /** Says something in a session and waits for the end of its turn. */
@@ -101,7 +105,7 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
 
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
-  const redact = createRedactor(loaded.secrets);
+  const { redact, learn } = createLearningRedactor(loaded.secrets);
   const logFile = parts.logsToFile === true ? new LogFile(paths.log) : undefined;
   const log = scrubbed(parts.log ?? (await openLog(loaded.config.log, logFile)), redact);
   const startedAt = clock.now();
@@ -123,6 +127,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     rehearse: async () => {
       const next = await parts.load();
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
+      return next;
     },
     boot: parts.boot === undefined ? bootId() : parts.boot,
   };
@@ -134,7 +139,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
-    return await startOnce(parts, ground, waitedSince);
+    return await startOnce({ ...parts, learnSecrets: learn }, ground, waitedSince);
   };
   const assistant = stack.use(
     await startWhenWritable(ground, {
@@ -149,7 +154,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
 }
 
 /** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */
-async function startOnce(parts: Parts, ground: Ground, waitedSince: number | null): Promise<Assistant> {
+async function startOnce(
+  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void },
+  ground: Ground,
+  waitedSince: number | null,
+): Promise<Assistant> {
   const { paths, loaded, clock, log, storage } = ground;
   await using stack = new AsyncDisposableStack();
   const stores = await openStores(ground, stack, (error) => {
@@ -160,18 +169,23 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   const { journal } = stores;
   // Before a plugin is loaded: one that kills the process at once counts too.
   const safe = journal.starts.isLoop || parts.rehearsal === true;
-  const config = safe ? safeConfig(loaded.config) : loaded.config;
+  const settings = new SettingsStore(loaded, safe ? safeConfig : undefined);
+  const { config } = settings;
   const plugins = await openPlugins(paths.plugins, config, { clock, safe });
   const base: Base = {
     ...ground,
     config,
+    settings,
     plugins,
     safe,
-    warnings: [
-      ...(safe ? [safeModeSentence(journal.starts)] : []),
-      ...configWarnings(loaded, process.getuid?.()),
-      ...plugins.troubles,
-    ],
+    get warnings() {
+      return [
+        ...(safe ? [safeModeSentence(journal.starts)] : []),
+        ...configWarnings(settings.loaded, process.getuid?.()),
+        ...waitingWarnings(settings),
+        ...plugins.troubles,
+      ];
+    },
   };
   const hooks = openHooks(base, parts.hooks ?? []);
   const bus = openBus(base, { journal, hooks });
@@ -195,7 +209,6 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     }),
   );
   const models = createModels(base);
-  const { standard } = models;
   const closing = new AbortController();
   const agent = createAgent(base, {
     stores,
@@ -205,8 +218,12 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
     hooks,
     closing: closing.signal,
     restart: parts.onRestart,
+    reload: () => reloader.reload(),
   });
-  const { sandbox, consolidation, mcp } = agent;
+  const { sandbox, consolidation, mcp, registry } = agent;
+  const { learnSecrets } = parts;
+  const reloadParts = { load: ground.rehearse, journal, bus, channels, models, mcp, registry, learnSecrets };
+  const reloader = createReloader(base, reloadParts);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.background);
   stack.use(consolidation);
@@ -214,16 +231,19 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   await mcp.open();
 
   await takeUp(base, { journal, bus, agent });
-  const { questions, registry, requests } = agent;
-  const model = fullName(standard);
+  const { questions, requests } = agent;
+  const model = (): string => fullName(models.standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
   const local = await serve(base, { bus, journal, channels, questions, registry, requests, model, ...parting }, stack);
   stack.defer(() => channels.manager.stop());
   await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
   sweeper.start();
+  stack.use(reloader);
+  reloader.start();
   // The first message should not wait for what can be loaded ahead, nor the start for that.
   setImmediate(() => {
+    const { standard } = models;
     Promise.all([
       standard.provider.warm?.(),
       agent.warm({ provider: standard.providerName, model: standard.model }),
@@ -235,6 +255,7 @@ async function startOnce(parts: Parts, ground: Ground, waitedSince: number | nul
   const owned = stack.move();
   return Object.assign(local, {
     log,
+    reload: () => reloader.reload(),
     brokeDown: () => journal.brokeDown(),
     alive: () => journal.answers(),
     run: (text: string, options: RunOptions = {}) => local.send({ session: 'main', ...options, text }, options),

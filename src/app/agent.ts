@@ -29,6 +29,7 @@ import { peopleTroubles } from './owners.ts';
 import { createPrompts } from './prompt.ts';
 import { createQuestions } from './questions.ts';
 import { registerTools } from './register-tools.ts';
+import type { Reloader } from './reload.ts';
 import { createRequests } from './requests.ts';
 import { openSkills } from './skills.ts';
 import { statusOf } from './status.ts';
@@ -46,6 +47,8 @@ export interface AgentParts {
   readonly closing: AbortSignal;
   /** Undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;
+  /** Takes up what has changed in the configuration. */
+  readonly reload: Reloader['reload'];
 }
 
 /** The agent, joined with all it works with. */
@@ -164,6 +167,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       pairing,
       mcp,
       plugins: base.plugins,
+      reload: parts.reload,
       now: () => base.clock.now(),
       timezone: base.config.agent.timezone,
     }),

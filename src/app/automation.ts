@@ -185,7 +185,9 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     clock,
     log,
     newId,
-    settings: config.cron,
+    get settings() {
+      return config.cron;
+    },
     gates: {
       roleOf: (creator, then) => roleNow(base, stores, creator, then),
       // A terminal's own process sends nothing to platforms: that is left to the gateway.
@@ -203,7 +205,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
 
 /** The weaker of a role then and what the person may be now; null: they are not let in any more. */
 export function roleNow(
-  { config }: Base,
+  { config }: Pick<Base, 'config'>,
   { journal }: Pick<Stores, 'journal'>,
   by: Pick<JobCreator, 'channel' | 'id' | 'chatType' | 'chat'>,
   then: string,

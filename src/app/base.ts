@@ -3,6 +3,8 @@ import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { pathText } from '../config/setting.ts';
+import type { SettingsStore } from '../config/settings-store.ts';
 import type { Plugins } from './plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
@@ -15,8 +17,11 @@ import type { Random } from '../util/random.ts';
 /** What every part of the composition root needs. */
 export interface Base {
   readonly paths: HomePaths;
+  /** As it was at the start. */
   readonly loaded: LoadedConfig;
+  /** Shows what is in force now: what is to be live reads it when it needs it and keeps no part. */
   readonly config: Config;
+  readonly settings: SettingsStore;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,13 +41,13 @@ export interface Base {
   /** Only what is needed to talk runs, see safe-mode.ts. */
   readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
-  readonly rehearse: () => Promise<void>;
+  readonly rehearse: () => Promise<LoadedConfig>;
   /** What the person should know at each look, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 /** What is there before the journal says how the program is to run. */
-export type Ground = Omit<Base, 'plugins' | 'safe' | 'warnings'>;
+export type Ground = Omit<Base, 'plugins' | 'safe' | 'settings' | 'warnings'>;
 
 /** What is wrong with the configuration, and how this process runs with less protection than it could. */
 export function configWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
@@ -59,6 +64,12 @@ export function configWarnings({ config, warnings }: LoadedConfig, userId: numbe
       ),
     ...(userId === 0 ? ['The assistant runs as root. Give it a user of its own.'] : []),
   ];
+}
+
+/** Says which changed settings wait for a restart; nothing where none does. */
+export function waitingWarnings({ waiting }: SettingsStore): readonly string[] {
+  if (waiting.length === 0) return [];
+  return [`Changed, and in force after a restart (/restart): ${waiting.map(pathText).join(', ')}.`];
 }
 
 /** What `tools.exec.allowCommands` can mean. */

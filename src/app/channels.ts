@@ -1,7 +1,8 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
-import { ChannelManager, type ChannelPeople } from '../channels/manager.ts';
+import { ChannelManager } from '../channels/manager.ts';
+import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
 import { channelSource } from '../channels/registry.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
 import { Previews } from '../channels/delivery/preview.ts';
@@ -18,6 +19,8 @@ export interface Channels {
   readonly previews: Previews;
   /** Whether a channel that reaches people elsewhere is connected. */
   readonly isOpen: (channel: string) => boolean;
+  /** Takes up what the configuration says now of these channels; each of them starts anew, the others are not touched. */
+  readonly update: (names: readonly string[]) => Promise<void>;
 }
 
 /** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
@@ -27,12 +30,12 @@ export function createChannels(
 ): Channels {
   const { config, clock, random, log, serving } = base;
   const terminal = new TerminalChannel();
-  const enabled = serving ? Object.entries(enabledChannels(config)) : [];
+  const sources = (): readonly ChannelSource[] =>
+    Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
+      channelSource(name, channel, { random, plugged: base.plugins.kinds }),
+    );
   const manager = new ChannelManager(
-    [
-      { name: terminal.name, kind: terminal.kind, open: async () => terminal },
-      ...enabled.map(([name, channel]) => channelSource(name, channel, { random, plugged: base.plugins.kinds })),
-    ],
+    [{ name: terminal.name, kind: terminal.kind, open: async () => terminal }, ...sources()],
     {
       bus,
       people: peopleOf(journal),
@@ -70,7 +73,18 @@ export function createChannels(
     log,
   });
   const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
-  return { terminal, manager, delivery, previews, isOpen };
+  const update = async (names: readonly string[]): Promise<void> => {
+    const found = sources();
+    await Promise.all(
+      names.map((name) =>
+        manager.replace(
+          name,
+          found.find((source) => source.name === name),
+        ),
+      ),
+    );
+  };
+  return { terminal, manager, delivery, previews, isOpen, update };
 }
 
 function peopleOf({ people, pairing }: Journal): ChannelPeople {

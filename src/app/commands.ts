@@ -19,12 +19,15 @@ import { CommandTable } from '../agent/commands/table.ts';
 import { tapeCommand } from '../agent/commands/tape.ts';
 import { undoCommand } from '../agent/commands/undo.ts';
 import { usageCommand } from '../agent/commands/usage.ts';
+import type { InboundMessage } from '../bus/messages.ts';
+import { enabledChannels } from '../config/channels.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { restoreFiles } from '../tools/files/restore-files.ts';
 import { contextOutsideTurn } from '../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import { startOfDay } from '../util/time-zone.ts';
+import { roleNow } from './automation.ts';
 import type { Base } from './base.ts';
 import { fullName, type Models } from './models.ts';
 import { createPairing } from './pairing.ts';
@@ -65,7 +68,9 @@ export function createCommands(
   const { status, restart } = parts;
   const { journal, sessions, changes } = parts.stores;
   const models: ModelChoice = {
-    standard: fullName(parts.models.standard),
+    get standard() {
+      return fullName(parts.models.standard);
+    },
     fullName: (ref) => parts.models.fullName(ref),
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
@@ -113,6 +118,8 @@ export function createCommands(
       restartCommand({
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),
+        locksOut: async (message) =>
+          lockedOut(base, { config: (await base.rehearse()).config, message, stores: parts.stores }),
       }),
       startCommand({ tools: (role) => new Set(registry.specs(role).map(({ name }) => name)) }),
     ],
@@ -124,6 +131,23 @@ export function createCommands(
     },
   });
   return { table, pairing };
+}
+
+/** Why the writer of a message would be no owner with this configuration; null: they would be. */
+function lockedOut(
+  base: Base,
+  {
+    config,
+    message: { channel, sender, chatType, chatId: chat },
+    stores,
+  }: { readonly config: Base['config']; readonly message: InboundMessage; readonly stores: Stores },
+): string | null {
+  const path = base.loaded.path;
+  if (channel !== 'terminal' && enabledChannels(config)[channel] === undefined) {
+    return `with the configuration as it is now channels.${channel} would stay off, and you could not reach me here. Correct it in ${path}, and send /restart again.`;
+  }
+  if (roleNow({ config }, stores, { channel, id: sender.id, chatType, chat }, 'owner') === 'owner') return null;
+  return `with the configuration as it is now you would no longer be an owner here. Put ${sender.id} into channels.${channel}.owners in ${path}, and send /restart again.`;
 }
 
 /** A tool that the owner calls by hand: their own words, nothing of strangers in play. */

@@ -97,7 +97,9 @@ async function openHeart(
     clock,
     log,
     newId,
-    settings: config.heartbeat,
+    get settings() {
+      return config.heartbeat;
+    },
     zone,
     gates: {
       target,

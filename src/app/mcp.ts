@@ -17,6 +17,8 @@ import type { Stores } from './stores.ts';
 export interface Mcp extends AsyncDisposable {
   /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
   readonly open: () => Promise<void>;
+  /** Takes up what the configuration says now of these servers; each of them starts anew, the others are not touched. */
+  readonly update: (names: readonly string[]) => Promise<void>;
   /** Connects to servers that are new in the configuration, in the background. */
   readonly connectNew: () => void;
   readonly list: () => readonly ServerFacts[];
@@ -32,44 +34,51 @@ const MOST_BYTES = 20_000_000;
 
 export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry: ToolRegistry): Mcp {
   const { config, paths, env, clock, random, log, redact, version } = base;
-  const all = Object.entries(config.mcpServers);
-  const used = Object.fromEntries(all.filter(([, { enabled }]) => enabled));
+  const all = (): readonly [string, McpServerSettings][] => Object.entries(config.mcpServers);
+  const used = (): Readonly<Record<string, McpServerSettings>> =>
+    Object.fromEntries(all().filter(([, { enabled }]) => enabled));
   let clients: McpClients | undefined;
   const opened = (name: string): McpClients => {
-    if (clients !== undefined && used[name] !== undefined) return clients;
-    const why = all.some(([known]) => known === name) ? 'is switched off' : 'is not in the configuration';
+    if (clients !== undefined && used()[name] !== undefined) return clients;
+    const why = all().some(([known]) => known === name) ? 'is switched off' : 'is not in the configuration';
     throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
   };
+  const open = async (): Promise<void> => {
+    const servers = used();
+    if (Object.keys(servers).length === 0) return;
+    const { McpClients } = await import('../tools/mcp/client-pool.ts');
+    clients = await McpClients.open({
+      servers,
+      registry,
+      pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
+      environment: mcpEnvironment(env),
+      workspace: paths.workspace,
+      version,
+      fetchFor: (url, settings) => mcpFetch(url, settings, clock),
+      keep: async ({ call }, { bytes, mediaType }) => {
+        const folder = spill.folder(call.sessionKey);
+        await ensureDirectory(folder);
+        const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+        const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
+        await replaceDurable(path, bytes);
+        return path;
+      },
+      clock,
+      random,
+      log,
+      redact,
+    });
+  };
   return {
-    open: async () => {
-      if (Object.keys(used).length === 0) return;
-      const { McpClients } = await import('../tools/mcp/client-pool.ts');
-      clients = await McpClients.open({
-        servers: used,
-        registry,
-        pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
-        environment: mcpEnvironment(env),
-        workspace: paths.workspace,
-        version,
-        fetchFor: (url, settings) => mcpFetch(url, settings, clock),
-        keep: async ({ call }, { bytes, mediaType }) => {
-          const folder = spill.folder(call.sessionKey);
-          await ensureDirectory(folder);
-          const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-          const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
-          await replaceDurable(path, bytes);
-          return path;
-        },
-        clock,
-        random,
-        log,
-        redact,
-      });
+    open,
+    update: async (names) => {
+      if (clients === undefined) return await open();
+      for (const name of names) await clients.replace(name, used()[name]);
     },
     connectNew: () => clients?.connectNew(),
     list: () => {
       const facts = new Map(clients?.list().map((one) => [one.name, one]));
-      return all.map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
+      return all().map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
     },
     test: async (name) => await opened(name).test(name),
     trust: async (name, hash) => await opened(name).trust(name, hash),

@@ -1,4 +1,5 @@
 import type { ChosenModel } from '../agent/turn/current-turn.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { configuredWindow } from '../providers/context-window-registry.ts';
 import { createProviders, type Providers } from '../providers/registry.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -6,13 +7,15 @@ import type { Base } from './base.ts';
 import type { ModelEvent } from '../providers/provider.ts';
 
 export interface Models {
-  /** The model of `agent.model`, for sessions that chose no other. */
+  /** The model that `agent.model` names now, for sessions that chose no other. */
   readonly standard: ChosenModel;
   /** The model of a reference, such as `openai/gpt-5`; null: the standard one. Never throws: see `unusableModel`. */
   readonly resolve: (ref: string | null) => ChosenModel;
   /** A reference as `provider/model`. Throws an error of one sentence when the model cannot be called. */
   readonly fullName: (ref: string) => string;
   contextWindow: Providers['contextWindow'];
+  /** Opens the providers anew, as the configuration says now; calls in flight end with what they began with. */
+  reopen: (keyVariables: LoadedConfig['keyVariables']) => void;
   /** The HTTP body that this request would have now. Throws an error of one sentence when its provider is not configured. */
   body: Providers['body'];
 }
@@ -25,12 +28,21 @@ export function createModels({
   random,
   log,
 }: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'>): Models {
-  const { model, fallbacks } = config.agent;
   const windowOf = (ref: string): number | null => configuredWindow(config, ref);
-  const providers = createProviders({ configs: config.providers, keyVariables, windowOf, clock, random, log });
+  const open = (variables: LoadedConfig['keyVariables']): Providers =>
+    createProviders({ configs: config.providers, keyVariables: variables, windowOf, clock, random, log });
+  let providers = open(keyVariables);
+  const standard = (): ChosenModel => providers.resolve(config.agent.model, config.agent.fallbacks);
+  standard();
   return {
-    standard: providers.resolve(model, fallbacks),
+    get standard() {
+      return standard();
+    },
+    reopen: (variables) => {
+      providers = open(variables);
+    },
     resolve: (ref) => {
+      const { model, fallbacks } = config.agent;
       try {
         return providers.resolve(ref ?? model, fallbacks);
       } catch (error) {

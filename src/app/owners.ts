@@ -57,14 +57,14 @@ export function ownerTrouble(
   if (first !== undefined) {
     const entries = plural(settings.allowFrom.filter((entry) => entry !== EVERYBODY).length, 'entry', 'entries');
     const whose = listed.length === 1 ? '' : ', with the id that is yours';
-    return `${has}: allowFrom has ${entries} and owners names no one. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}, and restart.`;
+    return `${has}: allowFrom has ${entries} and owners names no one. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}.`;
   }
   const paired = people.find(({ channel }) => channel === name);
   if (paired !== undefined) {
     return `${has}. To make ${name}:${paired.id} the owner: ${assistantCommand(`pair approve ${name}:${paired.id} --owner`)}`;
   }
   if (settings.allowFrom.includes(EVERYBODY)) {
-    return `${has}: allowFrom lets everybody in as a guest. Set channels.${name}.owners to ["YOUR_ID"], with your own id, in ${configPath}, and restart.`;
+    return `${has}: allowFrom lets everybody in as a guest. Set channels.${name}.owners to ["YOUR_ID"], with your own id, in ${configPath}.`;
   }
   return `${has}. Write to it there, then run ${assistantCommand('pair approve CODE --owner')} with the code that it answers.`;
 }

@@ -74,5 +74,5 @@ function whyNot(
   }
   const how =
     role === null ? `take ${id} out of channels.${channel}` : `change channels.${channel}.owners, a list of ids,`;
-  return `${channel}:${id} has access through the configuration, so nothing was changed: ${how} and restart.`;
+  return `${channel}:${id} has access through the configuration, so nothing was changed: ${how}.`;
 }

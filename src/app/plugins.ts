@@ -48,7 +48,7 @@ export async function openPlugins(
       if (isBuiltIn(channel.kind) || kinds[channel.kind] !== undefined) {
         taken.push(`The plugin "${name}" adds the kind of channel "${channel.kind}", which exists already.`);
       } else {
-        kinds[channel.kind] = pluggedKind(channel, config.channels);
+        kinds[channel.kind] = pluggedKind(channel, config);
       }
     }
   }
@@ -97,14 +97,14 @@ export function tellOfHungHooks(
 
 function pluggedKind(
   { shows, open }: PluginChannel,
-  channels: Readonly<Record<string, AccessSettings>>,
+  config: { readonly channels: Readonly<Record<string, AccessSettings>> },
 ): PluggedKinds[string] {
   return {
     shows,
     open: async (name, settings) => {
       try {
         const { kitFor, withPlain } = await import('./plugin-kit.ts');
-        return withPlain(await open(name, settings, kitFor(channels[name])));
+        return withPlain(await open(name, settings, kitFor(config.channels[name])));
       } catch (error) {
         if (error instanceof ChannelError) throw error;
         throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });

@@ -11,6 +11,7 @@ import { AppError } from '../util/errors.ts';
 import type { Automation } from './automation.ts';
 import type { Mcp } from './mcp.ts';
 import type { Plugins } from './plugins.ts';
+import type { Reloader } from './reload.ts';
 import { mailRequests } from './mail-requests.ts';
 import { ownSteps } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
@@ -28,6 +29,7 @@ export interface RequestParts {
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
+  readonly reload: Reloader['reload'];
   readonly now: () => number;
   /** Null: that of the machine. */
   readonly timezone: string | null;
@@ -48,6 +50,7 @@ export function createRequests({
   plugins,
   now,
   timezone,
+  reload,
 }: RequestParts): RequestHandlers {
   const done = (what: string): Promise<void> =>
     audit.record({
@@ -125,6 +128,7 @@ export function createRequests({
       return await mcp.trust(name, hash);
     },
     pluginsList: async () => plugins.list,
+    configReload: () => reload(),
     ...mailRequests(journal.deadLetters, done),
     ...sessionRequests({ journal, search, sessions }, { done, now, timezone }),
     why: async ({ count }) => ownSteps(journal, count),

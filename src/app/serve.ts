@@ -24,7 +24,7 @@ export interface ServeParts {
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
   /** `provider/model` */
-  readonly model: string;
+  readonly model: () => string;
   /** HTTP port instead of the configured one. */
   readonly port: number | undefined;
   /** Aborts when the process stops. */
@@ -33,8 +33,8 @@ export interface ServeParts {
 
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
 export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposableStack): Promise<LocalAssistant> {
-  const { paths, clock, newId, log, redact, version, startedAt, warnings } = base;
-  const { bus, questions, registry, model } = parts;
+  const { paths, clock, newId, log, redact, version, startedAt } = base;
+  const { bus, questions, registry } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
   const local = new LocalAssistant({
@@ -47,9 +47,9 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       version,
       pid: process.pid,
       home: paths.home,
-      model,
+      model: parts.model(),
       channels: cleanHealth(manager.health(), redact),
-      warnings: [...warnings, ...parts.troubles()],
+      warnings: [...base.warnings, ...parts.troubles()],
       storage: storageLine(parts.journal.retention.last(), clock.now()),
       startedAt,
       http,

@@ -38,7 +38,17 @@ export function createTools(base: Base, { stores, catalog, background }: ToolPar
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
     // Every turn may end in silence, even if the configured policy does not allow the tool.
-    policy: { ...tools, allow: [...tools.allow, STAY_SILENT], guest: [...tools.guest, STAY_SILENT] },
+    policy: {
+      get allow() {
+        return [...config.tools.allow, STAY_SILENT];
+      },
+      get deny() {
+        return config.tools.deny;
+      },
+      get guest() {
+        return [...config.tools.guest, STAY_SILENT];
+      },
+    },
     clock,
     redact,
     maxOutput,

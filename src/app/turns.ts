@@ -50,7 +50,6 @@ export function createTurnPorts(base: Base, parts: TurnParts): TurnPorts {
 }
 
 function modelPorts({ config }: Base, { models, prompts, mcp, stores, bounds }: TurnParts): ModelPorts {
-  const { temperature, reasoning, timezone } = config.agent;
   return {
     resolve: models.resolve,
     systemPrompt: (target, role) => prompts.of(target, role),
@@ -60,9 +59,13 @@ function modelPorts({ config }: Base, { models, prompts, mcp, stores, bounds }: 
     },
     bounds,
     promptParts: stores.promptParts,
-    temperature,
-    reasoning,
-    timezone,
+    get temperature() {
+      return config.agent.temperature;
+    },
+    get reasoning() {
+      return config.agent.reasoning;
+    },
+    timezone: config.agent.timezone,
   };
 }
 
@@ -80,15 +83,22 @@ function toolPorts(base: Base, { stores, channels, bus, registry, skills }: Turn
 }
 
 function limitPorts({ config }: Base): LimitPorts {
-  const { maxConcurrentTurns, maxIterations, toolResultChars, turnTimeoutMinutes, whenBusy, debounceMs } = config.agent;
   return {
-    slots: new Slots(maxConcurrentTurns),
-    maxIterations,
-    toolResultChars,
-    turnTimeoutMs: turnTimeoutMinutes * 60_000,
+    slots: new Slots(config.agent.maxConcurrentTurns),
+    get maxIterations() {
+      return config.agent.maxIterations;
+    },
+    toolResultChars: config.agent.toolResultChars,
+    get turnTimeoutMs() {
+      return config.agent.turnTimeoutMinutes * 60_000;
+    },
     bursts: {
-      whenBusy,
-      debounceMs,
+      get whenBusy() {
+        return config.agent.whenBusy;
+      },
+      get debounceMs() {
+        return config.agent.debounceMs;
+      },
       groupDebounceMs: (channel) => config.channels[channel]?.groups.debounceMs ?? 0,
     },
   };

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { ChannelError, type Channel } from './channel.ts';
-import type { ChannelSource } from './manager.ts';
+import type { ChannelSource } from './supervised-channel.ts';
 import { PlatformChannel } from './platform.ts';
 import { discordOptions } from './discord/options.ts';
 import { slackOptions } from './slack/options.ts';

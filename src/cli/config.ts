@@ -1,6 +1,6 @@
 import { configJsonSchema } from '../config/init.ts';
 import { draftChange, openCopy, problemsOf, writeConfig } from '../config/change.ts';
-import type { ConfigProblem } from '../config/config-error.ts';
+import { placed } from '../config/config-error.ts';
 import type { HomePaths } from '../config/home.ts';
 import { loadConfig, type LoadedConfig } from '../config/load.ts';
 import { shownSetting } from '../config/origin.ts';
@@ -88,13 +88,21 @@ function overruled(loaded: LoadedConfig | undefined, path: readonly string[]): r
   return variable === undefined ? [] : [`⚠ The variable ${variable} sets it too, and wins.`];
 }
 
-/** When a running assistant takes a change up. */
+/** What a running assistant makes of a change; nothing where none runs. */
 async function effectLines(context: CliContext, socket: string): Promise<readonly string[]> {
   const running = await context.connect(socket);
   if (running === undefined) return [];
-  await running[Symbol.asyncDispose]();
-  return ['The assistant that runs takes it up when it is restarted: send it /restart.'];
+  await using assistant = running;
+  const { changes, refused } = await assistant.request('configReload', {});
+  if (refused !== null) return [`⚠ The assistant that runs did not take it up: ${refused}`];
+  return changes.map(({ path, effect }) => `${path} ${EFFECTS[effect]}`);
 }
+
+const EFFECTS = {
+  live: 'is in force from the next message on.',
+  rebuild: 'is in force: what it belongs to was started anew.',
+  restart: 'is in force after a restart: send /restart to the assistant.',
+} as const;
 
 /** `assistant config edit`: an editor on a copy, which becomes `config.json` only when the assistant can run with it. */
 export async function configEditCommand({ home }: HomeFlag, context: CliContext): Promise<number> {
@@ -195,10 +203,6 @@ async function restOf(
 export async function configSchemaCommand(_flags: HomeFlag, { stdout }: CliContext): Promise<number> {
   stdout.write(`${asJson(configJsonSchema())}\n`);
   return 0;
-}
-
-function placed({ sentence, place }: ConfigProblem, file: string): string {
-  return place === undefined ? sentence : `${file}:${place.line}:${place.column}: ${sentence}`;
 }
 
 async function readInput({ stdin }: CliContext): Promise<string> {

@@ -28,6 +28,8 @@ export interface CliContext {
   readonly clock: Clock;
   /** Calls back at each signal, instead of the process ending by it, until disposed of. */
   readonly onSignal: (listener: (signal: StopSignal) => void) => Disposable;
+  /** Calls back at each SIGHUP, instead of the process ending by it, until disposed of. */
+  readonly onHangUp: (listener: () => void) => Disposable;
   /** Calls back at each error that nobody caught, until disposed of. */
   readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
   readonly exitNow: (code: number) => void;
@@ -55,6 +57,10 @@ export function processContext(): CliContext {
           for (const signal of signals) process.off(signal, listener);
         },
       };
+    },
+    onHangUp: (listener) => {
+      process.on('SIGHUP', listener);
+      return { [Symbol.dispose]: () => process.off('SIGHUP', listener) };
     },
     onStray: (listener) => {
       const onException = (error: unknown): void => listener(error, true);

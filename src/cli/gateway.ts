@@ -82,6 +82,8 @@ export async function gatewayCommand(
     assistant.brokeDown();
     ended.abort();
   });
+  // A terminal sends it when it is closed: then it ends the process, as it does by default.
+  using _hangUp = isTerminal ? undefined : context.onHangUp(() => void assistant.reload());
   try {
     const { home, model, channels, http, warnings } = await assistant.info();
     const names = Object.keys(channels);

@@ -149,7 +149,7 @@ function endOf(
     case 'running':
       if (!hasChanged) return 'The assistant is running.';
       if (isConversation) return 'Restarting the assistant with it …';
-      return 'The assistant that is running takes this up when it is restarted (/restart in a chat).';
+      return 'The assistant that is running takes this up by itself; a new time zone needs a restart (/restart in a chat).';
     case 'service':
       return `It is running. In a terminal you reach it with: ${assistantCommand('chat')}`;
     case 'here':

@@ -16,6 +16,11 @@ export interface ConfigProblem {
   readonly place: Position | undefined;
 }
 
+/** A problem with its place, as in `config.json:3:5: …`. */
+export function placed({ sentence, place }: ConfigProblem, file: string): string {
+  return place === undefined ? sentence : `${file}:${place.line}:${place.column}: ${sentence}`;
+}
+
 /** A configuration that the assistant cannot run with; exit code 78. Its message names the first of its problems. */
 export class ConfigError extends AppError {
   readonly problems: readonly ConfigProblem[];

@@ -4,6 +4,8 @@ import { ConfigError, type Position } from './config-error.ts';
 /** A configuration file: its values, and where in the text they stand. */
 export interface ConfigDocument {
   readonly value: unknown;
+  /** There is nothing in it but white space and comments. */
+  readonly isEmpty: boolean;
   position(path: readonly string[]): Position | undefined;
 }
 
@@ -46,6 +48,7 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   }
   return {
     value: tree === undefined ? {} : valueOf(tree),
+    isEmpty: tree === undefined,
     position(path) {
       const node = tree === undefined ? undefined : findNode(tree, path);
       return node === undefined ? undefined : positionAt(text, node.offset);

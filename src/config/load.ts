@@ -26,6 +26,8 @@ export interface LoadedConfig {
   /** Of the file, whether or not it exists; `ASSISTANT_CONFIG` where that variable stands for it. */
   readonly path: string;
   readonly exists: boolean;
+  /** There is no file, or nothing in it. */
+  readonly isEmpty: boolean;
   /** What the file says, with its references to variables and files as they stand there. */
   readonly written: Readonly<Record<string, unknown>>;
   /** The `ASSISTANT_…` variable that sets this path or a part of it; undefined: none does. */
@@ -68,6 +70,7 @@ export async function loadConfig(options: {
     config,
     path,
     exists: source !== undefined,
+    isEmpty: document?.isEmpty ?? true,
     written,
     variableOf,
     setsLogLevel: asSettings(settings['log'])['level'] !== undefined,

@@ -12,26 +12,30 @@ import {
   sessionSchema,
 } from './schema/service.ts';
 import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
+import { takes } from './schema/values.ts';
 
-/** The whole configuration: every key has a default and a line of documentation (`docs/configuration.md`). */
+/**
+ * The whole configuration: every key has a default, a line of documentation and a mark that says when a change takes effect
+ * (`docs/configuration.md`).
+ */
 export const configSchema = z.object({
-  $schema: z.string().optional().describe('For editors.'),
-  agent: agentSchema,
-  providers: providersSchema,
-  models: modelsSchema,
-  channels: channelsSchema,
-  tools: toolsSchema,
-  mcpServers: mcpServersSchema,
-  skills: skillsSchema,
-  memory: memorySchema,
-  heartbeat: heartbeatSchema,
-  cron: cronSchema,
-  voice: voiceSchema,
-  gateway: gatewaySchema,
-  hooks: hooksSchema,
-  session: sessionSchema,
-  plugins: pluginsSchema,
-  log: logSchema,
+  $schema: takes('live', z.string().optional().describe('For editors.')),
+  agent: takes('live', agentSchema),
+  providers: takes('rebuild', providersSchema),
+  models: takes('live', modelsSchema),
+  channels: takes('rebuild', channelsSchema),
+  tools: takes('restart', toolsSchema),
+  mcpServers: takes('rebuild', mcpServersSchema),
+  skills: takes('restart', skillsSchema),
+  memory: takes('restart', memorySchema),
+  heartbeat: takes('live', heartbeatSchema),
+  cron: takes('live', cronSchema),
+  voice: takes('live', voiceSchema),
+  gateway: takes('restart', gatewaySchema),
+  hooks: takes('restart', hooksSchema),
+  session: takes('live', sessionSchema),
+  plugins: takes('restart', pluginsSchema),
+  log: takes('restart', logSchema),
 });
 
 export type Config = z.output<typeof configSchema>;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { AppError } from '../util/errors.ts';
 import { configSchema, innerSchema } from './schema.ts';
+import { markedEffect, type Effect } from './schema/values.ts';
 
 /** The keys that lead to a setting, from the top of the configuration. */
 export type SettingPath = readonly string[];
@@ -30,6 +31,12 @@ export function parsePath(text: string): SettingPath {
 /** A path as `parsePath` reads it. */
 export function pathText(path: SettingPath): string {
   return path.map((key, at) => (/[.["\]]/u.test(key) ? `["${key}"]` : `${at === 0 ? '' : '.'}${key}`)).join('');
+}
+
+/** When a change of the setting at this path takes effect. */
+export function effectOf(path: SettingPath): Effect {
+  const marks = path.map((_, at) => markedEffect(schemaAt(path.slice(0, at + 1))));
+  return marks.findLast((mark) => mark !== undefined) ?? 'restart';
 }
 
 /** The schema of the setting at this path; undefined where there is no such setting. */

@@ -54,6 +54,8 @@ export const requestParams = {
   mcpTrust: z.object({ name: z.string(), hash: z.string() }),
   /** The packages in the folder of plugins, and those that the configuration lists. */
   pluginsList: z.object({}),
+  /** Takes up what has changed in the configuration. */
+  configReload: z.object({}),
   /** What is on its way out, or did not get there. */
   outboxList: z.object({}),
   /** Sends one again, or gives it up; `mail-unknown` when nothing can be done about it. */
@@ -111,6 +113,12 @@ interface RequestResults {
     readonly version: string | null;
     readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
   }[];
+  readonly configReload: {
+    /** What is different now, and when it takes effect: with the next message, at once by starting it anew, at a restart. */
+    readonly changes: readonly { readonly path: string; readonly effect: 'live' | 'rebuild' | 'restart' }[];
+    /** Why it was not taken up, one sentence; null: it was, or nothing is different. */
+    readonly refused: string | null;
+  };
   readonly outboxList: readonly OutboxItem[];
   readonly outboxRetry: null;
   readonly outboxDrop: null;

@@ -207,7 +207,7 @@ function unknownModel(context: ErrorContext, status: string): string {
   const also = setting === undefined ? '' : `, or ${setting} if the address is wrong,`;
   const begin = `${who(context)} does not know the model "${context.model}"${status}.`;
   if (context.ollama === true) return `${begin} Get it with: ollama pull ${context.model}`;
-  return `${begin} Choose another with /model, or correct agent.model${also} and restart.`;
+  return `${begin} Choose another with /model, or correct agent.model${also}.`;
 }
 
 function startHint({ ollama = false }: ErrorContext): string {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ChannelError, type Channel } from '../../src/channels/channel.ts';
-import { ChannelManager, type ChannelSource } from '../../src/channels/manager.ts';
+import { ChannelManager } from '../../src/channels/manager.ts';
 import { channelSource } from '../../src/channels/registry.ts';
+import type { ChannelSource } from '../../src/channels/supervised-channel.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { recordingLog } from '../support/recording-log.ts';

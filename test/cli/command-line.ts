@@ -110,6 +110,7 @@ export class CommandLine {
         this.#signals.add(listener);
         return { [Symbol.dispose]: () => this.#signals.delete(listener) };
       },
+      onHangUp: () => ({ [Symbol.dispose]: () => {} }),
       onStray: () => ({ [Symbol.dispose]: () => {} }),
       host: () => this.host,
       restart: () => this.restarts.push(true),
@@ -129,6 +130,7 @@ export class CommandLine {
     this.started.push(settings);
     const { assistant } = this;
     return Object.assign(assistant, {
+      reload: async () => ({ changes: [], refused: null }),
       brokeDown: () => {},
       alive: async () => {},
       log: this.#log(),

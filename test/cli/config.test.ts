@@ -194,13 +194,31 @@ describe('config set', () => {
     expect(fileOf(line)).toContain('"level": "warn"');
   });
 
-  test('says that a variable wins over it, and that a running assistant has not read it yet', async () => {
+  test('says that a variable wins over it', async () => {
     const line = lineWith();
     line.env = { ASSISTANT_AGENT__REASONING: 'high' };
-    line.running = true;
     const out = await said(line, 'config', 'set', 'agent.reasoning', 'low');
     expect(out).toContain('⚠ The variable ASSISTANT_AGENT__REASONING sets it too, and wins.');
-    expect(out).toContain('restarted');
+  });
+
+  test('says when the assistant that runs takes it up, or why it does not', async () => {
+    const line = lineWith();
+    line.running = true;
+    const changes = [
+      { path: 'agent.reasoning', effect: 'live' },
+      { path: 'channels.telegram', effect: 'rebuild' },
+      { path: 'gateway.port', effect: 'restart' },
+    ] as const;
+    line.assistant.answers = { configReload: async () => ({ changes, refused: null }) };
+    expect((await said(line, 'config', 'set', 'agent.reasoning', 'low')).split('\n').slice(1, -1)).toEqual([
+      'agent.reasoning is in force from the next message on.',
+      'channels.telegram is in force: what it belongs to was started anew.',
+      'gateway.port is in force after a restart: send /restart to the assistant.',
+    ]);
+    line.assistant.answers = { configReload: async () => ({ changes: [], refused: 'Something is wrong.' }) };
+    expect(await said(line, 'config', 'set', 'agent.reasoning', 'high')).toContain(
+      '⚠ The assistant that runs did not take it up: Something is wrong.',
+    );
   });
 
   test('makes the file where there is none, and keeps a link to a file elsewhere', async () => {

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/schema.ts';
+import { markedEffect } from '../../src/config/schema/values.ts';
 import { referenceRows } from './reference.ts';
+
+test('every section says when a change takes effect', () => {
+  const marked = Object.entries(configSchema.shape).map(([key, schema]) => [key, markedEffect(schema)]);
+  expect(marked.filter(([, effect]) => effect === undefined)).toEqual([]);
+});
 
 // That docs/configuration.md holds these rows is tested in test/docs/reference-pages.test.ts.
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { innerSchema } from '../../src/config/schema.ts';
+import { effectOf } from '../../src/config/setting.ts';
 import { table } from '../docs/generated-part.ts';
 
 /** A row of the reference: what `docs/configuration.md` must say about one key. */
@@ -11,6 +12,8 @@ export interface ReferenceRow {
   /** As JSON; '' where there is none. */
   readonly initial: string;
   readonly doc: string;
+  /** When a change takes effect; '' for a group of keys. */
+  readonly effect: string;
 }
 
 /** Every key of a schema in order, with its default and its line of documentation. */
@@ -30,17 +33,20 @@ export function referenceRows(schema: unknown, path: readonly string[] = []): re
 /** The reference as Markdown: a heading and a table for each section. */
 export function referencePart(rows: readonly ReferenceRow[]): string {
   return [...Map.groupBy(rows, ({ key }) => key.split('.')[0] ?? '')]
-    .map(([section, own]) => `### ${section}\n\n${table(['key', 'form', 'default', 'meaning'], own.map(cells))}`)
+    .map(
+      ([section, own]) => `### ${section}\n\n${table(['key', 'form', 'default', 'meaning', 'change'], own.map(cells))}`,
+    )
     .join('\n\n');
 }
 
-function cells({ key, form, initial: value, doc }: ReferenceRow): readonly string[] {
-  return [`\`${key}\``, form, value === '' ? '' : `\`${value}\``, doc];
+function cells({ key, form, initial: value, doc, effect }: ReferenceRow): readonly string[] {
+  return [`\`${key}\``, form, value === '' ? '' : `\`${value}\``, doc, effect];
 }
 
 function row(schema: unknown, path: readonly string[]): ReferenceRow {
   const doc = schema instanceof z.ZodType ? (schema.description ?? '') : '';
-  return { key: path.join('.'), form: formOf(schema), initial: initial(schema), doc };
+  const form = formOf(schema);
+  return { key: path.join('.'), form, initial: initial(schema), doc, effect: form === '' ? '' : effectOf(path) };
 }
 
 /** What a value looks like, in words. Throws for a kind of schema that it has no words for. */

@@ -31,7 +31,7 @@ describe('a channel on which nobody is owner', () => {
     [['42', '@ann'], '["42"],'],
   ])('says which line to set, at start, in /status and to whom it refuses something: %j', async (allowFrom, line) => {
     await using world = await startWorld(telegram({ allowFrom }));
-    const sentence = `channels.telegram has no owner, so no one there may run commands or use the owner's chat commands: allowFrom has 2 entries and owners names no one. Set channels.telegram.owners to ${line} in ${join(world.home, 'config.json')}, and restart.`;
+    const sentence = `channels.telegram has no owner, so no one there may run commands or use the owner's chat commands: allowFrom has 2 entries and owners names no one. Set channels.telegram.owners to ${line} in ${join(world.home, 'config.json')}.`;
     expect(await warnings(world)).toContain(sentence);
     expect(await say(world, '/cron', OWNER)).toBe(`/cron is for the owner only. ${sentence}`);
     expect(await say(world, ',list_dir', OWNER)).toContain(sentence);

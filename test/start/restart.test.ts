@@ -17,6 +17,8 @@ interface Gateway extends AsyncDisposable {
   readonly env: NodeJS.ProcessEnv;
   /** How often it became ready. */
   readonly starts: () => number;
+  /** What it wrote to its log so far. */
+  readonly log: () => string;
   readonly say: (text: string) => Promise<string>;
 }
 
@@ -38,6 +40,7 @@ async function startGateway(): Promise<Gateway> {
     home,
     env,
     starts,
+    log: () => log,
     say,
     [Symbol.asyncDispose]: async () => {
       const ended = new Promise((resolve) => gateway.once('exit', resolve));
@@ -76,4 +79,24 @@ test('/restart stays up while the configuration could not be started with, and s
   await writeFile(file, '{}');
   expect(await gateway.say('/restart')).toContain('Restarting.');
   await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
+});
+
+test('SIGHUP makes a running gateway read its configuration and the files that it names', async () => {
+  await using gateway = await startGateway();
+  const key = join(gateway.home, 'key');
+  await writeFile(key, 'gsk-the-first-key-of-all');
+  const file = join(gateway.home, 'config.json');
+  await writeFile(
+    file,
+    '{ "providers": { "groq": { "apiKey": { "file": "key" } } }, "agent": { "model": "demo/scripted" } }',
+  );
+  await waitFor(() => gateway.log().includes('config: change applied'), { what: 'the change of the file' });
+  const before = gateway.log().length;
+  await writeFile(key, 'gsk-the-second-key-of-all');
+  gateway.process.kill('SIGHUP');
+  await waitFor(() => gateway.log().slice(before).includes('"startedAnew":["providers.groq"]'), {
+    what: 'the new key',
+  });
+  expect(gateway.process.exitCode).toBeNull();
+  expect(gateway.log()).not.toMatch(/the-(?:first|second)-key/u);
 });

@@ -25,6 +25,7 @@ export async function runCommand(words: readonly string[], home: string): Promis
     env: { ASSISTANT_HOME: home, HOME: home, PATH: process.env['PATH'], NO_COLOR: '1' },
     clock: systemClock,
     onSignal: () => nothing,
+    onHangUp: () => nothing,
     onStray: () => nothing,
     exitNow: () => {},
     host: thisHost,

@@ -1,5 +1,6 @@
 import { SendError, type OutgoingPart } from '../../src/channels/channel.ts';
-import { ChannelManager, type ChannelPeople } from '../../src/channels/manager.ts';
+import { ChannelManager } from '../../src/channels/manager.ts';
+import type { ChannelPeople } from '../../src/channels/supervised-channel.ts';
 import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';

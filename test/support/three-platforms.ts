@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { DiscordPerson, DiscordPlace } from './discord-chats.ts';
 import { somebody } from './discord-world.ts';
 import { startFakeDiscord, type FakeDiscord } from './fake-discord.ts';
@@ -51,7 +53,14 @@ export async function startEverywhere(
       ...(wrongToken === 'slack' ? { botToken: 'xoxb-wrong-token-0000' } : {}),
     },
   };
-  const world = stack.use(await startWorld({ ...rest, config: { ...rest.config, channels } }));
+  const furnish = async (home: string): Promise<void> => {
+    const path = join(home, 'config.json');
+    const written = JSON.parse(await readFile(path, 'utf8')) as { channels: { telegram: object } };
+    const telegram = { ...written.channels.telegram, ...channels.telegram };
+    await writeFile(path, JSON.stringify({ ...written, channels: { ...channels, telegram } }));
+    await rest.furnish?.(home);
+  };
+  const world = stack.use(await startWorld({ ...rest, furnish }));
   const texts = (platform: Platform): readonly string[] => {
     if (platform === 'telegram') return chatOf(world);
     return platform === 'discord'
@@ -84,5 +93,14 @@ export async function startEverywhere(
     },
     health: async (platform) => (await world.assistant.info()).channels[platform]?.state ?? 'missing',
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** How often the assistant connected to each platform so far. */
+export function connections({ world, discord, slack }: Everywhere): Readonly<Record<Platform, number>> {
+  return {
+    telegram: world.telegram.calls.filter(({ method }) => method === 'getMe').length,
+    discord: discord.calls.filter(({ route }) => route.includes('/gateway/bot')).length,
+    slack: slack.calls.filter(({ method }) => method === 'apps.connections.open').length,
   };
 }

@@ -120,8 +120,9 @@ export interface BoundsConfig {
   readonly providers: PricingOptions['providers'];
 }
 
+/** Each bound is read from the configuration when it is needed, so that a change counts from the next call on. */
 export function createCallBounds(
-  { agent, models, providers }: BoundsConfig,
+  config: BoundsConfig,
   ports: {
     readonly askWindow: ContextWindowsOptions['ask'];
     readonly ledger: UsageStore;
@@ -131,11 +132,42 @@ export function createCallBounds(
   },
 ): { readonly bounds: CallBounds; readonly context: ContextWindow; readonly budget: Budget } {
   const { ledger, bus, clock, log } = ports;
-  const pricing = new Pricing({ models, providers, log });
-  const windows = new ContextWindows({ pricing, most: agent.contextWindow, ask: ports.askWindow, clock, log });
-  const context = new ContextWindow({ windows, maxOutputTokens: agent.maxOutputTokens, log });
-  const { budget: limits, timezone } = agent;
-  const budget = new Budget({ limits, ledger, pricing, bus, clock, timezone, log });
+  const pricing = new Pricing({
+    get models() {
+      return config.models;
+    },
+    get providers() {
+      return config.providers;
+    },
+    log,
+  });
+  const windows = new ContextWindows({
+    pricing,
+    get most() {
+      return config.agent.contextWindow;
+    },
+    ask: ports.askWindow,
+    clock,
+    log,
+  });
+  const context = new ContextWindow({
+    windows,
+    get maxOutputTokens() {
+      return config.agent.maxOutputTokens;
+    },
+    log,
+  });
+  const budget = new Budget({
+    get limits() {
+      return config.agent.budget;
+    },
+    ledger,
+    pricing,
+    bus,
+    clock,
+    timezone: config.agent.timezone,
+    log,
+  });
   const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log) });
   return { context, budget, bounds };
 }

@@ -23,11 +23,11 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'overloaded':
       return `${provider} is overloaded or out of order. ${AGAIN} ${soon(error.retryAfterMs)}, or choose another model with /model.`;
     case 'timeout':
-      return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\` and restart me (/restart).`;
+      return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\`.`;
     case 'network':
       return error.setting === undefined
         ? `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry.`
-        : `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry; if \`${error.setting}\` is wrong, correct it and restart me (/restart) before.`;
+        : `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry; if \`${error.setting}\` is wrong, correct it before.`;
     case 'context-overflow':
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
@@ -44,11 +44,11 @@ export function failureSentence(error: ModelError, model: string): string {
   }
 }
 
-/** The next step for a refused key. A setting is read again at /restart; an environment variable only at a new start. */
+/** The next step for a refused key. A changed setting is taken up at once; an environment variable only at a new start. */
 function correctedKey(setting: string): string {
   return /^[A-Z_0-9]+$/u.test(setting)
     ? `Set the environment variable \`${setting}\` to a valid key and start me again with it`
-    : `Correct \`${setting}\` and restart me (/restart)`;
+    : `Correct \`${setting}\``;
 }
 
 function soon(retryAfterMs: number | undefined): string {

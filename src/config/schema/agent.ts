@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, optionalCount, optionalUsd } from './values.ts';
+import { count, optionalCount, optionalUsd, takes } from './values.ts';
 
 export const modelReference = () =>
   z.string().regex(/^(?:auto|[^/\s]+\/\S+)$/u, {
@@ -42,21 +42,27 @@ export const agentSchema = z
       .enum(['off', 'low', 'medium', 'high'])
       .default('off')
       .describe('How long the model may think before it answers.'),
-    timezone: z
-      .string()
-      .refine(isTimezone, { error: 'expected a time zone such as "Europe/Vienna"' })
-      .nullable()
-      .default(null)
-      .describe('Time zone of the owner, e.g. `Europe/Vienna`; null: the machine’s.'),
+    timezone: takes(
+      'restart',
+      z
+        .string()
+        .refine(isTimezone, { error: 'expected a time zone such as "Europe/Vienna"' })
+        .nullable()
+        .default(null)
+        .describe('Time zone of the owner, e.g. `Europe/Vienna`; null: the machine’s.'),
+    ),
     whenBusy: z
       .enum(['steer', 'queue', 'interrupt'])
       .default('steer')
       .describe('What a message does that arrives during a turn: joins it, waits for its end, or stops it.'),
     debounceMs: count(0, 0, 'How long a message waits for more before a turn starts, in milliseconds.'),
-    maxConcurrentTurns: count(64, 1, 'Model calls and tool runs at once, over all chats.'),
+    maxConcurrentTurns: takes('restart', count(64, 1, 'Model calls and tool runs at once, over all chats.')),
     turnTimeoutMinutes: count(30, 1, 'Time limit for one turn, in minutes; the user is told when it is reached.'),
-    toolResultChars: count(16_000, 1000, 'Characters of a tool result that the model sees; the rest is kept aside.'),
-    maxSubagents: count(3, 0, 'Subagents at once.'),
+    toolResultChars: takes(
+      'restart',
+      count(16_000, 1000, 'Characters of a tool result that the model sees; the rest is kept aside.'),
+    ),
+    maxSubagents: takes('restart', count(3, 0, 'Subagents at once.')),
     budget,
   })
   .prefault({})

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { modelReference } from './agent.ts';
-import { count, flag, optionalText, reserved, text } from './values.ts';
+import { count, flag, optionalText, reserved, takes, text } from './values.ts';
 
 export const heartbeatSchema = z
   .object({
-    enabled: flag(true, 'Whether the assistant reads HEARTBEAT.md at intervals and acts on it.'),
+    enabled: takes('restart', flag(true, 'Whether the assistant reads HEARTBEAT.md at intervals and acts on it.')),
     everyMinutes: count(30, 1, 'Minutes between two heartbeats.'),
     activeHours: z
       .string()
@@ -24,7 +24,7 @@ export const heartbeatSchema = z
 
 export const cronSchema = z
   .object({
-    enabled: flag(true, 'Whether scheduled jobs run.'),
+    enabled: takes('restart', flag(true, 'Whether scheduled jobs run.')),
     catchUp: z
       .enum(['once', 'skip'])
       .default('once')

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, flag, httpUrl, optionalText, optionalUrl, text, textMap, texts } from './values.ts';
+import { count, flag, httpUrl, optionalText, optionalUrl, takes, text, textMap, texts } from './values.ts';
 
 const exec = z
   .object({
@@ -40,9 +40,9 @@ const web = z
 
 export const toolsSchema = z
   .object({
-    allow: texts('Tools that exist; `*` is any part of a name.', ['*']),
-    deny: texts('Tools that do not; wins over `allow`.'),
-    guest: texts('Tools that guests may use.', ['web_search', 'web_fetch']),
+    allow: takes('live', texts('Tools that exist; `*` is any part of a name.', ['*'])),
+    deny: takes('live', texts('Tools that do not; wins over `allow`.')),
+    guest: takes('live', texts('Tools that guests may use.', ['web_search', 'web_fetch'])),
     restrictToWorkspace: flag(true, 'Whether file tools stay inside the workspace and `readRoots`.'),
     readRoots: texts('Folders outside the workspace that file tools may read.'),
     exec,

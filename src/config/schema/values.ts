@@ -19,6 +19,25 @@ export function reservedSentence(schema: unknown): string | undefined {
   return schema instanceof z.ZodType ? RESERVED.get(schema) : undefined;
 }
 
+/**
+ * When a changed setting takes effect: `live` with the next message or model call, `rebuild` at once, by starting the
+ * channel, the MCP server or the providers anew that it belongs to, `restart` when the assistant starts the next time.
+ */
+export type Effect = 'live' | 'rebuild' | 'restart';
+
+const EFFECTS = new WeakMap<z.ZodType, Effect>();
+
+/** Says when a setting, and what is below it, takes effect; what is marked further down is an exception. */
+export function takes<T extends z.ZodType>(effect: Effect, schema: T): T {
+  EFFECTS.set(schema, effect);
+  return schema;
+}
+
+/** The mark of this very schema; undefined where it has none. */
+export function markedEffect(schema: unknown): Effect | undefined {
+  return schema instanceof z.ZodType ? EFFECTS.get(schema) : undefined;
+}
+
 /** A text that is not empty, or null for "not set". @default null */
 export const optionalText = (doc: string) => text().nullable().default(null).describe(doc);
 

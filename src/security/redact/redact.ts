@@ -30,6 +30,23 @@ export function createRedactor(secrets: readonly string[]): Redact {
   };
 }
 
+/** A redactor that can be told of more secrets; what it knew it keeps. */
+export function createLearningRedactor(secrets: readonly string[]): {
+  readonly redact: Redact;
+  readonly learn: (more: readonly string[]) => void;
+} {
+  const known = new Set(secrets);
+  let current = createRedactor(secrets);
+  return {
+    redact: (text, options) => current(text, options),
+    learn: (more) => {
+      const size = known.size;
+      for (const secret of more) known.add(secret);
+      if (known.size > size) current = createRedactor([...known]);
+    },
+  };
+}
+
 /** In order and without overlaps: what overlaps is one place, named after what comes first in the given order. */
 function merged(found: readonly Found[]): readonly Found[] {
   const order = new Map(found.map((each, rank) => [each, rank]));

@@ -45,6 +45,8 @@ interface Member {
   connecting: Promise<void> | undefined;
   /** The difference that the log has told of. */
   loggedHash: string;
+  /** Is aborted when it is taken out. */
+  readonly leaving: AbortController;
 }
 
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
@@ -60,17 +62,7 @@ export class McpClients implements AsyncDisposable {
   private constructor(options: McpClientsOptions, pins: TrustStore) {
     this.#options = options;
     this.#pins = pins;
-    for (const [name, settings] of Object.entries(options.servers)) {
-      this.#members.set(name, {
-        settings,
-        server: this.#server(name, settings),
-        offered: [],
-        unusable: [],
-        meeting: undefined,
-        connecting: undefined,
-        loggedHash: '',
-      });
-    }
+    for (const [name, settings] of Object.entries(options.servers)) this.#join(name, settings);
   }
 
   /** Registers what was agreed to earlier; starts nothing. */
@@ -83,11 +75,21 @@ export class McpClients implements AsyncDisposable {
         options.log.error('mcp: the file of agreed tools was damaged; they are off until you agree again', { kept }),
     });
     const clients = new McpClients(options, pins);
-    for (const [name, member] of clients.#members) {
-      const pin = pins.get(name);
-      if (pin !== undefined) clients.#offer(name, member, pin.listing);
-    }
+    for (const [name, member] of clients.#members) clients.#offerAgreed(name, member);
     return clients;
+  }
+
+  /** Stops the server of this name with its calls, and takes `settings` in its place; undefined: nothing. Others are not touched. */
+  async replace(name: string, settings: McpSettings | undefined): Promise<void> {
+    const before = this.#members.get(name);
+    this.#members.delete(name);
+    if (before !== undefined) {
+      for (const { registration } of before.offered) registration[Symbol.dispose]();
+      await leave(before);
+    }
+    if (settings === undefined || this.#closing.signal.aborted) return;
+    this.#pins.identify(name, identityOf(settings));
+    this.#offerAgreed(name, this.#join(name, settings));
   }
 
   /**
@@ -171,23 +173,39 @@ export class McpClients implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await Promise.all(
-      [...this.#members.values()].map(async ({ server, connecting: introduction }) => {
-        await server[Symbol.asyncDispose]();
-        await introduction;
-      }),
-    );
+    await Promise.all(Array.from(this.#members.values(), leave));
+  }
+
+  #join(name: string, settings: McpSettings): Member {
+    const member: Member = {
+      settings,
+      server: this.#server(name, settings),
+      offered: [],
+      unusable: [],
+      meeting: undefined,
+      connecting: undefined,
+      loggedHash: '',
+      leaving: new AbortController(),
+    };
+    this.#members.set(name, member);
+    return member;
+  }
+
+  #offerAgreed(name: string, member: Member): void {
+    const pin = this.#pins.get(name);
+    if (pin !== undefined) this.#offer(name, member, pin.listing);
   }
 
   async #connectNewServer(name: string, member: Member): Promise<void> {
     const { clock, random } = this.#options;
-    for (let failures = 1; !this.#closing.signal.aborted; failures += 1) {
+    const ended = AbortSignal.any([this.#closing.signal, member.leaving.signal]);
+    for (let failures = 1; !ended.aborted; failures += 1) {
       try {
         await this.#firstContact(name, member);
         return;
       } catch {
         // The server has told the log; it may only be early.
-        await sleep(clock, backoffMs(failures, RETRY, random), this.#closing.signal).catch(() => {});
+        await sleep(clock, backoffMs(failures, RETRY, random), ended).catch(() => {});
       }
     }
   }
@@ -218,8 +236,9 @@ export class McpClients implements AsyncDisposable {
       await server.settle(NEVER);
       if (this.#pins.get(name) !== undefined) return;
       const listing = live.listing();
+      if (member.leaving.signal.aborted) return;
       await this.#pins.put(name, listing);
-      this.#offer(name, member, listing);
+      if (!member.leaving.signal.aborted) this.#offer(name, member, listing);
       const { log } = this.#options;
       log.info('mcp: first contact with a server; its tools are agreed to as they are now', {
         server: name,
@@ -292,6 +311,12 @@ export class McpClients implements AsyncDisposable {
           : `There are: ${known.join(', ')}.`;
     throw new AppError('mcp-unknown', `No MCP server ${JSON.stringify(name.slice(0, 64))} is in use. ${hint}`);
   }
+}
+
+async function leave({ server, connecting, leaving }: Member): Promise<void> {
+  leaving.abort();
+  await server[Symbol.asyncDispose]();
+  await connecting;
 }
 
 /** What makes it another server: what is started or reached, not how. */

@@ -29,11 +29,13 @@ export interface TrustStoreOptions {
 export class TrustStore {
   readonly #options: TrustStoreOptions;
   readonly #servers: Map<string, Pin>;
+  readonly #identities: Map<string, string>;
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(options: TrustStoreOptions, servers: Readonly<Record<string, Pin>>) {
     this.#options = options;
     this.#servers = new Map(Object.entries(servers));
+    this.#identities = new Map(Object.entries(options.identities));
   }
 
   /** A damaged file is kept aside, and nothing counts as agreed to: who damaged it may have wanted a first contact. */
@@ -52,16 +54,21 @@ export class TrustStore {
     return pins;
   }
 
+  /** From now on the configuration names this server by that name. */
+  identify(server: string, identity: string): void {
+    this.#identities.set(server, identity);
+  }
+
   /** Undefined where there was no first contact with what the configuration names now. */
   get(server: string): Pin | undefined {
     const pin = this.#servers.get(server);
-    return pin?.identity === this.#options.identities[server] ? pin : undefined;
+    return pin?.identity === this.#identities.get(server) ? pin : undefined;
   }
 
   /** Durable when it resolves; on failure nothing has changed. */
   async put(server: string, listing: Listing): Promise<void> {
     const before = this.#servers.get(server);
-    const identity = this.#options.identities[server] ?? '';
+    const identity = this.#identities.get(server) ?? '';
     this.#servers.set(server, { identity, at: this.#options.now(), listing });
     try {
       await this.#write();

@@ -106,6 +106,11 @@ export class ToolRegistry {
     };
   }
 
+  /** The policy is another one now: what each role may call is looked up anew. */
+  policyChanged(): void {
+    this.#specs.clear();
+  }
+
   /** The specs of the tools that a role may call, in the order of `list`. */
   specs(role: Role): readonly ToolSpec[] {
     const known = this.#specs.get(role);

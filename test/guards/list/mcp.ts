@@ -34,7 +34,7 @@ export const MCP_GUARDS: readonly Guard[] = [
       {
         name: 'mcp-identity',
         holds: 'Another program under the same name is another server, which no one agreed to.',
-        find: 'return pin?.identity === this.#options.identities[server] ? pin : undefined;',
+        find: 'return pin?.identity === this.#identities.get(server) ? pin : undefined;',
         replace: 'return pin;',
       },
       {

@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import type { LoadedConfig } from './load.ts';
+import { configSchema, innerSchema, type Config } from './schema.ts';
+import { effectOf, schemaAt, valueAt, type SettingPath } from './setting.ts';
+import type { Effect } from './schema/values.ts';
+
+/** One setting that is different now. An entry of a section such as `channels` counts as one. */
+export interface SettingChange {
+  readonly path: SettingPath;
+  readonly effect: Effect;
+}
+
+/**
+ * The settings that are in force. `config` always shows the newest of them, section by section, so what is to be live reads
+ * it when it needs it and keeps no part. Settings that take effect at a restart keep the values of the start.
+ */
+export class SettingsStore {
+  /** Reads through to what is in force now. */
+  readonly config: Config;
+  readonly #adapt: (config: Config) => Config;
+  #loaded: LoadedConfig;
+  #inForce: Config;
+
+  /** `adapt` changes what was loaded before it is in force, e.g. for safe mode. */
+  constructor(loaded: LoadedConfig, adapt: (config: Config) => Config = (config) => config) {
+    this.#adapt = adapt;
+    this.#loaded = loaded;
+    this.#inForce = adapt(loaded.config);
+    const view = {};
+    for (const section of Object.keys(configSchema.shape)) {
+      Object.defineProperty(view, section, { enumerable: true, get: () => valueAt(this.#inForce, [section]) });
+    }
+    // It has each section of the schema.
+    this.config = view as Config;
+  }
+
+  /** What was loaded last. */
+  get loaded(): LoadedConfig {
+    return this.#loaded;
+  }
+
+  /** The settings that were changed since the start and wait for a restart. */
+  get waiting(): readonly SettingPath[] {
+    return differences(this.#inForce, this.#adapt(this.#loaded.config)).map(({ path }) => path);
+  }
+
+  /** What would be different with a newly loaded configuration; nothing is changed. */
+  compare(loaded: LoadedConfig): readonly SettingChange[] {
+    return differences(this.#adapt(this.#loaded.config), this.#adapt(loaded.config));
+  }
+
+  /** Puts a newly loaded configuration in force, but for what takes effect at a restart. */
+  replace(loaded: LoadedConfig): void {
+    const next = this.#adapt(loaded.config);
+    const held = differences(this.#inForce, next).filter(({ effect }) => effect === 'restart');
+    this.#loaded = loaded;
+    this.#inForce = held.reduce<Config>((config, { path }) => withValue(config, path, this.#inForce), next);
+  }
+}
+
+function differences(before: unknown, after: unknown, path: SettingPath = []): readonly SettingChange[] {
+  const [old, now] = [valueAt(before, path), valueAt(after, path)];
+  if (isDeepStrictEqual(old, now)) return [];
+  const inner = path.length === 0 ? configSchema : innerSchema(schemaAt(path));
+  const isSection = path.length === 1 && inner instanceof z.ZodRecord && effectOf(path) === 'rebuild';
+  // The entries of a rebuilt section are whole things; below them nothing is told apart.
+  const isGroup = inner instanceof z.ZodObject && !(path.length > 1 && effectOf(path.slice(0, 1)) === 'rebuild');
+  const keys = isSection
+    ? new Set([old, now].flatMap((entries) => Object.keys(entries ?? {})))
+    : isGroup
+      ? Object.keys(inner.shape)
+      : undefined;
+  if (keys === undefined) return [{ path, effect: effectOf(path) }];
+  return [...keys].flatMap((key) => differences(before, after, [...path, key]));
+}
+
+/** `config` with the value that `source` has at `path`. */
+function withValue<T>(config: T, [key, ...rest]: SettingPath, source: unknown): T {
+  if (key === undefined) return source as T;
+  const inner = withValue<unknown>(valueAt(config, [key]), rest, valueAt(source, [key]));
+  return { ...config, [key]: inner };
+}
