@@ -73,7 +73,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'channels/manager.ts',
+    'channels/supervised-channel.ts',
     ['channels/manager.test.ts'],
     [
       {
