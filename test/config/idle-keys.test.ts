@@ -61,7 +61,7 @@ describe('a configuration file that is open to others', () => {
   test.each([0o666, 0o660, 0o622])('is told of when others may change it, key or none: mode %o', async (mode) => {
     const { path, said } = await warningsAt(mode, '{}');
     expect(said).toEqual([
-      `${path} may be changed by other users of this machine (mode ${mode.toString(8)}): whoever changes it runs commands as you. Run: chmod 600 ${path}`,
+      `${path} may be changed by other users of this machine (mode ${mode.toString(8)}): a person who changes it can run commands as you. Run: chmod 600 ${path}`,
     ]);
   });
 
