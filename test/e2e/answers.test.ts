@@ -42,7 +42,7 @@ describe('an answer without a code', () => {
     world.telegram.userSays(FRIEND, 'set it up');
     const theirs = await codeOf(world, '+ x=1');
     world.telegram.userSays(OWNER, '/approve');
-    const list = await said(world, '2 questions wait here');
+    const list = await said(world, '2 questions are waiting here');
     expect(list).toContain(`/approve ${mine} for Run a command: touch mine.txt`);
     expect(list).toMatch(new RegExp(`/approve ${theirs} for [^\n]*\\.envrc`, 'u'));
     world.model.reply('Made.');

@@ -139,7 +139,7 @@ describe('always', () => {
     world.telegram.userSays(OWNER, `/deny ${await codeOf(world, 4)}`);
     await reply(world, 'Third.');
     await expect(world.assistant.request('approvalsForget', { id: 'nothing' })).rejects.toThrow(
-      'Nothing is remembered',
+      'There is no permission',
     );
   });
 

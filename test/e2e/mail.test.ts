@@ -22,7 +22,7 @@ describe('the outbox', () => {
     await world.assistant.request('outboxRetry', { id: dead?.id ?? '' });
     await waitFor(() => chatOf(world).includes('The answer.'));
     await waitFor(async () => (await outbox(world)).length === 0, { what: 'an empty outbox' });
-    await expect(world.assistant.request('outboxRetry', { id: dead?.id ?? '' })).rejects.toThrow('Nothing can be done');
+    await expect(world.assistant.request('outboxRetry', { id: dead?.id ?? '' })).rejects.toThrow('There is no message');
     expect(chatOf(world)).toEqual(['The answer.']);
   });
 

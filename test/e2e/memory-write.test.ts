@@ -93,7 +93,7 @@ test('a rewrite that loses more than half of MEMORY.md is kept back unless the o
   expect(await note(world, 'HISTORY.md')).toContain('A talk.');
   expect(await note(world, 'MEMORY.md')).toBe(memory);
   await say(world, `/deny ${code()}`);
-  await waitFor(() => chatOf(world).some((text) => text.includes('I left MEMORY.md as it is')));
+  await waitFor(() => chatOf(world).some((text) => text.includes('I did not change MEMORY.md')));
   expect(await note(world, 'MEMORY.md')).toBe(memory);
   const [proposal] = await world.assistant.request('memoryLog', {});
   expect(proposal).toMatchObject({ kind: 'proposed' });

@@ -83,7 +83,7 @@ test(
     const sixth = home.start('never');
     await waitFor(() => said().length === 2, { ...slow, what: 'the notice' });
     expect(said()[1]).toMatch(
-      /^I run in safe mode, because I was started 6 times within five minutes.*\/restart ends safe mode/su,
+      /^I am in safe mode, because I was started 6 times within five minutes.*\/restart ends safe mode/su,
     );
     home.reply('Still here.');
     home.say('are you there?');
@@ -91,7 +91,7 @@ test(
     expect(said()[2]).toBe('Still here.');
     home.say('/status');
     await waitFor(() => said().length === 4, slow);
-    expect(said()[3]).toMatch(/⚠ I run in safe mode/u);
+    expect(said()[3]).toMatch(/⚠ I am in safe mode/u);
     sixth.kill('SIGTERM');
     await waitFor(() => gone(sixth), slow);
     home.start('never');

@@ -35,7 +35,7 @@ beforeAll(async () => {
   world.telegram.userSays(OWNER, '/undo');
   await waitFor(() => chatOf(world).length > 2, { what: 'the answer to /undo' });
   world.telegram.userSays(OWNER, '/new');
-  await answered('A fresh start');
+  await answered('I started a new conversation');
   world.telegram.userSays(OWNER, 'And now?');
   await answered('A new beginning.');
 });

@@ -284,7 +284,7 @@ async function consolidate(stage: Stage, text: string, isRepeated = false): Prom
     await waitFor(() =>
       chatOf(world)
         .slice(seen)
-        .some((said) => said.startsWith('I left MEMORY.md as it is')),
+        .some((said) => said.startsWith('I did not change MEMORY.md')),
     );
   }
   gullible.says = null;
