@@ -70,7 +70,8 @@ describe('what was written on Slack while there was no connection', () => {
     await waitFor(() => postsIn(world, CHANNEL).includes('Yes?'), { what: 'the answer in the channel' });
     world.slack.cutAll();
     for (let n = 0; n < 2_200; n += 1) world.slack.sends(FRIEND, CHANNEL, `post ${n}`, { as: 'nothing' });
-    const notices = (): readonly string[] => postsIn(world).filter((text) => text.includes('did not read all messages'));
+    const notices = (): readonly string[] =>
+      postsIn(world).filter((text) => text.includes('did not read all messages'));
     await waitFor(() => notices().length > 0, { timeoutMs: 30_000, what: 'the notice' });
     expect(notices()[0]).toContain(CHANNEL);
     world.slack.cutAll();
