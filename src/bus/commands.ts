@@ -19,6 +19,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'pair',
   'restart',
   'start',
+  'setup',
 ];
 
 /** Matches the slash of a command that is not part of a path or an address. */

@@ -93,7 +93,9 @@ describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox 
     const environment = { PATH: '/usr/bin:/bin' };
     const inside: number[] = [];
     const outside: number[] = [];
-    for (let round = 0; round < 12; round += 1) {
+    const cost = (): number => Math.min(...inside) - Math.min(...outside);
+    // The best of both counts; on a busy machine that takes more rounds.
+    for (let round = 0; round < 12 || (round < 60 && cost() >= 60); round += 1) {
       let begun = performance.now();
       const { file, args, env } = await world.sandbox.wrap({
         command: ['/bin/sh', '-c', 'true'],
@@ -107,7 +109,7 @@ describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox 
       spawnSync('/bin/sh', ['-c', 'true'], { env: environment, stdio: 'ignore' });
       outside.push(performance.now() - begun);
     }
-    expect(Math.min(...inside) - Math.min(...outside)).toBeLessThan(60);
+    expect(cost()).toBeLessThan(60);
   });
 });
 

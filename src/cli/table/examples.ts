@@ -14,6 +14,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'config set': ['config set agent.model anthropic/claude-sonnet-5-5', 'config set heartbeat.everyMinutes 60'],
   'config unset': ['config unset agent.model'],
   'store vacuum': ['store vacuum'],
+  backup: ['backup', 'backup --out /media/usb/assistant.tar.gz'],
+  restore: ['restore assistant-backup-2027-03-01T08-31-02.tar.gz'],
   'tools list': ['tools list'],
   'tools run': [`tools run read_file '{"path": "notes.md"}'`, `tools run exec '{"command": "date"}' --dry-run`],
   'sessions list': ['sessions', 'sessions list --last 100'],

@@ -241,7 +241,7 @@ describe('MEMORY.md', () => {
     await using alone = await ConsolidationWorld.open({ answer: summarising, memory: TEN, confirm: null });
     await forwarded(alone);
     expect(await alone.memory()).toBe(TEN);
-    expect(alone.notices[0]?.text).toContain('text of other people or of the web');
+    expect(alone.notices[0]?.text).toContain('text by other people or from the web');
   });
 
   test('a damaged one is left alone, and the log is written', async () => {
