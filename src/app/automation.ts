@@ -245,7 +245,7 @@ function callerOf({ role }: CronToolCaller, message: InboundMessage | undefined)
   throw new AppError('cron-refused', 'Nothing says who asks for this.');
 }
 
-/** Whoever may use the terminal; what they set speaks where the owner last wrote. */
+/** A person at the terminal; their jobs write to the chat in which the owner last wrote. */
 function ownerAtHome(chat: InboundMessage | undefined): CronCaller {
   return {
     creator: { channel: 'terminal', id: 'owner', account: 'local', chat: 'main', chatType: 'direct' },

@@ -15,24 +15,24 @@ import type { Channels } from './channels.ts';
 import type { Mcp } from './mcp.ts';
 import type { Models } from './models.ts';
 
-/** Whoever changed the file asks what became of it within this. */
+/** A change that the watcher applied less than this before a request is reported to that request. */
 const RECENT_MS = 5_000;
-/** A program has written a file to its end by then. */
+/** How long a program may take to write the file. */
 const WRITTEN_MS = 150;
 
-/** What became of a look at the configuration. */
+/** The result of reading the configuration again. */
 export interface ReloadReport {
   /** What is different now, and when it takes effect. */
   readonly changes: readonly { readonly path: string; readonly effect: SettingChange['effect'] }[];
-  /** Why the configuration was not taken up; null: it was, or nothing is different. */
+  /** Why the configuration was not applied; null: it was, or nothing changed. */
   readonly refused: string | null;
 }
 
-/** Takes up changes of the configuration while the assistant runs. */
+/** Applies changes of the configuration while the assistant runs. */
 export interface Reloader extends AsyncDisposable {
   /**
-   * Reads the configuration and takes up what is different. Resolves when it is in force; never rejects. Tells also what the
-   * watcher of the file took up just before, so that whoever changed the file hears of it.
+   * Reads the configuration and applies what changed. Resolves when it is in force; never rejects. The report also names
+   * changes that the watcher of the file applied just before.
    */
   reload(): Promise<ReloadReport>;
   /** Does so from now on whenever the file changes. */
@@ -191,7 +191,7 @@ async function tellOwner(
   const chat = journal.questions.ownersChat();
   if (chat === undefined) return;
   const hash = createHash('sha256').update(sentence).digest('hex').slice(0, 12);
-  const text = `⚠ I did not take the changed configuration up: ${redact(sentence)} I go on as before, and take it up by myself as soon as it is corrected.`;
+  const text = `⚠ I did not apply the changed configuration: ${redact(sentence)} I keep running with the previous settings, and apply the file as soon as it is corrected.`;
   const notice = { id: `config-refused:${startedAt}:${number}:${hash}`, kind: 'notice', text } as const;
   await bus
     .publishOutbound(outboundTo(chat, notice, clock.now()))

@@ -5,7 +5,7 @@ import type { Usage } from '../util/token-usage.ts';
 /** What a sender may do; compared by `roleRank` in security/access/access.ts. */
 export type Role = 'owner' | 'trusted' | 'guest';
 
-/** The roles that a pairing code can give: `trusted`, unless whoever approves it says otherwise. */
+/** The roles that a pairing code can give: `trusted`, unless the person who approves it says otherwise. */
 export type PairedRole = Role;
 
 /** Who started the turn that a message asks for. */

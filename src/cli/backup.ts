@@ -87,8 +87,8 @@ export async function restoreCommand(
       ...(movedTo === null ? [] : [`The home of before is in ${movedTo}. Delete it when you do not need it any more.`]),
       ...linksLeftOut.map((link) => `⚠ The link ${link} was left out, because it leads out of the home.`),
       continues
-        ? 'What was open at the time of the backup goes on with the first start.'
-        : 'What was open at the time of the backup ends with the first start, with one message to the owner.',
+        ? 'Work that was open at the time of the backup continues with the first start.'
+        : 'Work that was open at the time of the backup ends with the first start; the owner gets one message about it.',
       `Leave the old assistant off, set the same environment variables, then run: ${assistantCommand('gateway')}`,
     ],
     escape: terminalText,

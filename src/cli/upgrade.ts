@@ -84,7 +84,7 @@ async function switchTo(version: string, paths: HomePaths, context: CliContext):
   }
 }
 
-/** Whether the version of before runs again. The launcher starts it already: only whoever runs the new one has to end it. */
+/** Whether the previous version runs again. The launcher starts it already; only the new one has to be ended. */
 async function wayBack(version: string, paths: HomePaths, context: CliContext): Promise<boolean> {
   await askForRestart(paths, context).catch(() => {});
   try {

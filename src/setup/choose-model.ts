@@ -134,7 +134,7 @@ async function askKey({ person }: SetupWorld, provider: string): Promise<Key> {
   return { value: secret, setting: { path: ['providers', provider, 'apiKey'], name, secret } };
 }
 
-/** Goes on until the model has answered; null: the person wants another provider. */
+/** Repeats until the model has answered; null: the person wants another provider. */
 async function complete(world: SetupWorld, config: Config, begun: Draft, given: Given): Promise<Draft | null> {
   let draft = begun;
   const wanted = given.model === undefined ? '' : withoutProvider(given.model, draft.provider);

@@ -147,7 +147,7 @@ test('edits that are wrong change nothing, and the owner is told of each once, w
   const good = await readFile(path, 'utf8');
   const wrong = Array.from({ length: EDITS }, (_, n) => wrongly(good, n));
   const said = (): readonly string[] =>
-    chatOf(world).filter((text) => text.includes('I did not take the changed configuration up'));
+    chatOf(world).filter((text) => text.includes('I did not apply the changed configuration'));
   for (const [n, text] of wrong.entries()) {
     await writeFile(path, text);
     expect((await world.assistant.reload()).refused).not.toBeNull();
