@@ -71,5 +71,5 @@ export async function greeting(assistant: AssistantPort, attached: boolean, sess
   const { model } = await assistant.info();
   const where = attached ? 'the running gateway' : 'this terminal';
   const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
-  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-C stops a turn, Ctrl-D ends.\n`;
+  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-D ends.\n`;
 }

@@ -73,7 +73,7 @@ async function requireService({ paths, env }: SetupWorld, host: () => Host): Pro
   if (machine.platform === 'linux' && machine.uid === 0) {
     throw new AppError(
       'root-service',
-      `As root there is no service of one person. For one of the machine, with a home of its own: ${assistantCommand('service install')}`,
+      `You are root, so init installs no service for this home. A service for the whole machine, with a user and a home of its own: ${assistantCommand('service install')}`,
     );
   }
   const wish = { system: false, home: paths.home, usualHome: paths.home, for: 'install' } as const;

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { autocomplete, confirm, intro, isCancel, log, outro, password, select, text } from '@clack/prompts';
+import { wrapAnsi } from 'fast-wrap-ansi';
 
 /** One thing to choose; `hint` is shown behind it. */
 export interface Choice {
@@ -33,15 +34,25 @@ export class Cancelled extends Error {
   }
 }
 
+/** Columns of the frame before each line. */
+const FRAME = 3;
+/** Where the width of the terminal is not known. */
+const WIDTH = 80;
+
 /** More choices than this are searched by typing. */
 const SEARCHED = 12;
 
 /** Asks in a terminal. `clean` makes words from a server safe to show. */
 export function terminalAsker(
-  { stdin: input, stdout: output }: { readonly stdin: Readable; readonly stdout: Writable },
+  {
+    stdin: input,
+    stdout: output,
+  }: { readonly stdin: Readable; readonly stdout: Writable & { readonly columns?: number | undefined } },
   clean: (words: string) => string,
 ): Asker {
   const streams = { input, output };
+  /** Broken between words, so that each line stays within the frame. */
+  const lines = (words: string): string => wrapAnsi(clean(words), (output.columns ?? WIDTH) - FRAME, { trim: false });
   const answered = <T>(answer: T): Exclude<T, symbol> => {
     if (isCancel(answer)) throw new Cancelled();
     return answer as Exclude<T, symbol>;
@@ -58,7 +69,12 @@ export function terminalAsker(
     },
     text: async (message, first, problem) => {
       const validate = (answer: string | undefined): string | undefined => problem((answer ?? '').trim() || first);
-      const given = { ...streams, message, validate, ...(first === '' ? {} : { placeholder: first }) };
+      const given = {
+        ...streams,
+        message,
+        validate,
+        ...(first === '' ? {} : { placeholder: first, defaultValue: first }),
+      };
       return answered(await text(given)).trim() || first;
     },
     secret: async (message) => {
@@ -68,9 +84,9 @@ export function terminalAsker(
     },
     agree: async (message) => answered(await confirm({ ...streams, message })),
     title: (words) => intro(words, { output }),
-    say: (words) => log.info(clean(words), { output }),
-    good: (words) => log.success(clean(words), { output }),
-    bad: (words) => log.error(clean(words), { output }),
+    say: (words) => log.info(lines(words), { output }),
+    good: (words) => log.success(lines(words), { output }),
+    bad: (words) => log.error(lines(words), { output }),
     plain: (words) => void output.write(`\n${clean(words)}\n`),
     end: (words) => outro(clean(words), { output }),
   };

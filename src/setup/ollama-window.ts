@@ -73,7 +73,9 @@ function tellFound(
     );
   } else if (found.kind === 'proven') {
     const why = limit === null ? '' : `, as ${limit} or agent.contextWindow says`;
-    tell.good(`Ollama loads ${count(now)} tokens of ${model}${why}; it read a prompt of ${count(found.tokens)} whole.`);
+    tell.good(
+      `Ollama loads a window of ${count(now)} tokens for ${model}${why}: it read a prompt of ${count(found.tokens)} tokens to the end.`,
+    );
   }
 }
 

@@ -102,7 +102,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
 
   test('takes a secret out of an answer that was cut off in the middle of it', async () => {
     await using world = await startWorld({ dialect });
-    const cut = { finishReason: dialect === 'openai' ? 'length' : 'max_tokens' };
+    const cut = { finishReason: dialect === 'openai' || dialect === 'ollama' ? 'length' : 'max_tokens' };
     world.model.reply({ text: `The key is ${MODEL_KEY.slice(0, 9)}`, ...cut }, `${MODEL_KEY.slice(9)}, it seems.`);
     expect((await world.assistant.run('tell me')).text).toBe('The key is [redacted], it seems.');
   });

@@ -240,7 +240,9 @@ describe('the window that Ollama loads', () => {
 
   test('is proven by a long prompt, and nothing is written where it is the usual one', async () => {
     const { line, window, loads } = await run({});
-    expect(line.out).toMatch(/Ollama loads 32,768 tokens of qwen3:8b; it read a prompt of 31,\d{3} whole\./u);
+    expect(line.out).toMatch(
+      /Ollama loads a window of 32,768 tokens for qwen3:8b: it read a prompt of 31,\d{3} tokens to the end\./u,
+    );
     expect(window).toBeUndefined();
     expect(loads).toBe(1);
   });
@@ -255,7 +257,7 @@ describe('the window that Ollama loads', () => {
 
   test('is no more than the model supports', async () => {
     const { line, window } = await run({ pulled: { 'qwen3:8b': { supported: 8_192 } } });
-    expect(line.out).toContain('Ollama loads 8,192 tokens of qwen3:8b; it read a prompt of 7,');
+    expect(line.out).toContain('Ollama loads a window of 8,192 tokens for qwen3:8b: it read a prompt of 7,');
     expect(window).toBeUndefined();
   });
 
@@ -269,7 +271,7 @@ describe('the window that Ollama loads', () => {
   test('stays as a person configured it', async () => {
     const mine = { models: { 'ollama/qwen3:8b': { contextWindow: 2_048 } }, tools: { allow: ['exec'] } };
     const { line, config, window } = await run({}, mine);
-    expect(line.out).toContain('Ollama loads 2,048 tokens of qwen3:8b, as models."ollama/qwen3:8b".contextWindow');
+    expect(line.out).toContain('Ollama loads a window of 2,048 tokens for qwen3:8b, as models."ollama/qwen3:8b".contextWindow');
     expect(window).toBe(2_048);
     expect(config.tools.allow).toEqual(['exec']);
   });
