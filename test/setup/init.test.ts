@@ -271,7 +271,9 @@ describe('the window that Ollama loads', () => {
   test('stays as a person configured it', async () => {
     const mine = { models: { 'ollama/qwen3:8b': { contextWindow: 2_048 } }, tools: { allow: ['exec'] } };
     const { line, config, window } = await run({}, mine);
-    expect(line.out).toContain('Ollama loads a window of 2,048 tokens for qwen3:8b, as models."ollama/qwen3:8b".contextWindow');
+    expect(line.out).toContain(
+      'Ollama loads a window of 2,048 tokens for qwen3:8b, as models."ollama/qwen3:8b".contextWindow',
+    );
     expect(window).toBe(2_048);
     expect(config.tools.allow).toEqual(['exec']);
   });
