@@ -365,7 +365,7 @@ describe('restore --continue', () => {
     const file = await backedUp(line);
     const home = join(temporaryFolder(), 'home');
     expect(await line.run('restore', file, '--home', home, '--continue')).toBe(0);
-    expect(line.out).toContain('What was open at the time of the backup goes on with the first start.');
+    expect(line.out).toContain('Work that was open at the time of the backup continues with the first start.');
     expect(existsSync(join(home, 'restored.json'))).toBe(false);
   });
 

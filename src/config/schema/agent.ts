@@ -8,13 +8,17 @@ export const modelReference = () =>
 
 const budget = z
   .object({
-    turnUsd: optionalUsd('Most dollars for one turn; null is no limit.'),
-    chatDayUsd: optionalUsd('Most dollars a day for one chat; null is no limit.'),
-    dayUsd: optionalUsd('Most dollars a day in all; null is no limit.'),
-    turnTokens: optionalCount('Most tokens for one turn; null is no limit.'),
-    dayTokens: optionalCount('Most tokens a day in all; null is no limit.'),
-    selfDayTokens: count(2_000_000, 0, 'Most tokens a day for work that it starts by itself (heartbeat, cron).'),
-    jobTokens: count(300_000, 0, 'Most tokens for one run of a scheduled job.'),
+    turnUsd: optionalUsd('Maximum cost of one turn in dollars; null: no limit.'),
+    chatDayUsd: optionalUsd('Maximum cost of one chat per day in dollars; null: no limit.'),
+    dayUsd: optionalUsd('Maximum cost of everything per day in dollars; null: no limit.'),
+    turnTokens: optionalCount('Maximum number of tokens of one turn; null: no limit.'),
+    dayTokens: optionalCount('Maximum number of tokens of everything per day; null: no limit.'),
+    selfDayTokens: count(
+      2_000_000,
+      0,
+      'Maximum number of tokens per day for work that the assistant starts by itself (heartbeat, scheduled jobs).',
+    ),
+    jobTokens: count(300_000, 0, 'Maximum number of tokens of one run of a scheduled job.'),
   })
   .prefault({})
   .describe('Limits that are checked before each model call.');
@@ -28,9 +32,9 @@ export const agentSchema = z
       .array(modelReference())
       .default([])
       .describe('Models that are tried in this order when the first one fails.'),
-    maxIterations: count(40, 1, 'Most model calls in one turn.'),
-    maxOutputTokens: count(8192, 1, 'Most tokens in one answer of the model.'),
-    contextWindow: optionalCount('Tokens that the model can read; null: what is known of the model.'),
+    maxIterations: count(40, 1, 'Maximum number of model calls in one turn.'),
+    maxOutputTokens: count(8192, 1, 'Maximum length of one answer of the model, in tokens.'),
+    contextWindow: optionalCount('Context window of the model in tokens; null: the known value of the model.'),
     temperature: z
       .number()
       .min(0)
@@ -54,15 +58,24 @@ export const agentSchema = z
     whenBusy: z
       .enum(['steer', 'queue', 'interrupt'])
       .default('steer')
-      .describe('What a message does that arrives during a turn: joins it, waits for its end, or stops it.'),
+      .describe(
+        'What happens to a message that arrives during a turn: `steer` adds it to the turn, `queue` keeps it until the turn ends, `interrupt` stops the turn.',
+      ),
     debounceMs: count(0, 0, 'How long a message waits for more before a turn starts, in milliseconds.'),
-    maxConcurrentTurns: takes('restart', count(64, 1, 'Model calls and tool runs at once, over all chats.')),
+    maxConcurrentTurns: takes(
+      'restart',
+      count(64, 1, 'Maximum number of model calls and tool calls that run at the same time, over all chats.'),
+    ),
     turnTimeoutMinutes: count(30, 1, 'Time limit for one turn, in minutes; the user is told when it is reached.'),
     toolResultChars: takes(
       'restart',
-      count(16_000, 1000, 'Characters of a tool result that the model sees; the rest is kept aside.'),
+      count(
+        16_000,
+        1000,
+        'Maximum number of characters of a tool result that the model sees; the whole result is kept, and the model can page through it.',
+      ),
     ),
-    maxSubagents: takes('restart', count(3, 0, 'Subagents at once.')),
+    maxSubagents: takes('restart', count(3, 0, 'Maximum number of subagents that run at the same time.')),
     budget,
   })
   .prefault({})

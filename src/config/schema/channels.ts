@@ -6,27 +6,33 @@ const groups = z
     policy: z
       .enum(['mention', 'open', 'off'])
       .default('mention')
-      .describe('When it answers in groups: when mentioned, always when it has something to say, never.'),
+      .describe(
+        'When the assistant answers in groups: `mention` when it is addressed, `open` whenever it has something to add, `off` never.',
+      ),
     allow: ids(
-      'Ids of the groups it takes part in; empty: every group it was added to. With the policy `open` the members of those named here may speak, as guests.',
+      'Ids of the groups in which the assistant takes part; empty: every group it was added to. With the policy `open`, all members of the groups listed here may write to it, as guests.',
     ),
-    followUpSeconds: count(60, 0, 'So long after an answer its sender may go on without a mention.'),
+    followUpSeconds: count(
+      60,
+      0,
+      'For this many seconds after an answer, the person who was answered needs no mention.',
+    ),
     debounceMs: count(1000, 0, 'How long a group message waits for more, in milliseconds.'),
     contextMinutes: count(60, 0, 'How far back, in minutes, messages before a mention are read as context.'),
-    allowBots: ids('Ids of other bots it listens to in groups, as guests.'),
-    botTurnsPerHour: count(10, 0, 'Most turns an hour that other bots may start.'),
+    allowBots: ids('Ids of other bots whose messages in groups are read, as those of guests.'),
+    botTurnsPerHour: count(10, 0, 'Maximum number of turns that other bots may start per hour.'),
   })
   .prefault({})
   .describe('Behaviour in group chats.');
 
 const base = {
   kind: text().optional().describe('`telegram`, `discord`, `slack` or a plugin’s; left out: the entry’s own name.'),
-  enabled: flag(true, 'Whether it is connected.'),
+  enabled: flag(true, 'Whether this channel is connected.'),
   allowFrom: ids(
-    'Ids of the people it listens to, beside those who were paired: none when empty, everybody (as guests) with `"*"`.',
+    'Ids of the people who may write to the assistant, in addition to those who were paired. Empty: no one else. `"*"`: everybody, as guests.',
   ),
-  owners: ids('Ids of its owners; empty: the only id in `allowFrom`, and no one when there are several.'),
-  stream: flag(true, 'Whether an answer is shown while it is written.'),
+  owners: ids('Ids of the owners. Empty: the id in `allowFrom` if there is exactly one, otherwise no one.'),
+  stream: flag(true, 'Whether an answer is shown while the model writes it.'),
   groups,
 };
 

@@ -4,24 +4,29 @@ import { optionalCount, optionalText, optionalUrl, text, textMap } from './value
 const provider = z
   .object({
     kind: optionalText('`openai`, `anthropic` or a preset; null: the entry’s own name.'),
-    baseUrl: optionalUrl('Another server that speaks the same language, e.g. `http://127.0.0.1:11434/v1`.'),
+    baseUrl: optionalUrl('Address of another server with the same API, e.g. `http://127.0.0.1:8080/v1`.'),
     apiKey: z
       .union([text(), z.array(text()).min(1)], { error: 'expected a key, or a list of keys' })
       .nullable()
       .default(null)
-      .describe('The key, or several that take turns; null: the server asks for none.'),
+      .describe('The API key, or several that are used in turn; null: the server needs none.'),
     wire: z
       .enum(['chat', 'responses'])
       .default('chat')
-      .describe('Which of OpenAI’s two APIs is spoken: Chat Completions or Responses.'),
+      .describe('Which of OpenAI’s two APIs is used: `chat` (Chat Completions) or `responses`.'),
     headers: textMap('Headers added to each request.'),
-    extraBody: z.record(z.string(), z.unknown()).default({}).describe('Fields merged over each request’s body.'),
+    extraBody: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe('Fields that are added to the body of each request, or replace those in it.'),
     timeouts: z
       .object({
         firstByteSeconds: optionalCount(
-          'How long the first byte of an answer may take; null: 60, on this machine and in its network 300.',
+          'Seconds to wait for the first byte of an answer. Null: 60, or 300 for servers on this machine or the local network.',
         ),
-        idleSeconds: optionalCount('How long an answer may stand still; null: 60, or 300 likewise.'),
+        idleSeconds: optionalCount(
+          'Seconds without a new byte after which an answer counts as broken. Null: as for `firstByteSeconds`.',
+        ),
       })
       .prefault({})
       .describe('Deadlines of a model call.'),
@@ -39,8 +44,8 @@ const usd = (doc: string) => z.number().min(0).default(0).describe(`${doc}, doll
 
 const model = z
   .object({
-    contextWindow: optionalCount('Tokens that it can read.'),
-    maxOutputTokens: optionalCount('Most tokens in one answer.'),
+    contextWindow: optionalCount('Context window in tokens.'),
+    maxOutputTokens: optionalCount('Maximum length of one answer in tokens.'),
     price: z
       .object({
         input: usd('Input'),
@@ -50,7 +55,7 @@ const model = z
       })
       .nullable()
       .default(null)
-      .describe('What it costs; null: what is known.'),
+      .describe('Price of the model; null: the known price.'),
   })
   .describe('Facts about one model.');
 
@@ -61,10 +66,10 @@ export const modelsSchema = z
 
 export const voiceSchema = z
   .object({
-    provider: optionalText('The provider that turns speech into text; null: none.'),
-    apiKey: optionalText('Its key.'),
-    baseUrl: optionalUrl('Its address, when it is not the usual one.'),
-    model: optionalText('Its model; null: its default.'),
+    provider: optionalText('The provider that transcribes voice messages; null: none.'),
+    apiKey: optionalText('Its API key.'),
+    baseUrl: optionalUrl('Address of its server; null: the usual one.'),
+    model: optionalText('Its model; null: the provider’s default.'),
   })
   .prefault({})
   .describe('Speech to text for voice messages.');

@@ -17,7 +17,7 @@ export const heartbeatSchema = z
     model: modelReference().nullable().default(null).describe('The model of heartbeats; null: `agent.model`.'),
     target: text()
       .default('owner')
-      .describe('Where its messages go: `owner`, or a session such as `telegram:123456789`.'),
+      .describe('Where the messages of the heartbeat are sent: `owner`, or a session such as `telegram:123456789`.'),
   })
   .prefault({})
   .describe('The heartbeat: turns that the assistant starts by itself to look after open tasks.');
@@ -30,7 +30,7 @@ export const cronSchema = z
       .default('once')
       .describe('For runs that were missed while the assistant was off: `once` makes one late run, `skip` none.'),
     graceMinutes: count(720, 0, 'How late a missed run may still start, in minutes.'),
-    maxConcurrent: count(2, 1, 'Most jobs that run at the same time.'),
+    maxConcurrent: count(2, 1, 'Maximum number of jobs that run at the same time.'),
   })
   .prefault({})
   .describe('Scheduled jobs.');
@@ -82,12 +82,12 @@ export const logSchema = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .default('info')
       .describe(
-        'The least level that is written. While a conversation has the terminal, the log goes to `logs/assistant.log` in the home.',
+        'The lowest level that is logged. While a conversation has the terminal, the log goes to `logs/assistant.log` in the home.',
       ),
     format: z
       .enum(['auto', 'json', 'pretty'])
       .default('auto')
-      .describe('Form of the lines; `auto`: pretty on a terminal, JSON elsewhere.'),
+      .describe('Format of the lines; `auto`: readable text on a terminal, JSON elsewhere.'),
   })
   .prefault({})
   .describe('The log on stderr.');

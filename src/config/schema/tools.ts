@@ -7,15 +7,15 @@ const exec = z
       .enum(['off', 'ask', 'auto', 'full'])
       .default('auto')
       .describe(
-        'Commands: never, after asking, in the sandbox without asking (elsewhere after asking), without sandbox and questions.',
+        'How commands run: `off` never; `ask` after a question; `auto` in the sandbox without a question, outside of it after one; `full` without sandbox and questions.',
       ),
     sandbox: z
       .enum(['auto', 'bubblewrap', 'off'])
       .default('auto')
-      .describe('What encloses commands; `auto`: the best that works.'),
-    network: flag(false, 'Whether commands in the sandbox reach the network.'),
-    timeoutSeconds: count(120, 1, 'After so many seconds a command is ended.'),
-    maxConcurrent: count(4, 1, 'Commands at once.'),
+      .describe('The sandbox for commands; `auto`: the strongest that works on this machine.'),
+    network: flag(false, 'Whether commands in the sandbox can use the network.'),
+    timeoutSeconds: count(120, 1, 'Time limit for a command, in seconds.'),
+    maxConcurrent: count(4, 1, 'Maximum number of commands that run at the same time.'),
     allowEnv: texts('Names of environment variables that commands may see.'),
     allowCommands: texts('Exact commands, with absolute paths, that run without a question.'),
   })
@@ -27,21 +27,23 @@ const web = z
     searchProvider: z
       .enum(['auto', 'brave', 'tavily', 'serper', 'exa', 'searxng', 'duckduckgo'])
       .default('auto')
-      .describe('Which web search is used; `auto`: the first that has a key in the environment, else DuckDuckGo.'),
-    searchApiKey: optionalText('Its key.'),
-    searchUrl: optionalUrl('Its address, for a SearXNG of your own; its host may be private.'),
+      .describe(
+        'The web search that is used; `auto`: the first one with a key in the environment, otherwise DuckDuckGo.',
+      ),
+    searchApiKey: optionalText('Its API key.'),
+    searchUrl: optionalUrl('Address of your own SearXNG server; its host may be private.'),
     allowHosts: texts(
-      'Hosts that may be fetched without a question, also when private text is in play; also opens private hosts; `example.com`, `*.example.com`, each also with `:port`.',
+      'Hosts that may be fetched without a question, even in a conversation with private text; private hosts can be listed too. Form: `example.com` or `*.example.com`, optionally with `:port`.',
     ),
-    denyHosts: texts('Hosts that are never fetched; written in the same way, `*` is every host.'),
+    denyHosts: texts('Hosts that are never fetched, in the same form; `*` means every host.'),
   })
   .prefault({})
   .describe('Search and pages on the web.');
 
 export const toolsSchema = z
   .object({
-    allow: takes('live', texts('Tools that exist; `*` is any part of a name.', ['*'])),
-    deny: takes('live', texts('Tools that do not; wins over `allow`.')),
+    allow: takes('live', texts('Names of the tools that may be used; `*` stands for any part of a name.', ['*'])),
+    deny: takes('live', texts('Names of tools that may not be used; wins over `allow`.')),
     guest: takes('live', texts('Tools that guests may use.', ['web_search', 'web_fetch'])),
     restrictToWorkspace: flag(true, 'Whether file tools stay inside the workspace and `readRoots`.'),
     readRoots: texts('Folders outside the workspace that file tools may read.'),
@@ -49,7 +51,7 @@ export const toolsSchema = z
     web,
   })
   .prefault({})
-  .describe('What it can do, and who may let it.');
+  .describe('The tools, and who may use them.');
 
 const mcpServer = z
   .object({
@@ -59,21 +61,21 @@ const mcpServer = z
       })
       .nullable()
       .default(null)
-      .describe('How it is spoken to; null: as `command` or `url` say, streamable HTTP before SSE.'),
-    command: text().optional().describe('Program of a local server.'),
+      .describe('Transport; null: stdio for `command`, and for `url` streamable HTTP, then SSE.'),
+    command: text().optional().describe('The program of a local server.'),
     args: z.array(z.string()).default([]).describe('Its arguments.'),
-    env: textMap('Its environment, beside `PATH`, `HOME` and the like.'),
+    env: textMap('Environment variables for it, in addition to `PATH`, `HOME` and the like.'),
     cwd: optionalText('The folder it starts in; null: the workspace.'),
     url: httpUrl().optional().describe('Address of a remote server, instead of `command`; its host may be private.'),
-    headers: textMap('Headers for it.'),
+    headers: textMap('Headers that are sent to it.'),
     enabled: flag(true, 'Whether it is used.'),
-    tools: texts('Which of its tools are offered; `*` is any part of a name.', ['*']),
-    role: z.enum(['owner', 'trusted']).default('owner').describe('The least role that may call its tools.'),
-    trusted: flag(false, 'Whether its word counts that a tool only reads: such calls run side by side.'),
+    tools: texts('Names of its tools that may be used; `*` stands for any part of a name.', ['*']),
+    role: z.enum(['owner', 'trusted']).default('owner').describe('The lowest role that may call its tools.'),
+    trusted: flag(false, 'Whether its read-only hints are trusted; read-only calls then run in parallel.'),
     timeouts: z
       .object({
-        startSeconds: count(60, 1, 'How long it may take to start and to list its tools.'),
-        callSeconds: count(120, 1, 'How long a call may take.'),
+        startSeconds: count(60, 1, 'Seconds that it may take to start and to list its tools.'),
+        callSeconds: count(120, 1, 'Seconds that one call may take.'),
       })
       .prefault({})
       .describe('Deadlines.'),
@@ -96,7 +98,7 @@ export type McpServerSettings = z.output<typeof mcpServer>;
 
 export const skillsSchema = z
   .object({
-    disabled: texts('Names of skills that are left out.'),
+    disabled: texts('Names of skills that are not used.'),
     entries: z
       .record(
         z.string(),
@@ -105,9 +107,9 @@ export const skillsSchema = z
             enabled: flag(true, 'Whether it is used.'),
             trusted: flag(
               false,
-              'Whether its text counts as the words of the owner, like that of the skills that come along.',
+              'Whether its text is trusted like the owner’s words, as that of the bundled skills is.',
             ),
-            env: textMap('Variables for its commands.'),
+            env: textMap('Environment variables for its commands.'),
           })
           .describe('Settings of one skill.'),
       )
@@ -125,9 +127,9 @@ export const memorySchema = z
       .max(1)
       .default(0.5)
       .describe(
-        'Share of the context window that a conversation may take before older talk is summed up; earlier where the prompt and the tools leave less room.',
+        'Share of the context window that a conversation may fill before its older part is summarized; earlier if the prompt and the tools leave less room.',
       ),
-    searchResults: count(6, 1, 'Results of one search in memory.', 50),
+    searchResults: count(6, 1, 'Number of results of one memory search.', 50),
   })
   .prefault({})
   .describe('Memory.');

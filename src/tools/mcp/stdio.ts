@@ -23,7 +23,7 @@ export interface McpSettings {
   /** Patterns with `*` of the tools that are offered. */
   readonly tools: readonly string[];
   readonly role: 'owner' | 'trusted';
-  /** Whether its word counts that a tool only reads. */
+  /** Whether its read-only hints are trusted. */
   readonly trusted: boolean;
   readonly timeouts: { readonly startSeconds: number; readonly callSeconds: number };
 }
