@@ -46,6 +46,8 @@ export interface Preset {
   readonly needsBaseUrl?: boolean;
   /** The usual environment variable of the key; null: no key is needed. */
   readonly keyVariable: string | null;
+  /** Where a person gets a key; left out where that is not known. */
+  readonly keyPage?: string;
   /** What `model: "auto"` takes; null: there is no model that everybody has. */
   readonly defaultModel: string | null;
   /** Where it differs from most. */
@@ -56,12 +58,25 @@ export interface Preset {
 
 /** The providers known by name, in the order in which `model: "auto"` looks for a key. */
 export const PRESETS = {
-  anthropic: { api: 'anthropic', baseUrl: null, keyVariable: 'ANTHROPIC_API_KEY', defaultModel: 'claude-sonnet-5-5' },
-  openai: { api: 'openai', baseUrl: null, keyVariable: 'OPENAI_API_KEY', defaultModel: 'gpt-5.5' },
+  anthropic: {
+    api: 'anthropic',
+    baseUrl: null,
+    keyVariable: 'ANTHROPIC_API_KEY',
+    keyPage: 'https://console.anthropic.com/settings/keys',
+    defaultModel: 'claude-sonnet-5-5',
+  },
+  openai: {
+    api: 'openai',
+    baseUrl: null,
+    keyVariable: 'OPENAI_API_KEY',
+    keyPage: 'https://platform.openai.com/api-keys',
+    defaultModel: 'gpt-5.5',
+  },
   openrouter: {
     api: 'openai',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
+    keyPage: 'https://openrouter.ai/keys',
     defaultModel: 'openrouter/auto',
     quirks: { reasoning: 'openrouter' },
   },
@@ -69,12 +84,14 @@ export const PRESETS = {
     api: 'openai',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     keyVariable: 'GEMINI_API_KEY',
+    keyPage: 'https://aistudio.google.com/apikey',
     defaultModel: 'gemini-3.5-flash',
   },
   groq: {
     api: 'openai',
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
+    keyPage: 'https://console.groq.com/keys',
     defaultModel: 'openai/gpt-oss-120b',
     quirks: { maxTokens: 'max_completion_tokens' },
   },
@@ -82,6 +99,7 @@ export const PRESETS = {
     api: 'openai',
     baseUrl: 'https://api.deepseek.com',
     keyVariable: 'DEEPSEEK_API_KEY',
+    keyPage: 'https://platform.deepseek.com/api_keys',
     defaultModel: 'deepseek-v4-flash',
     quirks: { reasoning: 'thinking' },
   },
@@ -89,6 +107,7 @@ export const PRESETS = {
     api: 'openai',
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
+    keyPage: 'https://console.mistral.ai/api-keys',
     defaultModel: 'mistral-medium-latest',
     // It refuses fields that it does not know, counts tokens unasked, and insists on its own kind of ids.
     quirks: { reasoning: 'none', streamUsage: false, callId: /^[A-Za-z0-9]{9}$/u, answerAfterTools: true },
@@ -97,6 +116,7 @@ export const PRESETS = {
     api: 'openai',
     baseUrl: 'https://api.moonshot.ai/v1',
     keyVariable: 'MOONSHOT_API_KEY',
+    keyPage: 'https://platform.moonshot.ai/console/api-keys',
     defaultModel: 'kimi-k2.6',
     quirks: { reasoning: 'thinking' },
   },
@@ -104,6 +124,7 @@ export const PRESETS = {
     api: 'openai',
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
+    keyPage: 'https://console.x.ai',
     defaultModel: 'grok-4.3',
     quirks: { maxTokens: 'max_completion_tokens' },
   },

@@ -129,8 +129,10 @@ async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig,
 }
 
 async function askKey({ person }: SetupWorld, provider: string): Promise<Key> {
-  const secret = (await person?.secret(`The API key of ${provider} (it is not shown)`)) ?? '';
-  const name = findPreset(provider)?.keyVariable ?? `${provider.toUpperCase().replaceAll(/\W/gu, '_')}_API_KEY`;
+  const preset = findPreset(provider);
+  const from = preset?.keyPage === undefined ? '' : `, from ${preset.keyPage}`;
+  const secret = (await person?.secret(`The API key of ${provider}${from} (it is not shown)`)) ?? '';
+  const name = preset?.keyVariable ?? `${provider.toUpperCase().replaceAll(/\W/gu, '_')}_API_KEY`;
   return { value: secret, setting: { path: ['providers', provider, 'apiKey'], name, secret } };
 }
 

@@ -10,9 +10,10 @@ function isLocal({ baseUrl }: Preset): boolean {
   return baseUrl?.startsWith('http://127.0.0.1:') === true;
 }
 
-function keyOf({ keyVariable, needsBaseUrl }: Preset): string {
+function keyOf({ keyVariable, keyPage, needsBaseUrl }: Preset): string {
   if (keyVariable === null) return 'no key';
-  return `\`${keyVariable}\`${needsBaseUrl === true ? ', and its `baseUrl`' : ''}`;
+  const page = keyPage === undefined ? '' : ` ([get one](${keyPage}))`;
+  return `\`${keyVariable}\`${page}${needsBaseUrl === true ? ', and its `baseUrl`' : ''}`;
 }
 
 test('docs/models.md lists every provider (-u rewrites it)', async () => {

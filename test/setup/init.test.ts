@@ -102,6 +102,7 @@ describe('assistant init in a terminal', () => {
     const { terminal, home } = world;
     await terminal.answer(PROVIDER, ENTER);
     await terminal.answer(KEY, `wrong${ENTER}`);
+    expect(terminal.screen.replaceAll(/\s*│?\s+/gu, '')).toContain('https://platform.openai.com/api-keys');
     await terminal.answer(MODEL, ENTER);
     await terminal.sees('openai refused the API key (401).');
     await terminal.answer(KEY, `right${ENTER}`);
