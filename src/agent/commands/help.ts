@@ -42,6 +42,8 @@ export const helpCommand = ({ commands }: HelpPorts): Command => ({
     return [
       'Write what you want, in your own words. There are also commands:',
       ...[...lines, line('More', others)].filter((text) => text !== ''),
+      // Without the empty line Markdown takes it for a part of the list.
+      '',
       '/help all explains each of them.',
     ].join('\n');
   },

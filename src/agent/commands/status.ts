@@ -34,6 +34,8 @@ export const statusCommand = (ports: StatusPorts): Command => ({
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
         ),
+        // Without the empty line Markdown takes them for a part of the list.
+        ...(status.warnings.length === 0 ? [] : ['']),
         ...status.warnings.map((warning) => `⚠ ${warning}`),
       );
     }
