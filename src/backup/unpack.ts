@@ -71,7 +71,7 @@ async function extractInto(file: string, folder: string, onProgress: (bytes: num
     if (read.type === 'manifest') {
       if ((entry.header.size ?? 0) > LONGEST_MANIFEST) throw damaged(file, 'its list of files is too long');
       const pieces: Uint8Array[] = [];
-      for await (const piece of entry) pieces.push(piece as Uint8Array);
+      for await (const piece of entry) pieces.push(piece);
       manifest = Buffer.concat(pieces).toString('utf8');
     } else if (read.type === 'folder') {
       await mkdir(join(folder, read.path), { recursive: true, mode: 0o700 });

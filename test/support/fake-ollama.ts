@@ -133,7 +133,7 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
       models: Object.keys(pulled ?? { 'test-model': {} }),
     },
   );
-  const { close: closeModel } = model;
+  const closeModel = model.close.bind(model);
   const close = async (): Promise<void> => {
     await openAi.close();
     await closeModel();
@@ -218,7 +218,10 @@ function view(body: Body): RequestView {
     system: of('system')
       .map(({ content }) => String(content))
       .join('\n'),
-    lastUserText: String(of('user').findLast(({ content }) => content !== '')?.['content'] ?? ''),
+    lastUserText:
+      of('user')
+        .map(({ content }) => String(content))
+        .findLast((content) => content !== '') ?? '',
     toolResults: messages
       .slice(lastAssistant + 1)
       .filter(({ role }) => role === 'tool')

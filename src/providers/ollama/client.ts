@@ -77,7 +77,7 @@ function saidIn(text: string): string {
 }
 
 /** The lines of a body, each parsed as JSON. Throws a `SyntaxError` for one that is none; a page of HTML has no lines. */
-async function* linesOf(response: Response): AsyncGenerator<unknown> {
+async function* linesOf(response: Response): AsyncGenerator {
   if (response.body === null || /html/iu.test(response.headers.get('content-type') ?? '')) return;
   let rest = '';
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
