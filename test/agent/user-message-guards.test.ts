@@ -11,7 +11,7 @@ function entryOf(
 ): Promise<EntryDraft> {
   return userEntry('T', inboundMessage(message), {
     timezone: null,
-    redact: (text) => text,
+    redact: (text) => text.replaceAll('sesame', '[redacted]'),
     media: new MediaStore('/nonexistent'),
     attachments: async ({ media }) => ({ media, spoken: [], notes: [] }),
     signal: new AbortController().signal,
@@ -33,6 +33,12 @@ test.each([
 ])('a message that calls a skill counts as strangers’ words for %s', async (_, foreign, untrusted) => {
   const entry = await entryOf({ text: '/chess' }, [{ name: 'chess', foreign, text: 'Play.' }]);
   expect(entry.untrusted).toBe(untrusted);
+});
+
+test('the text of a skill that a message calls holds no secret', async () => {
+  const entry = await entryOf({ text: '/chess' }, [{ name: 'chess', foreign: false, text: 'The key is sesame.' }]);
+  expect(JSON.stringify(entry)).toContain('The key is [redacted].');
+  expect(JSON.stringify(entry)).not.toContain('sesame');
 });
 
 test.each<[string, Partial<InboundMessage>, boolean | undefined]>([

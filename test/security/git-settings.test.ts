@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGitSettings } from '../../src/security/sandbox/git-settings.ts';
+import { makesGitRun, readGitSettings } from '../../src/security/sandbox/git-settings.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test.each([
@@ -24,4 +24,13 @@ test.each([
   // Git lists a name without a value without one; it means true.
   const theirs = listed.split('\0').filter(Boolean);
   expect(read).toEqual(theirs.map((one) => (one.includes('\n') ? one : `${one}\ntrue`)));
+});
+
+test.each([
+  ['on', 'true', false],
+  ['off', 'False', false],
+  ['a program', 'less', true],
+  ['a shell command', 'touch x', true],
+])('the pager of one command that is %s makes git run something: only a program does', (_what, value, runs) => {
+  expect(makesGitRun({ key: 'pager.log', value })).toBe(runs);
 });
