@@ -1,15 +1,12 @@
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { noBubblewrap } from '../support/sandbox-world.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { expectParts } from './generated-part.ts';
-import { hasTmux, openTerminal } from './terminal.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { cloneInto, hasTmux, openTerminal } from './terminal.ts';
 
 /** What a person types, and what is on the screen when it has been answered. */
 const TALK: readonly (readonly [string, RegExp])[] = [
@@ -50,15 +47,6 @@ test.skipIf(!hasTmux || noBubblewrap !== undefined)(
   },
   180_000,
 );
-
-/** What a clone has, with the packages that are installed here. */
-async function cloneInto(folder: string): Promise<string> {
-  for (const name of ['src', 'skills', 'workspace-template', 'package.json']) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  }
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
 
 /** Whether the answer is below the line that was typed last, and the prompt below the answer. */
 function isAnswered(screen: string, line: string, answered: RegExp): boolean {

@@ -1,5 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { cp, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 import { waitFor } from '../support/wait.ts';
 
 const run = promisify(execFile);
@@ -41,4 +46,13 @@ export async function openTerminal(folder: string, env: Readonly<Record<string, 
     screen,
     [Symbol.asyncDispose]: async () => void (await tmux('kill-server')),
   };
+}
+
+/** Makes a folder with what a clone has, and with the packages that are installed here; returns its path. */
+export async function cloneInto(folder: string): Promise<string> {
+  for (const name of ['src', 'skills', 'workspace-template', 'package.json']) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
 }
