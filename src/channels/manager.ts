@@ -35,13 +35,13 @@ export class ChannelManager implements Outlets {
   }
 
   /**
-   * Stops the channel of this name and starts `source` in its place; undefined: nothing. Others are not touched. Meanwhile
-   * messages to it wait. Resolves like `start`.
+   * Stops the channel of this name, after what it is sending, and starts `source` in its place; undefined: nothing. Others
+   * are not touched. Meanwhile messages to it wait. Resolves like `start`.
    */
   async replace(name: string, source: ChannelSource | undefined): Promise<void> {
     const before = this.#channels.get(name);
     if (source === undefined) this.#channels.delete(name);
-    const leaving = before?.stop() ?? Promise.resolve();
+    const leaving = before?.finish() ?? Promise.resolve();
     this.#leaving.add(leaving);
     await leaving;
     this.#leaving.delete(leaving);
@@ -93,6 +93,11 @@ export class ChannelManager implements Outlets {
 
   running(): readonly string[] {
     return [...this.#channels.keys()].filter((name) => typeof this.outlet(name) === 'object');
+  }
+
+  sending<T>(name: string, work: Promise<T>): Promise<T> {
+    this.#channels.get(name)?.sending(work);
+    return work;
   }
 
   revoked(name: string, reason: string): void {

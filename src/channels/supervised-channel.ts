@@ -20,6 +20,8 @@ import { InboundWriter, type InboundWriterPorts } from './inbound/writer.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
+/** A channel that is replaced waits so long for what it is sending. */
+const SENT_DEADLINE_MS = 10_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
 /** Wait between attempts when a person probably has to change something (`retry: 'seldom'`). */
 const SELDOM_MS = 600_000;
@@ -78,6 +80,8 @@ export class SupervisedChannel {
   readonly #ports: SupervisorPorts;
   readonly #writer: InboundWriter;
   readonly #stop = new AbortController();
+  readonly #sending = new Set<Promise<unknown>>();
+  #isLeaving = false;
   #loop: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
   /** The health while the channel does not run; a running channel reports its own. */
@@ -100,7 +104,7 @@ export class SupervisedChannel {
   }
 
   get isRunning(): boolean {
-    return this.#channel !== undefined && this.#state.state === 'running';
+    return this.#channel !== undefined && this.#state.state === 'running' && !this.#isLeaving;
   }
 
   /** Starts it. Resolves when it runs, has failed, or waits for another attempt. Never rejects. */
@@ -114,6 +118,33 @@ export class SupervisedChannel {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
+  }
+
+  /** Takes note of something that is being sent. */
+  sending(work: Promise<unknown>): void {
+    const sent = Promise.allSettled([work]).then(() => {
+      this.#sending.delete(sent);
+    });
+    this.#sending.add(sent);
+  }
+
+  /**
+   * Stops it after what it is sending, for which it waits 10 s: a message that is cut off is sent again and marked, since
+   * it may have arrived. Nothing new is given to it.
+   */
+  async finish(): Promise<void> {
+    this.#isLeaving = true;
+    const { clock, log } = this.#ports;
+    using limit = deadline(clock, SENT_DEADLINE_MS, 'Sending the last messages');
+    try {
+      while (this.#sending.size > 0) await raceAbort(Promise.all(this.#sending), limit.signal);
+    } catch (error) {
+      log.warn('channels: channel stopped while it was sending', {
+        channel: this.source.name,
+        reason: errorMessage(error),
+      });
+    }
+    await this.stop();
   }
 
   /** Ends the present run; the supervisor decides what follows. */

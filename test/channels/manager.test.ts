@@ -306,3 +306,36 @@ describe('the table of kinds', () => {
     expect([channel.name, channel.kind]).toEqual(['work', 'telegram']);
   });
 });
+
+describe('a channel that is replaced', () => {
+  const replaced = async () => {
+    const [old, next] = [new ScriptedChannel('chat'), new ScriptedChannel('chat')];
+    const world = setup(old);
+    await world.manager.start();
+    const sent = Promise.withResolvers<void>();
+    void world.manager.sending('chat', sent.promise);
+    const done = world.manager.replace('chat', { name: 'chat', kind: next.kind, open: async () => next });
+    await settle();
+    return { ...world, old, next, sent, done };
+  };
+
+  test('sends to the end what it is sending, and is given nothing new meanwhile', async () => {
+    const { manager, old, next, sent, done } = await replaced();
+    expect(manager.outlet('chat')).toBe('waiting');
+    expect(old.disposed).toBe(0);
+    sent.resolve();
+    await done;
+    expect(old.disposed).toBe(1);
+    expect(manager.outlet('chat')).toBe(next);
+    await manager.stop();
+  });
+
+  test('is stopped after 10 s all the same, which is logged', async () => {
+    const { manager, clock, log, old, done } = await replaced();
+    await clock.advance(10_000);
+    await done;
+    expect(old.disposed).toBe(1);
+    expect(JSON.stringify(log.lines)).toContain('channels: channel stopped while it was sending');
+    await manager.stop();
+  });
+});

@@ -32,6 +32,10 @@ export class TestOutlets implements Outlets {
     return [...this.channels.keys()].filter((name) => !this.down.has(name));
   }
 
+  sending<T>(_: string, work: Promise<T>): Promise<T> {
+    return work;
+  }
+
   revoked(name: string): void {
     this.revocations.push(name);
     this.down.add(name);

@@ -28,6 +28,8 @@ export const RESEND_MARK = '↻ ';
 export interface Outlets {
   /** The channel when it can send now; `waiting`: it is enabled but cannot send now; `unknown`: no such channel is enabled. */
   outlet(name: string): Channel | 'waiting' | 'unknown';
+  /** Says what a channel is sending, so that one that is replaced finishes it first. Returns the same promise. */
+  sending<T>(channel: string, work: Promise<T>): Promise<T>;
   /** Reports that the platform refused the channel's credentials. */
   revoked(name: string, reason: string): void;
   /** Names of the channels that can send now. */
@@ -110,7 +112,7 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
     await persist(() => outbox.finish(id, 'delivered', { reason: 'all parts were delivered' }), ports);
     return finished;
   }
-  return sendPart({ row, part, channel, lane }, ports);
+  return ports.outlets.sending(row.message.channel, sendPart({ row, part, channel, lane }, ports));
 }
 
 /** Ms until the next attempt of a message, 0 or less: now. A time that an earlier process planned is capped at `RETRY.maxMs`. */

@@ -44,7 +44,7 @@ interface Preview {
 export interface PreviewPorts {
   readonly bus: Pick<MessageBus, 'listen'>;
   readonly ledger: PreviewStore;
-  readonly outlets: Pick<Outlets, 'outlet'>;
+  readonly outlets: Pick<Outlets, 'outlet' | 'sending'>;
   /** Whether previews are enabled for a channel. */
   readonly isShown: (channel: string) => boolean;
   readonly clock: Clock;
@@ -196,7 +196,8 @@ export class Previews implements Disposable {
     if (text === '' || text === preview.shown) return;
     try {
       if (preview.platformId !== undefined) await this.#edit(preview, channel, preview.platformId, text);
-      else if (!(await this.#draft(preview, channel, text))) await this.#begin(preview, channel, text);
+      else if (!(await this.#draft(preview, channel, text)))
+        await this.#ports.outlets.sending(preview.place.channel, this.#begin(preview, channel, text));
       preview.shown = text;
     } catch (error) {
       log.debug('preview: update failed', { reason: errorMessage(error) });
