@@ -37,13 +37,7 @@ export async function readSession(
   key: string,
   { last = Infinity }: { readonly last?: number } = {},
 ): Promise<readonly SessionEvent[]> {
-  if (!(await hasTape(folder, key))) {
-    const given = JSON.stringify(key.slice(0, 100));
-    throw new AppError(
-      'session-unknown',
-      `No session is called ${given}. To list them: ${assistantCommand('sessions')}`,
-    );
-  }
+  if (!(await hasTape(folder, key))) throw unknownSession(key);
   const takenBack = new Set<string>();
   const newestFirst: SessionEvent[] = [];
   let turns = 0;
@@ -56,6 +50,15 @@ export async function readSession(
     if (turns >= last) break;
   }
   return newestFirst.reverse();
+}
+
+/** The error for a session that does not exist. */
+export function unknownSession(key: string): AppError {
+  const given = JSON.stringify(key.slice(0, 100));
+  return new AppError(
+    'session-unknown',
+    `No session is called ${given}. To list them: ${assistantCommand('sessions')}`,
+  );
 }
 
 function eventsOf(entry: TapeEntry): readonly SessionEvent[] {

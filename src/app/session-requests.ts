@@ -1,8 +1,8 @@
 import type { RequestHandlers } from '../gateway/requests.ts';
 import { addSums, NOTHING } from '../journal/usage.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import { localTime, startOfDay } from '../util/time-zone.ts';
+import { unknownSession } from './session-log.ts';
 import type { Stores } from './stores.ts';
 
 const DAY_MS = 86_400_000;
@@ -47,11 +47,7 @@ export function sessionRequests(
         search.scheduleSync();
         return null;
       }
-      const given = JSON.stringify(session.slice(0, 100));
-      throw new AppError(
-        'session-unknown',
-        `No session is called ${given}. To list them: ${assistantCommand('sessions')}`,
-      );
+      throw unknownSession(session);
     },
     usage: async ({ by, days }) => {
       const today = startOfDay(now(), timezone);

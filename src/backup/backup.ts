@@ -5,13 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack, type Headers, type Pack } from 'tar-stream';
 import { copyDatabase } from '../storage/copy-database.ts';
-import { ensureDirectory, requireSpace } from '../storage/files.ts';
+import { ensureDirectory, ifThere, requireSpace } from '../storage/files.ts';
 import { isWithin } from '../storage/named-paths.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import { streamToNewFile } from '../storage/stream-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { contentsOf, growsByLines, ifThere, JOURNAL, type Item } from './contents.ts';
+import { contentsOf, growsByLines, JOURNAL, type Item } from './contents.ts';
 import { FORMAT, HOME_FOLDER, MANIFEST, type Manifest } from './manifest.ts';
 
 export interface BackupOptions {

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { errorCode } from '../util/errors.ts';
+import { ifThere } from '../storage/files.ts';
 
 /** Something in a home that belongs into its backup. */
 export type Item =
@@ -54,14 +54,5 @@ async function collect(home: string, path: string, items: Item[]): Promise<void>
     for (const name of ((await ifThere(readdir(join(home, path)))) ?? []).toSorted()) {
       await collect(home, `${path}/${name}`, items);
     }
-  }
-}
-
-export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
   }
 }

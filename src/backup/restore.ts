@@ -1,12 +1,12 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { journalMigrations } from '../journal/schema.ts';
-import { ensureDirectory, namesIn, syncDirectory } from '../storage/files.ts';
+import { ensureDirectory, ifThere, namesIn, syncDirectory } from '../storage/files.ts';
 import { acquireHomeLock } from '../storage/lock.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
-import { ifThere, JOURNAL } from './contents.ts';
+import { JOURNAL } from './contents.ts';
 import type { Manifest } from './manifest.ts';
 import { markRestored } from './restored.ts';
 import { unpack } from './unpack.ts';

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../app.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
-import { plural, sizeText } from '../util/text.ts';
+import { oneLine, plural, sizeText } from '../util/text.ts';
 import { localMinute } from '../util/time-zone.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
@@ -108,11 +108,11 @@ function shortText(event: SessionEvent): string {
   const back = event.isTakenBack === true ? ' (taken back)' : '';
   switch (kind) {
     case 'call':
-      return `    ${name} ${cut(text, LONGEST_CALL)}`;
+      return `    ${name} ${oneLine(text, LONGEST_CALL)}`;
     case 'result':
-      return `    ${event.isError === true ? '✗' : '✓'} ${name}: ${cut(text, LONGEST_CALL)}`;
+      return `    ${event.isError === true ? '✗' : '✓'} ${name}: ${oneLine(text, LONGEST_CALL)}`;
     case 'mark':
-      return `— ${time} ${cut(text, 5 * LONGEST_CALL)}`;
+      return `— ${time} ${oneLine(text, 5 * LONGEST_CALL)}`;
     default:
       return `${time} ${speaker(kind)}${back}\n${indented(text, '  ')}\n`;
   }
@@ -139,11 +139,6 @@ function fenced(text: string): string {
   const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/gu), ([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;
-}
-
-function cut(text: string, most: number): string {
-  const line = text.replace(/\s+/gu, ' ').trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1).toWellFormed()}…`;
 }
 
 function cutLong(text: string): string {

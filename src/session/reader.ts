@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from '../storage/files.ts';
+import { ifThere, namesIn } from '../storage/files.ts';
 import { readLinesBackwards } from '../storage/read-lines.ts';
-import { errorCode } from '../util/errors.ts';
 import type { TapeEntry } from './entry.ts';
 import { parseEntry, readTapeKey } from './tape.ts';
 import { keyOfTapeName, tapeName } from './tape-name.ts';
@@ -43,10 +42,5 @@ export async function* readTape(directory: string, key: string): AsyncGenerator<
 
 /** Whether a session has a tape in this folder. */
 export async function hasTape(directory: string, key: string): Promise<boolean> {
-  try {
-    return (await stat(join(directory, tapeName(key)))).isFile();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
+  return (await ifThere(stat(join(directory, tapeName(key)))))?.isFile() ?? false;
 }

@@ -57,7 +57,7 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
   await ensureDirectory(directory);
   for (let n = 0; ; n += 1) {
     const path = join(directory, n === 0 ? name : `${name}.${n}`);
-    const kept = await readBytes(path);
+    const kept = await ifThere(readFile(path));
     if (kept?.equals(bytes) === true) return path;
     if (kept !== undefined) continue;
     await writeNew(bytes, 0o600, () => path);
@@ -112,22 +112,18 @@ export async function truncateDurable(path: string, size: number): Promise<void>
 
 /** The text of a file (UTF-8), or undefined when there is none. */
 export async function readIfExists(path: string): Promise<string | undefined> {
-  return (await readBytes(path))?.toString('utf8');
+  return (await ifThere(readFile(path)))?.toString('utf8');
 }
 
 /** The names in a folder, in no particular order; empty when there is no folder. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  return (await ifThere(readdir(folder))) ?? [];
 }
 
-async function readBytes(path: string): Promise<Buffer | undefined> {
+/** What was found; undefined if there is no such file or folder (`ENOENT`). */
+export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
   try {
-    return await readFile(path);
+    return await found;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
