@@ -8,8 +8,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Compares parts of a page, each between `<!-- begin: NAME -->` and `<!-- end: NAME -->`, with the given texts. With `vitest
- * -u` they are rewritten and the rest of the page is kept. Throws if the page has no such part. All generated parts of a page
- * must be given in one call.
+ * -u` they are rewritten and the rest of the page is kept. Throws if the page has no such part, or has it twice. All
+ * generated parts of a page must be given in one call.
  */
 export async function expectParts(page: string, parts: Readonly<Record<string, string>>): Promise<void> {
   const path = join(ROOT, page);
@@ -18,6 +18,7 @@ export async function expectParts(page: string, parts: Readonly<Record<string, s
     const [begin, end] = [`<!-- begin: ${name} -->\n`, `<!-- end: ${name} -->`];
     const [from, to] = [text.indexOf(begin), text.indexOf(end)];
     if (from === -1 || to < from) throw new Error(`${page} has no part ${name}`);
+    if (text.indexOf(begin, to) !== -1) throw new Error(`${page} has part ${name} twice`);
     text = `${text.slice(0, from + begin.length)}\n${part.replaceAll(/^\n+|\s+$/gu, '')}\n\n${text.slice(to)}`;
   }
   await expect(text).toMatchFileSnapshot(path);
