@@ -6,6 +6,7 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import { http } from '../util/http.ts';
 import type { Logger } from '../util/log.ts';
+import type { WireError } from './http/wire.ts';
 import { isLoopback, requireTokenBeyondLoopback } from './token.ts';
 
 export interface HttpOptions {
@@ -62,7 +63,7 @@ async function loadPages(options: HttpOptions, startedAt: number): Promise<Reque
   const app = new Hono();
   app.use(async (context, next) => {
     if (isOwnHost(context.req.header('host'), host)) return await next();
-    return context.json({ error: 'This address is not served here.' }, 403);
+    return context.json(failure('host-refused', 'This address is not served here.'), 403);
   });
   app.get('/health', (context) => {
     const channels = options.channels();
@@ -78,12 +79,16 @@ async function loadPages(options: HttpOptions, startedAt: number): Promise<Reque
     // Without its disk it serves nobody.
     return context.json(health, storage === 'ok' ? 200 : 503);
   });
-  app.notFound((context) => context.json({ error: 'There is nothing here.' }, 404));
+  app.notFound((context) => context.json(failure('not-found', 'There is nothing here.'), 404));
   app.onError((error, context) => {
     log.error('http: request failed', { path: context.req.path, error });
-    return context.json({ error: 'The request failed; the log says why.' }, 500);
+    return context.json(failure('internal', 'The request failed; the log says why.'), 500);
   });
   return getRequestListener(app.fetch);
+}
+
+function failure(code: string, message: string): WireError {
+  return { error: { code, message } };
 }
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {

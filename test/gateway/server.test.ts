@@ -80,7 +80,7 @@ test('everything else is not found, as JSON', async () => {
   ] as const) {
     const response = await fetch(server.address + path, { method });
     expect(response.status).toBe(404);
-    expect(await response.json()).toEqual({ error: 'There is nothing here.' });
+    expect(await response.json()).toEqual({ error: { code: 'not-found', message: 'There is nothing here.' } });
   }
 });
 

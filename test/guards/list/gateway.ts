@@ -12,8 +12,8 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
       {
         name: 'http-errors',
         holds: 'A request that fails is told nothing of what went wrong inside.',
-        find: "return context.json({ error: 'The request failed; the log says why.' }, 500);",
-        replace: 'return context.json({ error: error.stack }, 500);',
+        find: "failure('internal', 'The request failed; the log says why.')",
+        replace: "failure('internal', String(error.stack))",
         tests: ['gateway/server-guards.test.ts'],
       },
     ],

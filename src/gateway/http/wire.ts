@@ -1,0 +1,210 @@
+import type { OutboundEvent } from '../../bus/messages.ts';
+
+/** What HTTP and its WebSocket speak, apart from the operations. Times are milliseconds since 1970. */
+
+/** The body of each answer that is an error, except below /v1. */
+export interface WireError {
+  readonly error: {
+    readonly code: string;
+    /** One sentence for a person. */
+    readonly message: string;
+    readonly facts?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** `POST /api/messages`. A message that is sent again under the same id is taken once. */
+export interface MessageInput {
+  /** A ULID or UUID that the client made. */
+  readonly id: string;
+  /** The name of a conversation: `main`, or a ULID that the client made. */
+  readonly chat: string;
+  readonly text: string;
+  readonly media?: readonly {
+    /** From `UploadReply`. */
+    readonly upload: string;
+    readonly name?: string;
+  }[];
+  /** `provider/model` for this message only. */
+  readonly model?: string;
+}
+
+export interface MessageReply {
+  /** `refused`: too many messages wait in this conversation; a notice there says so. */
+  readonly accepted: 'accepted' | 'duplicate' | 'refused';
+  /** The key of the session, e.g. `web:main`. */
+  readonly session: string;
+}
+
+/** `POST /api/stop`. */
+export type StopInput = Pick<MessageInput, 'id' | 'chat'>;
+
+/** `POST /api/answers`: answers a question of any session by its code. */
+export interface AnswerInput {
+  readonly id: string;
+  readonly code: string;
+  /** `answer` is for questions of the model; the others are for approvals. */
+  readonly decision: 'approve' | 'deny' | 'always' | 'answer';
+  /** The answer, or the reason of a no. */
+  readonly text?: string;
+}
+
+export interface AnswerReply {
+  readonly accepted: MessageReply['accepted'];
+  /** One sentence about what was decided, or why nothing was. */
+  readonly reply: string;
+}
+
+/** `POST /api/uploads?name=…`. */
+export interface UploadReply {
+  readonly upload: string;
+  readonly name: string;
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** `GET /api/sessions/<key>/history`, oldest first. */
+export interface HistoryPage {
+  readonly items: readonly HistoryItem[];
+  /** There are more in the direction that was asked for. */
+  readonly more: boolean;
+}
+
+/** One thing that happened in a session. */
+export interface HistoryItem {
+  /** Unique within its session; one entry of the tape may be several items. */
+  readonly id: string;
+  /** The entry of the tape, for `before`, `after` and `/entries/<entry>`. */
+  readonly entry: string;
+  readonly turn: string | null;
+  readonly at: number;
+  /**
+   * `call`: a tool was called, `text` has its arguments as JSON. `result`: what it returned. `mark`: the conversation was
+   * started anew or summarised, or a turn did not end with an answer.
+   */
+  readonly kind: 'user' | 'assistant' | 'reasoning' | 'call' | 'result' | 'mark';
+  /** At most 20,000 characters. */
+  readonly text: string;
+  /** The text is longer; `/entries/<entry>` has all of it. */
+  readonly cut?: true;
+  /** Of the tool. */
+  readonly name?: string;
+  /** Joins a call and its result. */
+  readonly callId?: string;
+  readonly isError?: true;
+  /** `/undo` or `/retry` took its turn back: the model no longer reads it. */
+  readonly isTakenBack?: true;
+  /** Hashes, for `/api/media/<hash>`. */
+  readonly images?: readonly string[];
+  /** Inbound messages that a `user` item answers to, as `Row.id`. */
+  readonly sources?: readonly string[];
+  /** Of the turn, on the last item of it. */
+  readonly usage?: HistoryUsage;
+}
+
+export interface HistoryUsage {
+  /** Tokens. */
+  readonly input: number;
+  readonly output: number;
+  /** Null: the price is unknown. */
+  readonly costUsd: number | null;
+  readonly model: string | null;
+  readonly durationMs: number;
+}
+
+/** `GET /api/sessions/<key>/entries/<entry>?item=<id>&offset=0`: one text in pages of 100,000 characters. */
+export interface EntryPage {
+  readonly text: string;
+  /** The offset of the next page; null: this is the last. */
+  readonly next: number | null;
+}
+
+/** A file of a message. */
+export interface WireMedia {
+  readonly name: string;
+  readonly mediaType: string;
+  /** Where its bytes are; null: they are not kept any more. */
+  readonly url: string | null;
+}
+
+/** A durable message, to or from people, on any channel. */
+export interface Row {
+  readonly direction: 'in' | 'out';
+  readonly id: string;
+  readonly session: string;
+  readonly channel: string;
+  readonly chat: string;
+  /** `user`, `answer`, `part`, `notice`, `approval`. */
+  readonly kind: string;
+  /** Markdown; at most 20,000 characters. */
+  readonly text: string;
+  readonly cut?: true;
+  readonly turn: string | null;
+  readonly at: number;
+  /** Of the journal, e.g. `accepted`, `done`, `pending`, `delivered`, `dead`. */
+  readonly state: string;
+  /** `in`: the id that the client gave the message. */
+  readonly externalId?: string;
+  readonly buttons?: readonly (readonly { readonly id: string; readonly label: string }[])[];
+  readonly media?: readonly WireMedia[];
+  /** The name of who wrote it. */
+  readonly sender?: string;
+}
+
+/** A turn that runs, as far as it is known to those who watch now. */
+export interface RunningTurn {
+  readonly session: string;
+  readonly turn: string;
+  readonly startedAt: number;
+  /** Of the newest model call, so far. */
+  readonly text: string;
+  readonly reasoning: string;
+  /** The newest 50. */
+  readonly tools: readonly RunningTool[];
+  /** One line about what it does; '': nothing is known. */
+  readonly status: string;
+}
+
+export interface RunningTool {
+  readonly callId: string;
+  readonly name: string;
+  readonly title: string;
+  readonly state: 'running' | 'done' | 'failed';
+  readonly startedAt: number;
+  readonly durationMs?: number;
+  readonly diff?: string;
+  readonly problem?: string;
+}
+
+/** A question that waits for a person. */
+export interface WaitingQuestion {
+  readonly code: string;
+  readonly kind: 'approval' | 'ask';
+  readonly session: string;
+  readonly title: string;
+  /** All that a yes allows. */
+  readonly detail: string;
+  readonly reason: string;
+  readonly choices: readonly string[];
+  /** What "always" allows from then on; null: it is not offered. */
+  readonly always: string | null;
+  readonly deadline: number;
+}
+
+/** What may be different now, for those who show it. */
+export type Changed = 'sessions' | 'memory' | 'files' | 'schedule' | 'skills' | 'people' | 'usage' | 'health' | 'mail';
+
+/** The frames of `GET /ws?after=<cursor>`; the client sends none. */
+export type ServerFrame =
+  /** The first frame. `cursor`: where the feed began when the client gave none. */
+  | { readonly type: 'hello'; readonly version: string; readonly cursor: string; readonly startedAt: number }
+  /** Durable messages after the client's cursor. `cursor` is for the next connection. */
+  | { readonly type: 'rows'; readonly cursor: string; readonly rows: readonly Row[] }
+  /** Too many messages were missed: fetch anew what is shown. */
+  | { readonly type: 'gap'; readonly cursor: string }
+  /** All turns that run, once after what was missed. */
+  | { readonly type: 'turns'; readonly turns: readonly RunningTurn[] }
+  /** `text` and `reasoning` are cumulative; events in between may be left out. */
+  | { readonly type: 'live'; readonly event: OutboundEvent }
+  | { readonly type: 'questions'; readonly questions: readonly WaitingQuestion[] }
+  | { readonly type: 'changed'; readonly what: Changed };
