@@ -107,7 +107,7 @@ export interface PeoplePorts {
   readonly roleNow: (message: InboundMessage) => Role | null;
 }
 
-/** Everything that turns use, in groups by subject; `app/turns.ts` builds it. A function takes only the groups that it uses. */
+/** Everything that turns use, in groups by subject; `app/agent/turns.ts` builds it. A function takes only the groups that it uses. */
 export interface TurnPorts {
   readonly runtime: RuntimePorts;
   readonly store: StorePorts;

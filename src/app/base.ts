@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { pathText } from '../config/setting.ts';
 import type { SettingsStore } from '../config/settings-store.ts';
-import type { Plugins } from './plugins.ts';
+import type { Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';

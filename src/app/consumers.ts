@@ -8,9 +8,9 @@ import { errorMessage } from '../util/errors.ts';
 import type { Agent } from './agent.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
-import { dropOldAllowances } from './old-allowances.ts';
-import { endWhatRestoreLeft } from './restored.ts';
-import { announceSafeMode, whenCalm } from './safe-mode.ts';
+import { dropOldAllowances } from './people/old-allowances.ts';
+import { endWhatRestoreLeft } from './start/restored.ts';
+import { announceSafeMode, whenCalm } from './start/safe-mode.ts';
 
 /** Together below the 10 s in which a stop ends. */
 const TURN_GRACE_MS = 3_000;

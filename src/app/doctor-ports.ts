@@ -9,10 +9,10 @@ import { AppError } from '../util/errors.ts';
 import { silentLog } from '../util/log.ts';
 import { systemRandom } from '../util/random.ts';
 import { plural } from '../util/text.ts';
-import { mcpEnvironment, mcpFetch } from './mcp.ts';
-import { createModels, fullName } from './models.ts';
-import { peopleOfChannels } from './owners.ts';
-import { openSkills } from './skills.ts';
+import { mcpEnvironment, mcpFetch } from './tools/mcp.ts';
+import { createModels, fullName } from './agent/models.ts';
+import { peopleOfChannels } from './people/owners.ts';
+import { openSkills } from './extensions/skills.ts';
 
 /** What the doctor needs of the composed program, for a home in which it starts nothing. */
 export function doctorPorts(

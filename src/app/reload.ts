@@ -12,8 +12,8 @@ import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
-import type { Mcp } from './mcp.ts';
-import type { Models } from './models.ts';
+import type { Mcp } from './tools/mcp.ts';
+import type { Models } from './agent/models.ts';
 
 /** A change that the watcher applied less than this before a request is reported to that request. */
 const RECENT_MS = 5_000;

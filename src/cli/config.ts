@@ -193,7 +193,7 @@ async function restOf(
   paths: HomePaths,
   loaded: LoadedConfig,
 ): Promise<{ readonly noModel: readonly string[]; readonly troubles: readonly string[] }> {
-  const { homeAtRest } = await import('../app/home-at-rest.ts');
+  const { homeAtRest } = await import('../app/start/home-at-rest.ts');
   const { model, troubles } = homeAtRest(paths, loaded, clock);
   // Without a model the last of them says why.
   return model === null ? { noModel: troubles.slice(-1), troubles: troubles.slice(0, -1) } : { noModel: [], troubles };

@@ -33,7 +33,7 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     const disk =
       error instanceof AppError
         ? null
-        : (await import('../app/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
+        : (await import('../app/storage/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
     const isKnown = disk !== null || error instanceof AppError;
     context.stderr.write(
       `${isKnown ? '' : 'Something unexpected went wrong: '}${terminalText(disk ?? errorMessage(error))}\n`,

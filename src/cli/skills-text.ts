@@ -1,4 +1,4 @@
-import type { InstallPlan, Risk, Skill } from '../app/skill-installer.ts';
+import type { InstallPlan, Risk, Skill } from '../app/extensions/skill-installer.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { terminalText, escapeInvisible } from './format.ts';

@@ -6,7 +6,7 @@ import {
   type Risk,
   type Skill,
   type SkillInstaller,
-} from '../app/skill-installer.ts';
+} from '../app/extensions/skill-installer.ts';
 import { loadConfig } from '../config/load.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';

@@ -20,7 +20,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   }
   const loaded = await loadConfig({ home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
-  const { homeAtRest } = await import('../app/home-at-rest.ts');
+  const { homeAtRest } = await import('../app/start/home-at-rest.ts');
   const { model: modelNow, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const facts = {

@@ -4,7 +4,7 @@ import { failureSentence } from '../../src/agent/turn/failure-sentence.ts';
 import { afterFailure, asksForRest, lastCallNote, completionOf } from '../../src/agent/turn/completion.ts';
 import { nextStep } from '../../src/agent/turn/steps.ts';
 import { textsOf, unfinishedText } from '../../src/agent/turn/answer-text.ts';
-import { unusableModel } from '../../src/app/models.ts';
+import { unusableModel } from '../../src/app/agent/models.ts';
 import type { ModelError, ModelErrorKind } from '../../src/providers/provider.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { asks, entries, gives, note, says } from './turn-entries.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPrompts } from '../../src/app/prompt.ts';
+import { createPrompts } from '../../src/app/agent/prompt.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { STAY_SILENT } from '../../src/tools/stay-silent.ts';
 import { inboundMessage } from '../support/inbound.ts';

@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openStores, type Stores } from '../../src/app/stores.ts';
+import { openStores, type Stores } from '../../src/app/storage/stores.ts';
 import { ensureHome, homePaths } from '../../src/config/home.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { probeDisk } from '../../src/storage/files.ts';

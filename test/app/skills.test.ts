@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openSkills, skillLayers } from '../../src/app/skills.ts';
-import { openSkillInstaller } from '../../src/app/skill-installer.ts';
+import { openSkills, skillLayers } from '../../src/app/extensions/skills.ts';
+import { openSkillInstaller } from '../../src/app/extensions/skill-installer.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { Sweeper } from '../../src/app/sweeper.ts';
+import { Sweeper } from '../../src/app/storage/sweeper.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { questionId } from '../../src/journal/questions.ts';

@@ -226,7 +226,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'app/prompt.ts',
+    'app/agent/prompt.ts',
     ['e2e/roles.test.ts'],
     [
       {

@@ -105,7 +105,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'app/tools.ts',
+    'app/tools/tools.ts',
     ['e2e/web-hosts.test.ts'],
     [
       {

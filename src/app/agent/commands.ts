@@ -1,0 +1,171 @@
+import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
+import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
+import type { Questions } from '../../agent/questions/questions.ts';
+import { answerCommands } from '../../agent/commands/answers.ts';
+import { commaCommand } from '../../agent/commands/comma.ts';
+import type { Command, CommandContext, ModelChoice, StatusReport } from '../../agent/commands/command.ts';
+import { contextCommand, type PromptReport } from '../../agent/commands/context.ts';
+import { helpCommand } from '../../agent/commands/help.ts';
+import { modelCommand } from '../../agent/commands/model.ts';
+import { newCommand } from '../../agent/commands/new.ts';
+import { pairCommand, type PairingPort } from '../../agent/commands/pair.ts';
+import { restartCommand } from '../../agent/commands/restart.ts';
+import { retryCommand } from '../../agent/commands/retry.ts';
+import { skillsCommand } from '../../agent/commands/skills.ts';
+import { setupCommand, startCommand } from '../../agent/commands/start.ts';
+import { statusCommand } from '../../agent/commands/status.ts';
+import { CommandTable } from '../../agent/commands/table.ts';
+import { tapeCommand } from '../../agent/commands/tape.ts';
+import { undoCommand } from '../../agent/commands/undo.ts';
+import { usageCommand } from '../../agent/commands/usage.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
+import { enabledChannels } from '../../config/channels.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
+import { restoreFiles } from '../../tools/files/restore-files.ts';
+import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
+import type { TapeActions } from '../../tools/tape.ts';
+import type { ToolContext } from '../../tools/tool.ts';
+import { startOfDay } from '../../util/time-zone.ts';
+import { roleNow } from '../automation/automation.ts';
+import type { Base } from '../base.ts';
+import { fullName, type Models } from './models.ts';
+import { createPairing } from '../people/pairing.ts';
+import type { Stores } from '../storage/stores.ts';
+import type { Tools } from '../tools/tools.ts';
+
+export interface CommandParts {
+  readonly stores: Stores;
+  readonly models: Models;
+  readonly status: (sessionKey: string) => Promise<StatusReport>;
+  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
+  readonly tools: Tools;
+  readonly tape: TapeActions;
+  readonly resetSession: Consolidation['resetSession'];
+  readonly catalog: SkillCatalog;
+  readonly skills: TurnSkills;
+  readonly questions: Questions;
+  /** /cron. */
+  readonly cron: Command;
+  /** /mem and /soul. */
+  readonly memory: readonly Command[];
+  /** Undefined where nothing would begin anew. */
+  readonly restart: (() => void) | undefined;
+}
+
+/** How long ago a message may have failed that /retry finds by its words. */
+const RETRY_MS = 7 * 24 * 3_600_000;
+/** So that the reply to a /restart is on its way before the process ends. */
+const RESTART_DELAY_MS = 500;
+
+/** Every chat command, joined with what it reaches, and who is let in: what is said of that names commands. */
+export function createCommands(
+  base: Base,
+  parts: CommandParts,
+): { readonly table: CommandTable; readonly pairing: PairingPort } {
+  const { clock } = base;
+  const { timezone } = base.config.agent;
+  const { status, restart } = parts;
+  const { journal, sessions, changes } = parts.stores;
+  const models: ModelChoice = {
+    get standard() {
+      return fullName(parts.models.standard);
+    },
+    fullName: (ref) => parts.models.fullName(ref),
+    chosen: (sessionKey) => journal.settings.model(sessionKey),
+    choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
+  };
+  const { registry, guard } = parts.tools;
+  const pairing = createPairing(base, {
+    journal,
+    ownersOnly: () => [
+      ...registry.list().flatMap(({ tool }) => (tool.role === 'owner' ? [tool.name] : [])),
+      ...table.ownersOnly().map((name) => `/${name}`),
+    ],
+  });
+  const table: CommandTable = new CommandTable({
+    commands: [
+      helpCommand({ commands: (role) => table.of(role) }),
+      newCommand({ resetSession: parts.resetSession }),
+      retryCommand({
+        lastTurn: (sessionKey) => journal.turns.last(sessionKey),
+        unanswered: (sessionKey) => journal.turns.unanswered(sessionKey, clock.now() - RETRY_MS),
+        turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
+      }),
+      statusCommand({ status }),
+      usageCommand({
+        usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
+        today: () => startOfDay(clock.now(), timezone),
+      }),
+      contextCommand({ prompt: parts.prompt }),
+      modelCommand(models),
+      ...parts.memory,
+      tapeCommand(parts.tape),
+      undoCommand({
+        openSession: (sessionKey) => sessions.open(sessionKey),
+        restoreFiles: async (sessionKey, turnId) =>
+          restoreFiles(await changes.of(sessionKey, turnId), { guard, copies: changes }),
+        tool: (name) => registry.named(name),
+      }),
+      skillsCommand({
+        skills: () => parts.catalog.read(),
+        found: async () => (await parts.catalog.survey()).found.map(({ name }) => name),
+      }),
+      parts.cron,
+      ...answerCommands,
+      pairCommand({ pairing, timezone }),
+      setupCommand,
+      restartCommand({
+        restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
+        rehearse: () => base.rehearse(),
+        locksOut: async (message) =>
+          lockedOut(base, { config: (await base.rehearse()).config, message, stores: parts.stores }),
+      }),
+      startCommand({ tools: (role) => new Set(registry.specs(role).map(({ name }) => name)) }),
+    ],
+    ownerless: (channel) => pairing.ownerless(channel),
+    comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
+    skills: async () => {
+      const skills = await parts.catalog.read();
+      return new Set(skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name));
+    },
+  });
+  return { table, pairing };
+}
+
+/** Why the writer of a message would be no owner with this configuration; null: they would be. */
+function lockedOut(
+  base: Base,
+  {
+    config,
+    message: { channel, sender, chatType, chatId: chat },
+    stores,
+  }: { readonly config: Base['config']; readonly message: InboundMessage; readonly stores: Stores },
+): string | null {
+  const path = base.loaded.path;
+  if (channel !== 'terminal' && enabledChannels(config)[channel] === undefined) {
+    return `with the configuration as it is now channels.${channel} would stay off, and you could not reach me here. Correct it in ${path}, and send /restart again.`;
+  }
+  if (roleNow({ config }, stores, { channel, id: sender.id, chatType, chat }, 'owner') === 'owner') return null;
+  return `with the configuration as it is now you would no longer be an owner here. Put ${sender.id} into channels.${channel}.owners in ${path}, and send /restart again.`;
+}
+
+/** A tool that the owner calls by hand: their own words, nothing of strangers in play. */
+async function ownersToolContext(
+  { message, turnId, signal }: CommandContext,
+  { paths }: Base,
+  { questions, stores, skills }: CommandParts,
+): Promise<ToolContext> {
+  const { sessionKey } = message;
+  const callId = `${turnId}.1`;
+  const { role, chatType, origin, channel, sender } = message;
+  return contextOutsideTurn({
+    signal,
+    call: { id: callId, turnId, sessionKey, messageId: message.id },
+    person: { role, chatType, origin, who: `${channel}:${sender.id}`, chat: null },
+    files: {
+      workingDirectory: paths.workspace,
+      readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
+    },
+    approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),
+  });
+}

@@ -1,0 +1,135 @@
+import type { PromptReport } from '../../agent/commands/context.ts';
+import { fewToolsSentence } from '../../agent/context/few-tools.ts';
+import type { ContextWindow } from '../../agent/context/fit.ts';
+import { SystemPrompt, type Audience, type RenderedPrompt } from '../../agent/prompt/system-prompt.ts';
+import type { ChosenModel } from '../../agent/turn/current-turn.ts';
+import { subagentOf, withheldFrom } from '../../agent/subagents/task.ts';
+import { UNIFIED_SESSION } from '../../agent/joining.ts';
+import type { InboundMessage, PairedRole, Role } from '../../bus/messages.ts';
+import { howItShows, type PluggedKinds } from '../../channels/registry.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { asRole, seesPrivate, strongestRole } from '../../security/access/access.ts';
+import type { ToolSpec } from '../../providers/provider.ts';
+import type { Sessions } from '../../session/sessions.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
+import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import { STAY_SILENT } from '../../tools/stay-silent.ts';
+import { skillLayers } from '../extensions/skills.ts';
+
+/** The channel of the person at the terminal. */
+const TERMINAL = 'terminal';
+
+export interface PromptsOptions {
+  readonly plugged: PluggedKinds;
+  readonly config: Config;
+  readonly workspace: string;
+  readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
+  readonly registry: Pick<ToolRegistry, 'specs'>;
+  /** Roles that pairing codes gave on a channel. */
+  readonly pairedRoles: (channel: string) => readonly PairedRole[];
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
+}
+
+/** The system prompt and the tools of a turn, and what the next request of a session is made of. */
+export interface Prompts {
+  /** For a turn of this role that answers this message. */
+  of(target: InboundMessage, role: Role): Promise<RenderedPrompt>;
+  /**
+   * The tools that a model is shown in such a turn. In a group they are those of the highest role there, so that the
+   * list stays the same from turn to turn; a call beyond the rights of its turn is refused.
+   */
+  tools(target: InboundMessage, role: Role): readonly ToolSpec[];
+  report(sessionKey: string, parts: ReportParts): Promise<PromptReport>;
+}
+
+interface ReportParts {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly context: ContextWindow;
+  readonly resolveModel: (ref: string | null) => ChosenModel;
+}
+
+export function createPrompts(parts: PromptsOptions): Prompts {
+  const { config, workspace, catalog, registry, redact, plugged, pairedRoles } = parts;
+  const readRoots = config.tools.restrictToWorkspace ? config.tools.readRoots : null;
+  const prompt = new SystemPrompt({ workspace, readRoots, skills: skillLayers(catalog) });
+  /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
+  const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
+  const read = async (reader: Audience): Promise<RenderedPrompt> => {
+    const rendered = await prompt.read(reader);
+    const clean = known.get(rendered) ?? withoutSecrets(rendered, redact);
+    known.set(rendered, clean);
+    return clean;
+  };
+  const audience = (target: InboundMessage, role: Role): Audience => ({
+    light: target.origin === 'heartbeat' || subagentOf(target) !== null,
+    ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
+    shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged),
+  });
+  /** What is made of a list is kept with it: the same list for many turns is measured, hashed and rendered once. */
+  const silenced = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+  const withoutSilence = (specs: readonly ToolSpec[]): readonly ToolSpec[] => {
+    const known = silenced.get(specs) ?? specs.filter(({ name }) => name !== STAY_SILENT);
+    silenced.set(specs, known);
+    return known;
+  };
+  const directTools = (role: Role): readonly ToolSpec[] => withoutSilence(registry.specs(role));
+  const groupTools = (channel: string): readonly ToolSpec[] => {
+    const settings = config.channels[channel];
+    const specs = registry.specs(strongestRole(settings, pairedRoles(channel)));
+    return settings?.groups.policy === 'open' ? specs : withoutSilence(specs);
+  };
+  const tools: Prompts['tools'] = (target, role) => {
+    const task = subagentOf(target);
+    if (task !== null) return directTools(role).filter(({ name }) => withheldFrom(task, name) === null);
+    return target.chatType === 'group' ? groupTools(target.channel) : directTools(role);
+  };
+  return {
+    tools,
+    of: (target, role) => read(audience(target, role)),
+    report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
+      const last = journal.turns.last(sessionKey);
+      const target = last?.messages.at(-1);
+      const isOwners = sessionKey === UNIFIED_SESSION || channelOf(sessionKey) === TERMINAL;
+      const role = last === undefined ? (isOwners ? 'owner' : 'guest') : asRole(last.role);
+      const { layers, texts } =
+        target === undefined
+          ? await read({
+              ownersDirectChat: isOwners && role === 'owner',
+              shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged),
+            })
+          : await read(audience(target, role));
+      const chosen = resolveModel(journal.settings.model(sessionKey));
+      const session = await sessions.open(sessionKey);
+      const all = target === undefined ? directTools(role) : tools(target, role);
+      const model = { provider: chosen.providerName, model: chosen.model };
+      const shown = await context.offered(model, all);
+      const tokens = await context.report({ session, model, system: texts, tools: shown });
+      const ref = `${model.provider}/${model.model}`;
+      return {
+        session: sessionKey,
+        model: ref,
+        layers,
+        tools: shown,
+        fewTools: fewToolsSentence(ref, { window: tokens.window, shown: shown.length, all: all.length }),
+        messageCount: session.history().messages.length,
+        tokens,
+      };
+    },
+  };
+}
+
+function withoutSecrets({ layers }: RenderedPrompt, redact: PromptsOptions['redact']): RenderedPrompt {
+  const clean = layers.map((layer) => ({ ...layer, text: redact(layer.text) }));
+  return { layers: clean, texts: clean.map(({ text }) => text) };
+}
+
+function kindOf(config: Config, channel: string): string {
+  return config.channels[channel]?.kind ?? channel;
+}
+
+function channelOf(sessionKey: string): string {
+  return sessionKey.split(':')[0] ?? sessionKey;
+}

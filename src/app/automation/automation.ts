@@ -1,0 +1,255 @@
+import { join } from 'node:path';
+import { cronCommand } from '../../agent/commands/cron.ts';
+import type { Command } from '../../agent/commands/command.ts';
+import type { PeoplePorts } from '../../agent/ports.ts';
+import { outboundTo } from '../../agent/outgoing.ts';
+import type { CronScheduler } from '../../automation/cron-scheduler.ts';
+import type { CronAnswer, CronCaller, CronService } from '../../automation/cron-service.ts';
+import type { JobCreator } from '../../automation/job.ts';
+import type { JobStore } from '../../automation/job-store.ts';
+import { machineZone } from '../../util/time-zone.ts';
+import type { MessageBus } from '../../bus/bus.ts';
+import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../../bus/messages.ts';
+import type { RequestParams } from '../../gateway/requests.ts';
+import { asRole, decideAccess, localRole, weakest } from '../../security/access/access.ts';
+import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
+import { oneLine } from '../../util/text.ts';
+import type { Base } from '../base.ts';
+import type { Stores } from '../storage/stores.ts';
+
+/** What platforms take as the id of a button. */
+const LONGEST_BUTTON_BYTES = 64;
+
+const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
+const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends safe mode.';
+
+export interface AutomationParts {
+  readonly stores: Pick<Stores, 'journal'>;
+  readonly bus: MessageBus;
+}
+
+/** The schedule, joined with what it reaches; loaded when it is needed. */
+export interface Automation extends AsyncDisposable {
+  /** None where the schedule is switched off. */
+  readonly tools: readonly Tool[];
+  readonly command: Command;
+  readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
+  /** Whether what a scheduled turn says is kept from people. */
+  readonly holdBack: PeoplePorts['holdBack'];
+  /** The person's time zone, as far as it is known. */
+  readonly zone: () => string;
+  /** Begins to keep the schedule. Never throws. */
+  start(): Promise<void>;
+}
+
+interface CronServices {
+  readonly cron: CronScheduler;
+  readonly service: CronService;
+  readonly jobStore: JobStore;
+}
+
+export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
+  const { config, log } = base;
+  const { journal } = stores;
+  let opened: Promise<CronServices> | undefined;
+  let jobStore: JobStore | undefined;
+  const services = (): Promise<CronServices> => {
+    if (!config.cron.enabled) throw new AppError('cron-off', OFF);
+    opened ??= openCron(base, { stores, bus });
+    return opened;
+  };
+  const ask = async (question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> => {
+    const answer = await question((await services()).service);
+    return base.safe ? { ...answer, text: `${answer.text}\n\n${RESTS}` } : answer;
+  };
+  const one = (by: CronCaller, action: string, id: string, code = ''): Promise<CronAnswer> =>
+    ask((service) => {
+      switch (action) {
+        case 'show':
+          return service.show(by, id);
+        case 'remove':
+          return service.remove(by, id);
+        case 'enable':
+          return service.enable(by, id, code);
+        case 'disable':
+          return service.disable(by, id);
+        case 'run':
+          return service.run(by, id);
+        default:
+          return service.list(by);
+      }
+    });
+  const cronPort: CronPort = {
+    add: (by, job) => ask((service) => service.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
+    list: (by) => ask((service) => service.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
+    one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
+    job: async (by, id) => {
+      const caller = callerOf(by, journal.inbox.byId([by.messageId])[0]);
+      const shown = await ask((service) => service.show(caller, id)).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'cron-unknown') return null;
+        throw error;
+      });
+      return shown?.jobs[0] ?? null;
+    },
+    silence: (turnId, reason) => journal.cron.silence(turnId, reason),
+  };
+  const listening = bus.listen((event) => {
+    if (event.type !== 'turn-end' || opened === undefined) return;
+    if (event.answers.some((id) => id.startsWith('cron:'))) void opened.then(({ cron }) => cron.look());
+  });
+  return {
+    tools: config.cron.enabled ? [cronTool(cronPort)] : [],
+    command: cronCommand({
+      cron: async (message, action, id, code) => (await one(personIn(message), action, id, code)).text,
+    }),
+    request: async ({ action, id, code, job }) => {
+      const by = ownerAtHome(journal.questions.ownersChat());
+      if (action !== 'add') return await one(by, action, id ?? '', code);
+      if (job === undefined)
+        throw new AppError('cron-refused', 'The job is missing: say when it runs and what it does.');
+      return await ask((service) => service.add(by, job));
+    },
+    holdBack: async ({ turnId, messages }, { outcome, answer }) => {
+      const message = messages.at(-1);
+      if (message?.origin !== 'cron') return false;
+      // What fails again and again is told after three times; what runs once says so itself.
+      if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
+      return outcome !== 'failed' && journal.cron.silenced(turnId) !== null;
+    },
+    zone: () => jobStore?.zone ?? config.agent.timezone ?? machineZone(),
+    start: async () => {
+      if (!config.cron.enabled) return;
+      try {
+        const { cron, jobStore: found } = await services();
+        jobStore = found;
+        await cron.start();
+      } catch (error) {
+        log.error('cron: start failed', { reason: errorMessage(error) });
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      listening[Symbol.dispose]();
+      if (opened !== undefined) await (await opened).cron.stop();
+    },
+  };
+}
+
+async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<CronServices> {
+  const { config, paths, clock, log, newId, redact } = base;
+  const { journal } = stores;
+  const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile }] = await Promise.all([
+    import('../../automation/cron-scheduler.ts'),
+    import('../../automation/cron-service.ts'),
+    import('../../automation/job-store.ts'),
+    import('../../automation/jobs-file.ts'),
+  ]);
+  /** False: nobody knows yet where the owner can be told. */
+  const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
+    const chat = journal.questions.ownersChat();
+    if (chat === undefined) return false;
+    const message = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
+    await bus.publishOutbound({ ...message, ...(button === undefined ? {} : { buttons: [[button]] }) });
+    return true;
+  };
+  const zone = machineZone();
+  const jobStore = new Store({
+    file: new JobsFile({
+      path: join(paths.workspace, 'cron', 'jobs.json'),
+      quarantine: paths.quarantine,
+      clock,
+      zone: config.agent.timezone ?? zone,
+    }),
+    runs: journal.cron,
+    clock,
+    log,
+    timezone: config.agent.timezone,
+    machineZone: zone,
+    found: ({ job, hash }) => {
+      const words = `/cron enable ${job.id} ${hash}`;
+      const id = `${SAY_BUTTON}${words}`;
+      const text = `cron/jobs.json holds a job that you have not approved, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` allows exactly this job.`;
+      const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
+      return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
+    },
+    broken: ({ reason, copy }) => {
+      log.warn('cron: cron/jobs.json cannot be used', { reason, copy });
+      const text = `I cannot use cron/jobs.json: ${reason}. I keep the jobs that I read last. A copy of the file is in ${copy}.`;
+      return tellOwner(`cron-broken:${copy}`, text);
+    },
+  });
+  const cron = new CronScheduler({
+    jobStore,
+    runs: journal.cron,
+    clock,
+    log,
+    newId,
+    get settings() {
+      return config.cron;
+    },
+    gates: {
+      roleOf: (creator, then) => roleNow(base, stores, creator, then),
+      // A terminal's own process sends nothing to platforms: that is left to the gateway.
+      reaches: (channel) => base.serving || channel === 'terminal',
+      mainSession: (message) => {
+        const { id: _, sessionKey: __, ...draft } = message;
+        return bus.sessionOf({ ...draft, origin: 'user' });
+      },
+      peopleWait: () => (journal.inbox.counts()['accepted'] ?? 0) > 0,
+    },
+    tellOwner: async (id, text) => void (await tellOwner(id, text)),
+  });
+  return { cron, jobStore, service: new CronService({ jobStore, runs: journal.cron, cron, clock, machineZone: zone }) };
+}
+
+/** The weaker of a role then and what the person may be now; null: they are not let in any more. */
+export function roleNow(
+  { config }: Pick<Base, 'config'>,
+  { journal }: Pick<Stores, 'journal'>,
+  by: Pick<JobCreator, 'channel' | 'id' | 'chatType' | 'chat'>,
+  then: string,
+): Role | null {
+  if (by.channel === 'terminal') return weakest(asRole(then), localRole('terminal'));
+  const decision = decideAccess({
+    via: 'channel',
+    settings: config.channels[by.channel],
+    pairedRole: (id) => journal.people.pairedRole(by.channel, id),
+    chatType: by.chatType,
+    chatId: by.chat,
+    sender: { id: by.id, isBot: false, isSelf: false },
+  });
+  return decision.allowed ? weakest(asRole(then), decision.role) : null;
+}
+
+function personIn(message: InboundMessage): CronCaller {
+  const { channel, sender, account, chatId, chatType, threadId, role } = message;
+  return {
+    creator: {
+      channel,
+      id: sender.id,
+      ...(sender.name === undefined ? {} : { name: sender.name }),
+      account,
+      chat: chatId,
+      chatType,
+    },
+    role,
+    chat: sessionKeyOf({ channel, chatId, ...(threadId === undefined ? {} : { threadId }) }),
+  };
+}
+
+/** A turn's rights are those of the turn, which may be less than those of who spoke last in it. */
+function callerOf({ role }: CronToolCaller, message: InboundMessage | undefined): CronCaller {
+  if (message !== undefined) return { ...personIn(message), role };
+  if (role === 'owner') return ownerAtHome(undefined);
+  throw new AppError('cron-refused', 'Nothing says who asks for this.');
+}
+
+/** A person at the terminal; their jobs write to the chat in which the owner last wrote. */
+function ownerAtHome(chat: InboundMessage | undefined): CronCaller {
+  return {
+    creator: { channel: 'terminal', id: 'owner', account: 'local', chat: 'main', chatType: 'direct' },
+    role: localRole('terminal'),
+    chat: chat === undefined ? 'terminal:main' : sessionKeyOf({ channel: chat.channel, chatId: chat.chatId }),
+  };
+}

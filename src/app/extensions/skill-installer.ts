@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import type { Environment } from '../../config/environment.ts';
+import type { HomePaths } from '../../config/home.ts';
+import type { Config } from '../../config/schema.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
+import { findObstacle, installSkill, planInstall, removeSkill, type InstallPlan } from '../../skills/install.ts';
+import { addPins } from '../../skills/pins.ts';
+import type { Skill } from '../../skills/skill.ts';
+import { openSkills, workspaceSkills } from './skills.ts';
+
+export type { InstallPlan } from '../../skills/install.ts';
+export type { Risk } from '../../skills/risks.ts';
+export type { Skill } from '../../skills/skill.ts';
+
+/** What the command line does with the skills of a home; it touches files only. */
+export interface SkillInstaller {
+  readonly catalog: SkillCatalog;
+  /** Where skills are added. */
+  readonly folder: string;
+  /** Reads a skill that is somewhere, changing nothing. */
+  readonly plan: (path: string) => Promise<InstallPlan>;
+  /** Why a plan cannot be carried out as things are; null: it can. */
+  readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
+  /** Copies what was planned into the workspace; returns the new folder. */
+  readonly add: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string>;
+  /** Uses a skill of another program from now on, as long as its text is the one that was shown. */
+  readonly enable: (plan: InstallPlan) => Promise<void>;
+  readonly remove: (skill: Skill) => Promise<void>;
+}
+
+export function openSkillInstaller(config: Config, paths: HomePaths, env: Environment): SkillInstaller {
+  const catalog = openSkills(config, paths, { env });
+  const folder = workspaceSkills(paths);
+  const obstacle: SkillInstaller['obstacle'] = async ({ skill: { name } }, { replace }) => {
+    const { skills, disabled } = await catalog.survey();
+    return await findObstacle(name, { workspaceSkills: folder, known: [...skills, ...disabled], replace });
+  };
+  return {
+    catalog,
+    folder,
+    plan: planInstall,
+    obstacle,
+    add: (plan, { replace }) => installSkill(plan, { workspaceSkills: folder, replace }),
+    enable: async (plan) => {
+      await addPins(paths.skillPins, new Map([[plan.folder, plan.pin]]), (path) => !existsSync(path));
+    },
+    remove: (skill) => removeSkill(skill, folder),
+  };
+}

@@ -1,0 +1,63 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from '../../config/environment.ts';
+import type { HomePaths } from '../../config/home.ts';
+import { packageFile } from '../../config/version.ts';
+import type { Config } from '../../config/schema.ts';
+import { SkillCatalog } from '../../skills/catalog.ts';
+import type { Skill } from '../../skills/skill.ts';
+import { activeSkills, skillsIndex } from '../../skills/skills-index.ts';
+import type { SkillRoot } from '../../skills/walk.ts';
+import { silentLog, type Logger } from '../../util/log.ts';
+
+/** Where skills lie, in the order in which their names count. */
+function skillRoots(paths: HomePaths, env: Environment): readonly SkillRoot[] {
+  const bundled = packageFile('skills');
+  return [
+    { path: workspaceSkills(paths), source: 'workspace' },
+    { path: join(env['HOME'] ?? homedir(), '.agents', 'skills'), source: 'user' },
+    ...(bundled === undefined ? [] : [{ path: bundled, source: 'package' as const }]),
+  ];
+}
+
+/** Where skills of a home's own lie. */
+export function workspaceSkills(paths: HomePaths): string {
+  return join(paths.workspace, 'skills');
+}
+
+/** The skills of a home. `env`: where programs and variables are looked for. */
+export function openSkills(
+  config: Config,
+  paths: HomePaths,
+  { env, log = silentLog }: { readonly env: Environment; readonly log?: Logger },
+): SkillCatalog {
+  return new SkillCatalog({
+    roots: skillRoots(paths, env),
+    env,
+    config,
+    disabled: config.skills.disabled,
+    entries: config.skills.entries,
+    pins: paths.skillPins,
+    platform: process.platform,
+    log,
+  });
+}
+
+/** The two layers of the prompt that skills make up; rendered again when a skill changed. */
+export function skillLayers(
+  catalog: Pick<SkillCatalog, 'read' | 'load'>,
+): () => Promise<{ readonly active: string | null; readonly index: string | null }> {
+  let made: { from: readonly Skill[]; layers: { active: string | null; index: string | null } } | undefined;
+  return async () => {
+    const skills = await catalog.read();
+    if (made?.from === skills) return made.layers;
+    const always = skills.filter(({ always, missing }) => always && missing.length === 0);
+    const loaded = await Promise.all(always.map(({ name }) => catalog.load(name)));
+    const layers = {
+      active: activeSkills(loaded.filter((found) => found !== undefined)),
+      index: skillsIndex(skills),
+    };
+    made = { from: skills, layers };
+    return layers;
+  };
+}

@@ -1,0 +1,78 @@
+import type { PairingPort } from '../../agent/commands/pair.ts';
+import type { PairedRole } from '../../bus/messages.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { Person } from '../../journal/people.ts';
+import { AppError } from '../../util/errors.ts';
+import type { Base } from '../base.ts';
+import { hasOwner, ownerTrouble } from './owners.ts';
+
+export interface PairingParts {
+  readonly journal: Pick<Journal, 'people' | 'pairing'>;
+  /** What only owners may use: tools, and chat commands with their slash. */
+  readonly ownersOnly: () => readonly string[];
+}
+
+/** Who is let in, for /pair and the command line. */
+export function createPairing(
+  { config, loaded }: Pick<Base, 'config' | 'loaded'>,
+  { journal: { people, pairing }, ownersOnly }: PairingParts,
+): PairingPort {
+  const named = (text: string): { readonly channel: string; readonly id: string } => {
+    const [channel = '', ...rest] = text.split(':');
+    return { channel, id: rest.join(':') };
+  };
+  const may = (role: PairedRole): string => {
+    switch (role) {
+      case 'owner':
+        return 'An owner may do everything, and is the one who is asked before something risky.';
+      case 'trusted':
+        return `A trusted person may use everything but ${ownersOnly().join(', ')}.`;
+      case 'guest':
+        return `A guest may use ${config.tools.guest.join(', ') || 'no tool'} (tools.guest), and sees nothing of your memory and files.`;
+    }
+  };
+  const ownerless = (channel: string): string | null =>
+    ownerTrouble(channel, { config, people: people.list(), configPath: loaded.path });
+  const approved = (person: Person): Person & { readonly may: string } => ({ ...person, may: may(person.role) });
+  return {
+    list: () => ({
+      people: people.list(),
+      pending: pairing.pending(),
+      lockedUntil: pairing.lockedUntil(),
+      hasOwner: hasOwner(config, people.list()),
+    }),
+    approve: async (text, { by, role }) => {
+      if (text.includes(':')) {
+        const { channel, id } = named(text);
+        const person = await people.setRole(channel, id, role);
+        if (person === undefined) throw new AppError('pairing-person', whyNot({ text, channel, id }, config, role));
+        return approved(person);
+      }
+      return approved(await pairing.approve(text, { by, role }));
+    },
+    remove: async (text) => {
+      const { channel, id } = named(text);
+      const person = await people.remove(channel, id);
+      if (person === undefined) throw new AppError('pairing-person', whyNot({ text, channel, id }, config, null));
+      return { ...person, ownerless: ownerless(channel) };
+    },
+    ownerless,
+  };
+}
+
+/** `role`: what they were to become; null: they were to be removed. */
+function whyNot(
+  { text, channel, id }: Record<'text' | 'channel' | 'id', string>,
+  { channels }: Base['config'],
+  role: PairedRole | null,
+): string {
+  if (id === '') return `Expected CHANNEL:ID, such as telegram:123456789, but ${JSON.stringify(text)} was given.`;
+  const { allowFrom = [], owners = [] } = channels[channel] ?? {};
+  if (![...allowFrom, ...owners].includes(id)) {
+    const next = role === null ? '' : ' Let them write to the bot, and approve the code that it answers.';
+    return `${channel}:${id} was not paired with a code, so nothing was changed.${next}`;
+  }
+  const how =
+    role === null ? `take ${id} out of channels.${channel}` : `change channels.${channel}.owners, a list of ids,`;
+  return `${channel}:${id} has access through the configuration, so nothing was changed: ${how}.`;
+}

@@ -1,0 +1,33 @@
+import type { RequestHandlers } from '../../gateway/requests.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+
+type MailRequests = 'outboxList' | 'outboxRetry' | 'outboxDrop' | 'inboxList' | 'inboxRetry' | 'inboxDrop';
+
+/** What a person may ask about messages that wait or got stuck; `done` writes a decision to the audit log first. */
+export function mailRequests(
+  letters: Journal['deadLetters'],
+  done: (what: string) => Promise<void>,
+): Pick<RequestHandlers, MailRequests> {
+  /** `change` is false for a message that it can do nothing about. */
+  const decided =
+    (where: 'outbox' | 'inbox', action: string, change: (id: string) => Promise<boolean>) =>
+    async ({ id }: { readonly id: string }): Promise<null> => {
+      await done(`${where} ${action} ${id}`);
+      if (await change(id)) return null;
+      const given = JSON.stringify(id.slice(0, 80));
+      throw new AppError(
+        'mail-unknown',
+        `There is no message ${given} to ${action}. To list them, run: ${assistantCommand(where)}`,
+      );
+    };
+  return {
+    outboxList: async () => letters.outbox(),
+    outboxRetry: decided('outbox', 'retry', (id) => letters.retry(id)),
+    outboxDrop: decided('outbox', 'drop', (id) => letters.drop(id)),
+    inboxList: async () => letters.inbox(),
+    inboxRetry: decided('inbox', 'retry', (id) => letters.readmit(id)),
+    inboxDrop: decided('inbox', 'drop', (id) => letters.refuse(id)),
+  };
+}

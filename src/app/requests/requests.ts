@@ -1,0 +1,145 @@
+import type { Command } from '../../agent/commands/command.ts';
+import type { PromptReport } from '../../agent/commands/context.ts';
+import type { PairingPort } from '../../agent/commands/pair.ts';
+import type { RequestHandlers } from '../../gateway/requests.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { MemoryStore } from '../../memory/files/store.ts';
+import type { AuditLog } from '../../storage/audit-log.ts';
+import { localRole } from '../../security/access/access.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import type { Automation } from '../automation/automation.ts';
+import type { Mcp } from '../tools/mcp.ts';
+import type { Plugins } from '../extensions/plugins.ts';
+import type { Reloader } from '../reload.ts';
+import { mailRequests } from './mail-requests.ts';
+import { ownSteps } from './own-steps.ts';
+import { sessionRequests } from './session-requests.ts';
+import type { Stores } from '../storage/stores.ts';
+
+export interface RequestParts {
+  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
+  readonly commands: () => readonly Pick<Command, 'name' | 'description'>[];
+  readonly memory: MemoryStore;
+  readonly pairing: PairingPort;
+  readonly journal: Journal;
+  readonly search: Stores['search'];
+  readonly sessions: Stores['sessions'];
+  readonly audit: Pick<AuditLog, 'record' | 'newest'>;
+  readonly cron: Automation['request'];
+  readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
+  readonly plugins: Pick<Plugins, 'list'>;
+  readonly reload: Reloader['reload'];
+  readonly now: () => number;
+  /** Null: that of the machine. */
+  readonly timezone: string | null;
+}
+
+/** What the command line may ask, answered by the modules. */
+export function createRequests({
+  cron,
+  prompt,
+  commands,
+  memory,
+  pairing,
+  journal,
+  search,
+  sessions,
+  audit,
+  mcp,
+  plugins,
+  now,
+  timezone,
+  reload,
+}: RequestParts): RequestHandlers {
+  const done = (what: string): Promise<void> =>
+    audit.record({
+      turn: null,
+      session: null,
+      who: 'terminal:owner',
+      role: localRole('control-socket'),
+      origin: 'user',
+      what,
+      decision: 'allowed',
+      reason: null,
+      approval: null,
+    });
+  return {
+    prompt: async ({ session }) => {
+      const { layers, tokens, tools, messageCount, model } = await prompt(session);
+      return {
+        session,
+        model,
+        layers: layers.map(({ name, text }, index) => ({ name, text, tokens: tokens.layers[index] ?? 0 })),
+        tools: { count: tools.length, tokens: tokens.tools, specs: tools },
+        conversation: { messages: messageCount, tokens: tokens.history },
+        used: tokens.used,
+        window: tokens.window,
+      };
+    },
+    commands: async () => commands().map(({ name, description }) => ({ name, description })),
+    memoryLog: () => memory.log(),
+    memoryShow: ({ id }) => memory.show(id),
+    memoryRestore: async ({ id }) => {
+      await done(`memory restore ${id}`);
+      return await memory.restore(id);
+    },
+    cron: async (params) => {
+      if (params.action !== 'list' && params.action !== 'show')
+        await done(`cron ${params.action} ${params.id ?? ''}`.trim());
+      return await cron(params);
+    },
+    pairList: async () => pairing.list(),
+    pairApprove: async ({ code, role = 'trusted' }) => {
+      await done(`pair approve ${code} as ${role}`);
+      return await pairing.approve(code, { by: 'terminal', role });
+    },
+    pairRemove: async ({ person }) => {
+      await done(`pair remove ${person}`);
+      return await pairing.remove(person);
+    },
+    approvalsList: async () => ({
+      remembered: journal.allowances.list(),
+      waiting: journal.questions
+        .waiting('approval')
+        .map(({ code, session, deadline, request: { title, detail, reason } }) => ({
+          code,
+          session,
+          title,
+          detail,
+          reason,
+          deadline,
+        })),
+    }),
+    approvalsForget: async ({ id }) => {
+      await done(`approvals forget ${id}`);
+      const forgotten = await journal.allowances.forget(id);
+      if (forgotten !== undefined) return forgotten;
+      const given = JSON.stringify(id.slice(0, 40));
+      throw new AppError(
+        'approval-unknown',
+        `There is no permission with the id ${given}. To list them, run: ${assistantCommand('approvals')}`,
+      );
+    },
+    mcpList: async () => mcp.list(),
+    mcpTest: ({ name }) => mcp.test(name),
+    mcpTrust: async ({ name, hash }) => {
+      await done(`mcp trust ${name}`);
+      return await mcp.trust(name, hash);
+    },
+    pluginsList: async () => plugins.list,
+    configReload: () => reload(),
+    ...mailRequests(journal.deadLetters, done),
+    ...sessionRequests({ journal, search, sessions }, { done, now, timezone }),
+    why: async ({ count }) => ownSteps(journal, count),
+    audit: ({ count, asked, about }) => {
+      const part = about.toLowerCase();
+      return audit.newest(
+        count,
+        ({ decision, what, session, who, turn }) =>
+          !(asked && decision === 'allowed') &&
+          [what, session, who, turn].some((text) => text?.toLowerCase().includes(part) === true),
+      );
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { closingText } from '../../session/history.ts';
+import { type EntryOf, type MessageEntry, saidIn, type TapeEntry } from '../../session/entry.ts';
+import { hasTape, listTapes, readTape, type SessionInfo } from '../../session/reader.ts';
+import { AppError } from '../../util/errors.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+
+/** One thing that happened in a conversation, for people and programs that read it. */
+export interface SessionEvent {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly turn: string | null;
+  /**
+   * `user` and `assistant`: what was said. `call`: a tool was called, `text` has its arguments as JSON. `result`: what it
+   * returned. `mark`: the conversation was started anew or summarised, or a turn did not end with an answer.
+   */
+  readonly kind: 'user' | 'assistant' | 'call' | 'result' | 'mark';
+  /** Of the tool, for `call` and `result`. */
+  readonly name?: string;
+  readonly text: string;
+  /** The tool call failed. */
+  readonly isError?: true;
+  /** `/undo` or `/retry` took its turn back: the model no longer reads it. */
+  readonly isTakenBack?: true;
+}
+
+/** The sessions of a home, the newest first. */
+export async function listSessions(folder: string): Promise<readonly SessionInfo[]> {
+  return (await listTapes(folder)).toSorted((a, b) => b.changedAt - a.changedAt);
+}
+
+/**
+ * What happened in a session, oldest first; at most the `last` exchanges. Reads the tape only, so that it may be used
+ * beside a running assistant. Throws `session-unknown` if there is no such session.
+ */
+export async function readSession(
+  folder: string,
+  key: string,
+  { last = Infinity }: { readonly last?: number } = {},
+): Promise<readonly SessionEvent[]> {
+  if (!(await hasTape(folder, key))) throw unknownSession(key);
+  const takenBack = new Set<string>();
+  const newestFirst: SessionEvent[] = [];
+  let turns = 0;
+  for await (const entry of readTape(folder, key)) {
+    if (entry.kind === 'retract') for (const turn of entry.turns) takenBack.add(turn);
+    const isTakenBack = entry.turn !== null && takenBack.has(entry.turn);
+    for (const event of eventsOf(entry).toReversed())
+      newestFirst.push({ ...event, ...(isTakenBack ? { isTakenBack: true as const } : {}) });
+    if (entry.kind === 'turn-start') turns += 1;
+    if (turns >= last) break;
+  }
+  return newestFirst.reverse();
+}
+
+/** The error for a session that does not exist. */
+export function unknownSession(key: string): AppError {
+  const given = JSON.stringify(key.slice(0, 100));
+  return new AppError(
+    'session-unknown',
+    `No session is called ${given}. To list them: ${assistantCommand('sessions')}`,
+  );
+}
+
+function eventsOf(entry: TapeEntry): readonly SessionEvent[] {
+  const facts = { at: new Date(entry.at).toISOString(), turn: entry.turn };
+  const mark = (text: string): readonly SessionEvent[] => [{ ...facts, kind: 'mark', text }];
+  switch (entry.kind) {
+    case 'message':
+      return messageEvents(entry, facts);
+    case 'turn-end':
+      return endOf(entry) === null ? [] : mark(endOf(entry) ?? '');
+    case 'reset':
+      return mark('A fresh start: what came before is no longer part of the conversation.');
+    case 'anchor':
+      return mark(`What came before was summarised:\n${entry.summary}`);
+    default:
+      return [];
+  }
+}
+
+/** Why a turn ended without an answer; null if it has one. */
+function endOf(end: EntryOf<'turn-end'>): string | null {
+  return closingText({ ...end, partial: '' });
+}
+
+function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'turn'>): readonly SessionEvent[] {
+  if (entry.role === 'tool') {
+    const { name, output, isError } = entry;
+    return [{ ...facts, kind: 'result', name, text: output, ...(isError ? { isError: true } : {}) }];
+  }
+  const text = saidIn(entry);
+  // Notes of the program to the model stand between messages of people.
+  const isNote = entry.role === 'user' && entry.sources.length === 0;
+  const said: readonly SessionEvent[] =
+    text.trim() === '' || isNote ? [] : [{ ...facts, kind: entry.role === 'user' ? 'user' : 'assistant', text }];
+  if (entry.role === 'user') return said;
+  const calls = entry.content.flatMap((part): readonly SessionEvent[] =>
+    part.type === 'tool-call' ? [{ ...facts, kind: 'call', name: part.name, text: part.arguments }] : [],
+  );
+  return [...said, ...calls];
+}

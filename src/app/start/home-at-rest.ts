@@ -1,0 +1,29 @@
+import type { HomePaths } from '../../config/home.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { peopleOnDisk } from '../../journal/people.ts';
+import type { Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { silentLog } from '../../util/log.ts';
+import { systemRandom } from '../../util/random.ts';
+import { createModels, fullName } from '../agent/models.ts';
+import { peopleTroubles } from '../people/owners.ts';
+
+/** What can be said of a home in which no assistant runs. */
+export interface HomeAtRest {
+  /** `provider/model` that would answer; null: none could. */
+  readonly model: string | null;
+  /** What the person should know, one sentence each. */
+  readonly troubles: readonly string[];
+}
+
+/** Reads the journal, if there is one; starts nothing. */
+export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
+  const { config } = loaded;
+  const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
+  try {
+    const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
+    return { model: fullName(standard), troubles };
+  } catch (error) {
+    return { model: null, troubles: [...troubles, errorMessage(error)] };
+  }
+}

@@ -1,0 +1,72 @@
+import { outboundTo } from '../../agent/outgoing.ts';
+import type { MessageBus } from '../../bus/bus.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Base } from '../base.ts';
+
+/** A process that ran this long, ms, counts as healthy. */
+const CALM_MS = 30 * 60_000;
+/** Between two looks at whether nothing runs that a restart would interrupt. */
+const IDLE_LOOK_MS = 60_000;
+
+/** What a person is told while the program runs with no more than it needs to talk. */
+export function safeModeSentence({ recent }: { readonly recent: number }): string {
+  return `I am in safe mode, because I was started ${recent} times within five minutes and crashed each time. I answer here as always; scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
+}
+
+/**
+ * The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where
+ * they start.
+ */
+export function safeConfig(config: Config): Config {
+  const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
+  return {
+    ...config,
+    mcpServers: Object.fromEntries(servers),
+    heartbeat: { ...config.heartbeat, enabled: false },
+  };
+}
+
+/** Tells the owner, once for a row of starts. Never rejects. */
+export async function announceSafeMode(
+  { log, clock }: Pick<Base, 'log' | 'clock'>,
+  { journal, bus }: { readonly journal: Journal; readonly bus: MessageBus },
+): Promise<void> {
+  const { starts } = journal;
+  log.error('safe mode: schedule, heartbeat, MCP servers and plugins are off', { starts: starts.recent });
+  const chat = journal.questions.ownersChat();
+  if (chat === undefined) return;
+  const notice = { id: `safe-mode:${starts.since}`, kind: 'notice', text: safeModeSentence(starts) } as const;
+  await bus
+    .publishOutbound(outboundTo(chat, notice, clock.now()))
+    .catch((error: unknown) => log.warn('safe mode: notice not queued', { reason: errorMessage(error) }));
+}
+
+/**
+ * After 30 minutes this start counts as a good one; in safe mode the program then starts anew, in order, as soon as no
+ * turn is running. Disposing ends the waiting.
+ */
+export function whenCalm(
+  { log, clock, safe }: Pick<Base, 'log' | 'clock' | 'safe'>,
+  {
+    journal,
+    running,
+    restart,
+  }: { readonly journal: Journal; readonly running: () => number; readonly restart: (() => void) | undefined },
+): Disposable {
+  let timer: Disposable;
+  const look = (): void => {
+    if (running() === 0) {
+      log.info('safe mode: 30 minutes without a crash, restarting without it');
+      restart?.();
+    } else timer = clock.timer(IDLE_LOOK_MS, look);
+  };
+  timer = clock.timer(CALM_MS, () => {
+    journal.starts
+      .calm()
+      .then(() => (safe && restart !== undefined ? look() : undefined))
+      .catch((error: unknown) => log.warn('start: not counted as calm', { reason: errorMessage(error) }));
+  });
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}

@@ -1,0 +1,215 @@
+import { ChannelManager } from '../../channels/manager.ts';
+import { channelSource } from '../../channels/registry.ts';
+import { enabledChannels } from '../../config/channels.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import { startControlServer } from '../../gateway/control.ts';
+import { ownersChatOnDisk } from '../../journal/people.ts';
+import { configuredOwners } from '../../security/access/access.ts';
+import { probeDisk } from '../../storage/files.ts';
+import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
+import { storageSentence } from '../../storage/storage-health.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { sleep } from '../../util/clock.ts';
+import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
+import type { ChatAddress } from '../../tools/tool.ts';
+import { configWarnings, type Ground } from '../base.ts';
+import { sendDirectly } from '../storage/storage-notices.ts';
+
+const RETRY = { firstMs: 250, maxMs: 30_000 };
+/** Files of another user do not pass by waiting, and these errors say it better than the disk's state does. */
+const PERMISSION = new Set(['EACCES', 'EPERM']);
+/** Platforms on which a person's id is the address of the chat with them. */
+const ID_IS_CHAT = new Set(['telegram', 'slack']);
+
+export interface WaitingStart<T> {
+  /**
+   * One try; leaves nothing behind when it rejects. `waitedSince`: the disk was waited for, milliseconds since 1970.
+   */
+  readonly attempt: (waitedSince: number | null) => Promise<T>;
+  /** This process owns the home, so its control socket may be served. */
+  readonly hasLock: () => boolean;
+  /** HTTP port instead of the configured one. */
+  readonly port: number | undefined;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Starts, and in a gateway waits for a disk that is full or read-only as long as that takes: meanwhile /health, the
+ * control socket and the log say so, and the owner is told once. Elsewhere such a disk is one clear sentence.
+ */
+export async function startWhenWritable<T>(base: Ground, waiting: WaitingStart<T>): Promise<T> {
+  const { storage, clock, log, paths, serving } = base;
+  let since: number | null = null;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await waiting.attempt(since);
+    } catch (error) {
+      waiting.signal.throwIfAborted();
+      const trouble = await diskTroubleOf(error, base);
+      if (trouble === undefined) throw error;
+      storage.failed(trouble);
+      if (!serving) throw unwritable(error, base);
+      const isFirst = since === null;
+      since ??= storage.state.since;
+      if (isFirst) log.error('start: waits until the home can be written', { home: paths.home });
+      await using _open = await openWhileWaiting(base, { ...waiting, tells: isFirst });
+      await sleep(clock, backoffMs(tries, RETRY), waiting.signal);
+      await storage.healed(waiting.signal);
+    }
+  }
+}
+
+/** The disk's part in a failed start, also where SQLite only says that it failed; undefined: it has none. */
+async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown> {
+  if (PERMISSION.has(errorCode(error) ?? '')) return undefined;
+  const kind = classifyFailure(error);
+  if (kind === 'full' || kind === 'read-only') return error;
+  if (!isStorageTrouble(kind)) return undefined;
+  try {
+    await probeDisk(paths.probe);
+    return undefined;
+  } catch (found) {
+    return PERMISSION.has(errorCode(found) ?? '') ? undefined : found;
+  }
+}
+
+function unwritable(cause: unknown, { storage, paths }: Ground): unknown {
+  if (cause instanceof AppError && cause.code === 'home-unusable') return cause;
+  const sentence = storageSentence(storage.state, paths.home);
+  return sentence === null ? cause : new AppError('storage-unwritable', sentence, { cause });
+}
+
+/**
+ * Opens what can answer people while the start waits for the disk. A part that cannot be opened is logged and left out.
+ */
+async function openWhileWaiting<T>(
+  base: Ground,
+  { port, hasLock, tells }: WaitingStart<T> & { readonly tells: boolean },
+): Promise<AsyncDisposable> {
+  const { config, paths, version, clock, log, storage } = base;
+  await using stack = new AsyncDisposableStack();
+  const tryTo = async (what: string, open: () => Promise<AsyncDisposable>): Promise<void> => {
+    try {
+      stack.use(await open());
+    } catch (error) {
+      log.warn(`start: ${what} is not there while the disk is waited for`, { reason: errorMessage(error) });
+    }
+  };
+  let http: string | null = null;
+  await tryTo('HTTP', async () => {
+    const { startHttpServer } = await import('../../gateway/server.ts');
+    const { host, port: configured, token } = config.gateway;
+    const server = await startHttpServer({
+      host,
+      port: port ?? configured,
+      token,
+      version,
+      channels: () => ({}),
+      storage: () => storage.state,
+      clock,
+      log,
+    });
+    http = server.address;
+    return server;
+  });
+  if (hasLock()) {
+    const assistant = waitingAssistant(base, () => http);
+    await tryTo('the control socket', () => startControlServer({ path: paths.socket, version, assistant, log }));
+  }
+  if (tells) stack.use(tellOwner(base));
+  return stack.move();
+}
+
+/** Says how things stand, and of everything else that it has to wait. */
+function waitingAssistant(base: Ground, http: () => string | null): AssistantPort {
+  const { config, loaded, paths, storage, version, startedAt } = base;
+  const warnings = configWarnings(loaded, process.getuid?.());
+  const sentence = (): string => {
+    const what = storageSentence(storage.state, paths.home) ?? `The disk of ${paths.home} can be written again.`;
+    return `${what} The assistant continues its start by itself as soon as the disk can be written.`;
+  };
+  const refuse = (): never => {
+    throw new AppError('storage-unwritable', sentence());
+  };
+  return {
+    info: async () => ({
+      version,
+      pid: process.pid,
+      home: paths.home,
+      model: config.agent.model,
+      channels: Object.fromEntries(Object.keys(enabledChannels(config)).map((name) => [name, { state: 'stopped' }])),
+      warnings: [sentence(), ...warnings],
+      startedAt,
+      http: http(),
+    }),
+    tools: async () => refuse(),
+    runTool: async () => refuse(),
+    request: async () => refuse(),
+    send: async () => refuse(),
+    attach: refuse,
+  };
+}
+
+/**
+ * Connects the owner's channel, sends the notice once, and disconnects. No message is accepted meanwhile, so messages
+ * that arrive stay unacknowledged with the platform.
+ */
+function tellOwner(base: Ground): AsyncDisposable {
+  const { config, paths, storage, clock, random, log } = base;
+  const chat = ownersAddress(base);
+  const settings = chat === undefined ? undefined : enabledChannels(config)[chat.channel];
+  const sentence = storageSentence(storage.state, paths.home);
+  if (chat === undefined || settings === undefined || sentence === null)
+    return { [Symbol.asyncDispose]: async () => {} };
+  const ended = new AbortController();
+  const nothing = new Promise<never>((_, reject) => {
+    ended.signal.addEventListener('abort', () => reject(ended.signal.reason), { once: true });
+  });
+  nothing.catch(() => {});
+  const manager = new ChannelManager([channelSource(chat.channel, settings, { random })], {
+    bus: { publishRead: () => nothing },
+    cursorsOf: () => new Map(),
+    people: { pairedRole: () => 'trusted', pairedOwners: () => [], requestPairing: () => nothing },
+    storage,
+    keep: () => nothing,
+    tellOwner: async () => {},
+    clock,
+    random,
+    log,
+  });
+  const text = `⚠ ${sentence} I cannot start before that. Your messages stay with the chat platform and are answered as soon as the disk can be written.`;
+  const say = async (): Promise<void> => {
+    const notice = { chat, id: `storage:${storage.state.since}`, text };
+    const reachable = Promise.withResolvers<void>();
+    using _listening = manager.onReachable(() => reachable.resolve());
+    await Promise.race([manager.start().then(() => reachable.promise), nothing]);
+    await sendDirectly(manager, notice, { clock, signal: ended.signal });
+  };
+  const stop = async (): Promise<void> => {
+    if (!ended.signal.aborted) ended.abort(new Error('the start continues'));
+    await manager.stop();
+  };
+  const notified = say()
+    .catch((error: unknown) => {
+      if (!ended.signal.aborted) log.warn('storage: the owner could not be told', { reason: errorMessage(error) });
+    })
+    .finally(stop);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await notified;
+    },
+  };
+}
+
+function ownersAddress({ config, paths }: Ground): ChatAddress | undefined {
+  const known = ownersChatOnDisk(paths.state);
+  const channels = enabledChannels(config);
+  if (known !== undefined && channels[known.channel] !== undefined) return known;
+  for (const [name, settings] of Object.entries(channels)) {
+    const [owner] = ID_IS_CHAT.has(settings.kind ?? name) ? configuredOwners(settings) : [];
+    if (owner !== undefined) return { channel: name, chatId: owner };
+  }
+  return undefined;
+}

@@ -1,0 +1,132 @@
+import { outboundTo } from '../../agent/outgoing.ts';
+import { durationText } from '../../automation/durations.ts';
+import type { MessageBus } from '../../bus/bus.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
+import { partsOf } from '../../channels/channel.ts';
+import type { Outlets } from '../../channels/delivery/next-part.ts';
+import { storageSentence, type StorageHealth } from '../../storage/storage-health.ts';
+import { deadline, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+
+/** What is sent around the journal gets this long. */
+const SEND_DEADLINE_MS = 30_000;
+/** The disk has to take writes this long before it is told that all is well again. */
+const STEADY_MS = 5_000;
+
+export interface StorageNoticePorts {
+  readonly storage: StorageHealth;
+  readonly home: string;
+  readonly bus: Pick<MessageBus, 'publishOutbound'>;
+  readonly outlets: Outlets;
+  /** Where the owner is told; undefined: nowhere yet. */
+  readonly ownersChat: () => InboundMessage | undefined;
+  /** The start waited for the disk, which the owner was told; milliseconds since 1970. */
+  readonly waitedSince: number | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Tells the owner once when the home cannot be written, by a running channel and without the journal, which takes
+ * nothing then; and once when it can be again, through the outbox.
+ */
+export function tellOfStorage(ports: StorageNoticePorts): Disposable {
+  const { storage, home, bus, outlets, clock, log } = ports;
+  const ended = new AbortController();
+  let began = ports.waitedSince ?? undefined;
+  let isNotified = false;
+  let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
+
+  const tell = (): void => {
+    const { state } = storage;
+    const sentence = storageSentence(state, home);
+    const chat = sentence === null || isNotified ? undefined : readChat(ports);
+    if (sentence === null || chat === undefined) return;
+    isNotified = true;
+    const text = `⚠ ${sentence} What you write stays with the chat platform or in the inbox, and is answered as soon as the disk can be written again.`;
+    sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
+      (sent) => (isNotified = sent),
+      (error: unknown) => log.warn('storage: the owner could not be told', { reason: errorMessage(error) }),
+    );
+  };
+  const heal = (): void => {
+    const since = began;
+    if (since === undefined || storage.state.state !== 'ok') return;
+    const lasted = durationText(1_000 * Math.max(1, Math.round((storage.state.since - since) / 1_000)));
+    began = undefined;
+    isNotified = false;
+    const chat = readChat(ports);
+    if (chat === undefined) return;
+    const text = `The disk of ${home} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
+    storage
+      .untilWritten(
+        () =>
+          bus.publishOutbound(outboundTo(chat, { id: `storage:${since}:healed`, kind: 'notice', text }, clock.now())),
+        { signal: ended.signal, what: 'storage: notice' },
+      )
+      .catch((error: unknown) =>
+        log.warn('storage: the owner could not be told that the disk works again', { reason: errorMessage(error) }),
+      );
+  };
+  const onChange = storage.onChange(({ state, since }) => {
+    steady?.[Symbol.dispose]();
+    if (state === 'ok') {
+      steady = clock.timer(STEADY_MS, heal);
+      return;
+    }
+    began ??= since;
+    tell();
+  });
+  const onReachable = outlets.onReachable(tell);
+  return {
+    [Symbol.dispose]: () => {
+      ended.abort(new Error('the process is stopping'));
+      steady?.[Symbol.dispose]();
+      onChange[Symbol.dispose]();
+      onReachable[Symbol.dispose]();
+    },
+  };
+}
+
+/** Sends a few words around the journal, as one message; false when the channel does not run. Rejects when it fails. */
+export async function sendDirectly(
+  outlets: Pick<Outlets, 'outlet'>,
+  notice: {
+    readonly chat: { readonly channel: string; readonly chatId: string; readonly threadId?: string };
+    readonly id: string;
+    readonly text: string;
+  },
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const { chat, id } = notice;
+  const channel = outlets.outlet(chat.channel);
+  if (typeof channel === 'string') return false;
+  const [text] = partsOf(channel, { kind: 'notice', text: notice.text, metadata: {} });
+  if (text === undefined) return false;
+  using limit = deadline(clock, SEND_DEADLINE_MS, 'Sending');
+  const { chatId, threadId } = chat;
+  await channel.send(
+    {
+      messageId: id,
+      kind: 'notice',
+      chatId,
+      ...(threadId === undefined ? {} : { threadId }),
+      text,
+      media: [],
+      nonce: id.slice(-25),
+    },
+    AbortSignal.any([signal, limit.signal]),
+  );
+  return true;
+}
+
+/** The journal may not even be readable on a disk that fails. */
+function readChat({ ownersChat, log }: StorageNoticePorts): InboundMessage | undefined {
+  try {
+    return ownersChat();
+  } catch (error) {
+    log.warn('storage: the owner is not known', { reason: errorMessage(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { readAnswer } from '../../agent/questions/answers.ts';
+import { openJournal, type Journal } from '../../journal/journal.ts';
+import { holdsStrangers } from '../../memory/files/history-file.ts';
+import { MemorySearch } from '../../memory/search/search.ts';
+import { MemoryStore } from '../../memory/files/store.ts';
+import { Sessions } from '../../session/sessions.ts';
+import { AuditLog } from '../../storage/audit-log.ts';
+import { ChangeLog } from '../../storage/change-log.ts';
+import { reportingDisk } from '../../storage/disk.ts';
+import { MediaStore } from '../../storage/media.ts';
+import { PromptParts } from '../../storage/prompt-parts.ts';
+import { SpillStore } from '../../storage/spill.ts';
+import { UntrustedFiles } from '../../storage/untrusted-files.ts';
+import type { AppError } from '../../util/errors.ts';
+import type { Ground } from '../base.ts';
+
+/** Everything that lasts. */
+export interface Stores {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly media: MediaStore;
+  /** Prompt layers and tool lists by hash; pruned with the tapes that name them. */
+  readonly promptParts: PromptParts;
+  /** Long results. */
+  readonly spill: SpillStore;
+  /** What file tools replaced, for /undo. */
+  readonly changes: ChangeLog;
+  readonly audit: AuditLog;
+  readonly memory: MemoryStore;
+  /** Which files hold strangers' words. */
+  readonly origins: UntrustedFiles;
+  readonly search: MemorySearch;
+}
+
+export type StoresBase = Pick<
+  Ground,
+  'paths' | 'clock' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
+>;
+
+/**
+ * Opens what lies in the home; the stack closes it. The home's lock must be held. `onSyncFailure`: the disk did not
+ * confirm a write, so the process has to start anew.
+ */
+export async function openStores(
+  base: StoresBase,
+  stack: AsyncDisposableStack,
+  onSyncFailure: (error: AppError) => void,
+): Promise<Stores> {
+  const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
+  const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
+  const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
+  // The first write that the disk refuses, by any store, changes the known state of the disk.
+  const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
+  const listeners = { onSyncFailure, onCheckpointFailure, onWriteFailure };
+  const journal = stack.use(
+    await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...listeners }),
+  );
+  // A clock that was put back must not make new turns look older than those before.
+  newId.after(journal.newestId);
+  const disk = reportingDisk(base.storage);
+  const media = new MediaStore(paths.media, clock, disk);
+  const sessions = new Sessions({
+    directory: paths.sessions,
+    quarantine: paths.quarantine,
+    clock,
+    newId,
+    log,
+    mayHaveLost: journal.mayHaveLost,
+    image: (hash) => media.image(hash),
+    openAppend: disk.open,
+  });
+  stack.defer(() => sessions.close());
+  const search = stack.use(
+    new MemorySearch({
+      sessions: paths.sessions,
+      workspace: paths.workspace,
+      database: paths.search,
+      clock,
+      log,
+      onRefused: () => void base.storage.look(),
+    }),
+  );
+  return {
+    journal,
+    sessions,
+    search,
+    media,
+    promptParts: new PromptParts(paths.prompts, clock, disk),
+    spill: new SpillStore(paths.spill, disk),
+    origins: new UntrustedFiles({
+      path: join(paths.versions, 'untrusted.jsonl'),
+      folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
+      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: holdsStrangers },
+      clock,
+      disk,
+    }),
+    changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock, disk }),
+    audit: stack.use(
+      new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),
+    ),
+    memory: new MemoryStore({
+      workspace: paths.workspace,
+      versions: paths.versions,
+      clock,
+      log,
+      timezone: config.agent.timezone,
+      redact,
+      disk,
+    }),
+  };
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { InboundMessage } from '../../bus/messages.ts';
+import { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
+import type { Addressee } from '../../tools/exec/background/records.ts';
+import { roleNow } from '../automation/automation.ts';
+import type { Base } from '../base.ts';
+import type { Stores } from '../storage/stores.ts';
+
+export interface BackgroundParts {
+  readonly stores: Pick<Stores, 'journal' | 'spill' | 'origins'>;
+}
+
+/** The commands in the background, joined with the sessions that they wake and with /stop. */
+export function createBackground(base: Base, { stores }: BackgroundParts): BackgroundProcesses {
+  const { paths, clock, random, log, redact, newId } = base;
+  const { journal, spill, origins } = stores;
+  const processes = new BackgroundProcesses({
+    outputs: (sessionKey) => spill.folder(sessionKey),
+    records: join(paths.home, 'processes'),
+    addressee: (messageId) => {
+      const [message] = journal.inbox.byId([messageId]);
+      return message === undefined ? undefined : addresseeOf(message);
+    },
+    wake: async ({ id, addressee, text, untrusted }) => {
+      const { threadId, sender, ...place } = addressee;
+      const role = roleNow(base, stores, { ...place, id: sender.id, chat: place.chatId }, place.role);
+      if (role === null) {
+        log.warn(
+          'background: result of a command not reported, because the person who started it is no longer allowed',
+          {
+            id,
+          },
+        );
+        return;
+      }
+      await journal.inbox.acceptOwn({
+        id: newId(),
+        ...place,
+        role,
+        ...(threadId === undefined ? {} : { threadId }),
+        sender: senderOf(sender),
+        text,
+        media: [],
+        mentioned: true,
+        context: [],
+        receivedAt: clock.now(),
+        externalId: externalIdOf(id),
+        origin: 'system',
+        untrusted,
+        metadata: { process: id },
+      });
+    },
+    withdraw: async ({ id, addressee }) => {
+      await journal.inbox.withdrawInternal({ ...addressee, externalId: externalIdOf(id) });
+    },
+    redact,
+    origins,
+    clock,
+    random,
+    log,
+  });
+  journal.inbox.countsBackground((sessionKey) => processes.running(sessionKey));
+  journal.inbox.onStop(({ stop }) => void processes.stopSession(stop.sessionKey));
+  return processes;
+}
+
+function externalIdOf(id: string): string {
+  return `process:${id}`;
+}
+
+function addresseeOf(message: InboundMessage): Addressee {
+  const { channel, account, chatId, threadId, chatType, sender, role, sessionKey } = message;
+  return { channel, account, chatId, threadId, chatType, sender: { ...sender }, role, sessionKey };
+}
+
+function senderOf({ id, name, username, isBot }: Addressee['sender']): InboundMessage['sender'] {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(username === undefined ? {} : { username }),
+    isBot,
+  };
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { execEnvironment, type Environment } from '../../config/environment.ts';
+import type { McpServerSettings } from '../../config/schema/tools.ts';
+import { createStreamingFetch, type StreamingFetch } from '../../security/fetch/stream-fetch.ts';
+import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
+import type { McpClients } from '../../tools/mcp/client-pool.ts';
+import type { Difference, ServerFacts, ServerReport } from '../../tools/mcp/server-facts.ts';
+import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import type { Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import { fileEnding } from '../../util/file-ending.ts';
+import type { Base } from '../base.ts';
+import type { Stores } from '../storage/stores.ts';
+
+/** The MCP servers of the configuration; nothing of them is loaded where there are none. */
+export interface Mcp extends AsyncDisposable {
+  /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
+  readonly open: () => Promise<void>;
+  /** Takes up what the configuration says now of these servers; each of them starts anew, the others are not touched. */
+  readonly update: (names: readonly string[]) => Promise<void>;
+  /** Connects to servers that are new in the configuration, in the background. */
+  readonly connectNew: () => void;
+  readonly list: () => readonly ServerFacts[];
+  readonly test: (name: string) => Promise<ServerReport>;
+  readonly trust: (name: string, hash: string) => Promise<Difference>;
+  /** One sentence each. */
+  readonly troubles: () => readonly string[];
+}
+
+/** Beside what commands see, as the protocol's own clients have it. */
+const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
+const MOST_BYTES = 20_000_000;
+
+export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry: ToolRegistry): Mcp {
+  const { config, paths, env, clock, random, log, redact, version } = base;
+  const all = (): readonly [string, McpServerSettings][] => Object.entries(config.mcpServers);
+  const used = (): Readonly<Record<string, McpServerSettings>> =>
+    Object.fromEntries(all().filter(([, { enabled }]) => enabled));
+  let clients: McpClients | undefined;
+  const opened = (name: string): McpClients => {
+    if (clients !== undefined && used()[name] !== undefined) return clients;
+    const why = all().some(([known]) => known === name) ? 'is switched off' : 'is not in the configuration';
+    throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
+  };
+  const open = async (): Promise<void> => {
+    const servers = used();
+    if (Object.keys(servers).length === 0) return;
+    const { McpClients } = await import('../../tools/mcp/client-pool.ts');
+    clients = await McpClients.open({
+      servers,
+      registry,
+      pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
+      environment: mcpEnvironment(env),
+      workspace: paths.workspace,
+      version,
+      fetchFor: (url, settings) => mcpFetch(url, settings, clock),
+      keep: async ({ call }, { bytes, mediaType }) => {
+        const folder = spill.folder(call.sessionKey);
+        await ensureDirectory(folder);
+        const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+        const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
+        await replaceDurable(path, bytes);
+        return path;
+      },
+      clock,
+      random,
+      log,
+      redact,
+    });
+  };
+  return {
+    open,
+    update: async (names) => {
+      if (clients === undefined) return await open();
+      for (const name of names) await clients.replace(name, used()[name]);
+    },
+    connectNew: () => clients?.connectNew(),
+    list: () => {
+      const facts = new Map(clients?.list().map((one) => [one.name, one]));
+      return all().map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
+    },
+    test: async (name) => await opened(name).test(name),
+    trust: async (name, hash) => await opened(name).trust(name, hash),
+    troubles: () => clients?.troubles() ?? [],
+    [Symbol.asyncDispose]: async () => await clients?.[Symbol.asyncDispose](),
+  };
+}
+
+/** What local servers see of our environment. */
+export function mcpEnvironment(env: Environment): Readonly<Record<string, string>> {
+  return execEnvironment(env, MORE_ENVIRONMENT);
+}
+
+/** Reaches the host of a server's address and nothing else that is private. */
+export function mcpFetch(url: URL, { timeouts }: Pick<McpServerSettings, 'timeouts'>, clock: Clock): StreamingFetch {
+  return createStreamingFetch({
+    // The owner wrote this address; a redirect leads nowhere else.
+    allowHosts: [hostAndPort(url)],
+    denyHosts: [],
+    clock,
+    headersMs: (timeouts.startSeconds + timeouts.callSeconds) * 1000,
+    maxBytes: MOST_BYTES,
+  });
+}
+
+function switchedOff(
+  name: string,
+  { url, command = '', args }: McpServerSettings,
+  redact: (text: string) => string,
+): ServerFacts {
+  const runs = redact(url ?? [command, ...args].join(' '));
+  return { name, runs, state: 'off', trouble: null, pinned: null, offered: [], difference: null };
+}
+
+function hostAndPort({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+}

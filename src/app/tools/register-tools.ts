@@ -1,0 +1,85 @@
+import { createSubagentSupervisor } from '../../agent/subagents/supervisor.ts';
+import type { TurnRunner } from '../../agent/turn/runner.ts';
+import type { MessageBus } from '../../bus/bus.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
+import { askUserTool } from '../../tools/ask-user.ts';
+import { memorySearchTool } from '../../tools/memory-search.ts';
+import { messageTool } from '../../tools/message.ts';
+import { PAGE_MARGIN } from '../../tools/registry/builtin.ts';
+import { skillTool } from '../../tools/skill.ts';
+import { spawnTool } from '../../tools/spawn.ts';
+import { staySilentTool } from '../../tools/stay-silent.ts';
+import { tapeTool, type TapeActions } from '../../tools/tape.ts';
+import type { Automation } from '../automation/automation.ts';
+import type { Base } from '../base.ts';
+import type { Channels } from '../channels.ts';
+import type { Models } from '../agent/models.ts';
+import type { Stores } from '../storage/stores.ts';
+import type { Tools } from './tools.ts';
+
+export interface RegisterParts {
+  readonly stores: Stores;
+  readonly bus: MessageBus;
+  readonly channels: Channels;
+  readonly models: Pick<Models, 'fullName'>;
+  readonly tools: Pick<Tools, 'registry' | 'guard'>;
+  readonly catalog: SkillCatalog;
+  readonly tape: TapeActions;
+  readonly automation: Pick<Automation, 'tools'>;
+  readonly runner: Pick<TurnRunner, 'stop'>;
+}
+
+/** Adds the tools that reach conversations, people, memory and the schedule, then those of plugins. */
+export function registerTools(base: Base, parts: RegisterParts): void {
+  const { config, clock, newId } = base;
+  const { stores, bus, channels, models, tools, tape, catalog, automation, runner } = parts;
+  const { journal, sessions, media } = stores;
+  const { registry, guard } = tools;
+  const { timezone } = config.agent;
+  const { manager, terminal, isOpen } = channels;
+  registry.register(askUserTool());
+  registry.register(
+    messageTool({
+      guard,
+      keep: (bytes) => media.keep(bytes),
+      obstacle: (channel) =>
+        isOpen(channel) || channel === terminal.name
+          ? null
+          : `There is no channel ${JSON.stringify(channel)} here. There are: ${Object.keys(manager.health()).join(', ')}.`,
+      publish: (message) => bus.publishOutbound(message),
+      clock,
+    }),
+  );
+  registry.register(
+    staySilentTool({ isMeant: (turnId) => journal.turns.messages(turnId).some(({ mentioned }) => mentioned) }),
+  );
+  registry.register(tapeTool(tape));
+  registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
+  registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
+  for (const tool of automation.tools) registry.register(tool);
+  if (config.agent.maxSubagents > 0) {
+    const subagents = createSubagentSupervisor({
+      ...journal,
+      sessions,
+      bus,
+      clock,
+      newId,
+      most: config.agent.maxSubagents,
+      maxIterations: config.agent.maxIterations,
+      checkModel: (ref) => void models.fullName(ref),
+      stopTurn: (turnId) => void runner.stop(turnId),
+    });
+    registry.register(spawnTool(subagents));
+  }
+  registerPluginTools(base, registry);
+}
+
+/** A tool that there is already stays what it is. */
+function registerPluginTools({ plugins, log }: Base, registry: Tools['registry']): void {
+  for (const { name, tools = [] } of plugins.running) {
+    for (const tool of tools) {
+      if (registry.named(tool.name) === undefined) registry.register(tool);
+      else log.warn('plugins: a plugin brings a tool that exists already', { plugin: name, tool: tool.name });
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { execEnvironment } from '../../config/environment.ts';
+import { createGuardedFetch } from '../../security/fetch/fetch.ts';
+import { PathGuard } from '../../security/paths/guard.ts';
+import { createSandbox, type Sandbox } from '../../security/sandbox/sandbox.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
+import { builtinTools } from '../../tools/registry/builtin.ts';
+import type { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
+import { batchTool } from '../../tools/batch.ts';
+import { withFolders } from '../../tools/files/taint.ts';
+import { ToolRegistry, type KeepWhole } from '../../tools/registry/registry.ts';
+import { STAY_SILENT } from '../../tools/stay-silent.ts';
+import type { Base } from '../base.ts';
+import { ownerTrouble } from '../people/owners.ts';
+import type { Stores } from '../storage/stores.ts';
+
+export interface Tools {
+  readonly registry: ToolRegistry;
+  readonly guard: PathGuard;
+  /** Null when `tools.exec` does not use a sandbox. */
+  readonly sandbox: Sandbox | null;
+}
+
+interface ToolParts {
+  readonly stores: Stores;
+  readonly catalog: Pick<SkillCatalog, 'read'>;
+  readonly background: BackgroundProcesses;
+}
+
+/** Builds the registry with the built-in tools, and the path guard and sandbox that they use. */
+export function createTools(base: Base, { stores, catalog, background }: ToolParts): Tools {
+  const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
+  const { config, loaded, paths, env, redact, clock, random } = base;
+  const { tools, agent } = config;
+  const foreignSkillFolders = async (): Promise<readonly string[]> =>
+    (await catalog.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
+  const origins = withFolders(marks, foreignSkillFolders);
+  const maxOutput = agent.toolResultChars;
+  const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
+  const registry = new ToolRegistry({
+    // Every turn may end in silence, even if the configured policy does not allow the tool.
+    policy: {
+      get allow() {
+        return [...config.tools.allow, STAY_SILENT];
+      },
+      get deny() {
+        return config.tools.deny;
+      },
+      get guest() {
+        return [...config.tools.guest, STAY_SILENT];
+      },
+    },
+    clock,
+    redact,
+    maxOutput,
+    spill: keepWhole,
+    audit: audit.record,
+    ownerless: (who) =>
+      ownerTrouble(who.slice(0, Math.max(0, who.indexOf(':'))), {
+        config,
+        people: journal.people.list(),
+        configPath: loaded.path,
+      }),
+  });
+  const guard = new PathGuard({
+    workspace: paths.workspace,
+    home: paths.home,
+    readRoots: tools.readRoots,
+    restrictToWorkspace: tools.restrictToWorkspace,
+  });
+  const environment = execEnvironment(env, tools.exec.allowEnv);
+  const sandbox =
+    tools.exec.sandbox === 'off' || tools.exec.mode === 'full' || tools.exec.mode === 'off'
+      ? null
+      : createSandbox({
+          home: paths.home,
+          workspace: paths.workspace,
+          folder: paths.sandbox,
+          readRoots: tools.readRoots,
+          clock,
+          random,
+        });
+  const { allowHosts } = tools.web;
+  const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
+  const commands = { ...tools.exec, isRemembered };
+  const places = { workspace: paths.workspace, home: paths.home };
+  const { readRoots } = tools;
+  const exec = { ...commands, ...places, readRoots, sandbox, environment, allowHosts, background };
+  const { web } = tools;
+  const fetch = createGuardedFetch({ ...web, clock });
+  // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
+  const searchHosts = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
+  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
+  const search = { ...web, fetch: searchFetch };
+  const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory, fetch, search });
+  for (const tool of builtin) registry.register(tool);
+  registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
+  return { registry, guard, sandbox };
+}
+
+function hostAndPort(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+}
