@@ -17,21 +17,21 @@ export const outbox: Group = {
       description: 'list messages that are waiting to be sent or could not be delivered',
       isDefault: true,
       options: { json },
-      load: async () => (await import('../mail.ts')).outboxListCommand,
+      load: async () => (await import('../activity/mail.ts')).outboxListCommand,
     }),
     command({
       name: 'retry',
       description: 'send a message again',
       arguments: { id },
       options: { json },
-      load: async () => (await import('../mail.ts')).mailCommand('outboxRetry', 'The message is sent again.'),
+      load: async () => (await import('../activity/mail.ts')).mailCommand('outboxRetry', 'The message is sent again.'),
     }),
     command({
       name: 'drop',
       description: 'give up a message: it is not sent',
       arguments: { id },
       options: { json },
-      load: async () => (await import('../mail.ts')).mailCommand('outboxDrop', 'The message is not sent.'),
+      load: async () => (await import('../activity/mail.ts')).mailCommand('outboxDrop', 'The message is not sent.'),
     }),
   ],
 };
@@ -45,21 +45,22 @@ export const inbox: Group = {
       description: 'list messages that have not been answered',
       isDefault: true,
       options: { json },
-      load: async () => (await import('../mail.ts')).inboxListCommand,
+      load: async () => (await import('../activity/mail.ts')).inboxListCommand,
     }),
     command({
       name: 'retry',
       description: 'give a message a new turn, so that it is answered',
       arguments: { id },
       options: { json },
-      load: async () => (await import('../mail.ts')).mailCommand('inboxRetry', 'The message is queued for a new turn.'),
+      load: async () =>
+        (await import('../activity/mail.ts')).mailCommand('inboxRetry', 'The message is queued for a new turn.'),
     }),
     command({
       name: 'drop',
       description: 'give up a message: it is not answered',
       arguments: { id },
       options: { json },
-      load: async () => (await import('../mail.ts')).mailCommand('inboxDrop', 'The message is not answered.'),
+      load: async () => (await import('../activity/mail.ts')).mailCommand('inboxDrop', 'The message is not answered.'),
     }),
   ],
 };
@@ -68,7 +69,7 @@ export const why = command({
   name: 'why',
   description: 'show scheduled and heartbeat runs, and why you were or were not told about them',
   options: { last: last(999), json },
-  load: async () => (await import('../why.ts')).whyCommand,
+  load: async () => (await import('../activity/why.ts')).whyCommand,
 });
 
 export const audit = command({
@@ -80,7 +81,7 @@ export const audit = command({
     asked: flag('only entries that were refused or needed an answer'),
     json,
   },
-  load: async () => (await import('../audit.ts')).auditCommand,
+  load: async () => (await import('../activity/audit.ts')).auditCommand,
 });
 
 export const usage = command({
@@ -94,7 +95,7 @@ export const usage = command({
     days: wholeNumber('<count>', 'how many days, today included (default: 30)', { min: 1, max: 3_660, fallback: 30 }),
     json,
   },
-  load: async () => (await import('../usage-report.ts')).usageCommand,
+  load: async () => (await import('../activity/usage-report.ts')).usageCommand,
 });
 
 function last(max: number) {

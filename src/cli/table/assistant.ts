@@ -14,7 +14,7 @@ export const gateway = command({
     talk: flag('talk in this terminal too, though there is a chat platform'),
     plain,
   },
-  load: async () => (await import('../gateway.ts')).gatewayCommand,
+  load: async () => (await import('../assistant/gateway.ts')).gatewayCommand,
 });
 
 export const chat = command({
@@ -30,7 +30,7 @@ export const chat = command({
     timeout: number('<seconds>', 'stop after this many seconds; the exit code is then 1'),
   },
   after: 'Exit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',
-  load: async () => (await import('../chat.ts')).chatCommand,
+  load: async () => (await import('../conversation/chat.ts')).chatCommand,
 });
 
 export const init = command({
@@ -56,14 +56,14 @@ export const init = command({
     noCheck: flag('save without asking the model for an answer'),
     service: flag('install the service and start it, without asking'),
   },
-  load: async () => (await import('../init.ts')).initCommand,
+  load: async () => (await import('../assistant/init.ts')).initCommand,
 });
 
 export const status = command({
   name: 'status',
   description: 'show the state of the assistant, its channels, models and stores',
   options: { json },
-  load: async () => (await import('../status.ts')).statusCommand,
+  load: async () => (await import('../assistant/status.ts')).statusCommand,
 });
 
 export const doctor = command({
@@ -75,7 +75,7 @@ export const doctor = command({
     json: flag('as JSON'),
   },
   after: 'Exit codes: 0 nothing failed; 1 something failed.',
-  load: async () => (await import('../doctor.ts')).doctorCommand,
+  load: async () => (await import('../assistant/doctor.ts')).doctorCommand,
 });
 
 export const prompt = command({
@@ -86,7 +86,7 @@ export const prompt = command({
     full: flag('show the whole text of the system prompt and of every tool'),
     json,
   },
-  load: async () => (await import('../prompt.ts')).promptCommand,
+  load: async () => (await import('../assistant/prompt.ts')).promptCommand,
 });
 
 export const store: Group = {
@@ -97,7 +97,7 @@ export const store: Group = {
       name: 'vacuum',
       description: 'make the databases smaller; stop the assistant first',
       options: { json },
-      load: async () => (await import('../store.ts')).storeVacuumCommand,
+      load: async () => (await import('../assistant/store.ts')).storeVacuumCommand,
     }),
   ],
 };

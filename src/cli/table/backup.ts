@@ -13,7 +13,7 @@ export const backup = command({
     json,
   },
   after: 'The file holds keys and conversations; only you can read it.',
-  load: async () => (await import('../backup.ts')).backupCommand,
+  load: async () => (await import('../backup/backup.ts')).backupCommand,
 });
 
 export const restore = command({
@@ -26,7 +26,7 @@ export const restore = command({
     json,
   },
   after: 'Stop the assistant first, here and where the backup was made.',
-  load: async () => (await import('../backup.ts')).restoreCommand,
+  load: async () => (await import('../backup/backup.ts')).restoreCommand,
 });
 
 export const upgrade = command({
@@ -38,7 +38,7 @@ export const upgrade = command({
     rehearse: flag('start with everything off, show the version, and end: an upgrade runs this on a copy of the home'),
   },
   after: 'It makes a backup first, and goes back by itself to the version before when the new one does not stay up.',
-  load: async () => (await import('../upgrade.ts')).upgradeCommand,
+  load: async () => (await import('../backup/upgrade.ts')).upgradeCommand,
 });
 
 export const uninstall = command({
@@ -49,5 +49,5 @@ export const uninstall = command({
     yes: flag('do not ask before the home is deleted'),
     system: flag('the service of the machine, instead of yours (systemd only)'),
   },
-  load: async () => (await import('../uninstall.ts')).uninstallCommand,
+  load: async () => (await import('../backup/uninstall.ts')).uninstallCommand,
 });

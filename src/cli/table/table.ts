@@ -6,7 +6,7 @@ import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument } from './values.ts';
-import { approvals, cron, memory, pair, sessions } from './kept.ts';
+import { approvals, cron, memory, pair, sessions } from './data.ts';
 
 const completion = command({
   name: 'completion',

@@ -167,8 +167,8 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'channels/telegram/channel.ts': ['channels/telegram-send', 'channels/telegram-senders'],
   'channels/telegram/connection.ts': ['channels/telegram-receive', 'channels/telegram-senders'],
   'channels/telegram/inbound.ts': ['channels/telegram-inbound', 'channels/telegram-senders'],
-  'cli/pair.ts': ['cli/pair'],
-  'cli/skills.ts': ['cli/skills'],
+  'cli/data/pair.ts': ['cli/pair'],
+  'cli/extensions/skills.ts': ['cli/skills'],
   'journal/inbox.ts': [
     'journal/inbox-guards',
     'agent/questions-silence',

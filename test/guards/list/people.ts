@@ -139,7 +139,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'cli/pair.ts',
+    'cli/data/pair.ts',
     ['cli/pair.test.ts'],
     [
       {

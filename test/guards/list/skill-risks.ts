@@ -33,7 +33,7 @@ export const SKILL_RISK_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'cli/skills.ts',
+    'cli/extensions/skills.ts',
     ['cli/skills.test.ts'],
     [
       {

@@ -1,0 +1,21 @@
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { print } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant audit`: who wanted what, and what was decided, oldest first. */
+export async function auditCommand(
+  { home, json, last, asked, about = '' }: OutputFlags & { last: number; asked: boolean; about: string | undefined },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const found = await assistant.port.request('audit', { count: last, asked, about });
+  const facts = found.toReversed();
+  const lines = facts.map(({ at, who, role, what, decision, reason, approval, turn }) => {
+    const why = [reason, approval === null ? null : `${decision}: ${approval}`].filter((part) => part !== null);
+    const head = `${at.slice(0, 19).replace('T', ' ')}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;
+    return `${head}  ${what}${why.length === 0 ? '' : `\n    ${why.join('; ')}`}${turn === null ? '' : `\n    turn ${turn}`}`;
+  });
+  print(context, json, { facts, lines, nothing: 'There are no entries yet.' });
+  return 0;
+}

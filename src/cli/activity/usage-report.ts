@@ -1,0 +1,64 @@
+import type { RequestParams, UsageSums } from '../../gateway/requests.ts';
+import { dollars } from '../../util/text.ts';
+import type { CliContext } from '../context.ts';
+import { print } from '../format.ts';
+import { openAssistant } from '../open.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant usage`. */
+export async function usageCommand(
+  { by, days, home, json }: OutputFlags & RequestParams<'usage'>,
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const { rows } = await assistant.port.request('usage', { by, days });
+  const sorted = by === 'day' ? rows : rows.toSorted((a, b) => b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a));
+  const lines = table([HEAD, ...sorted.map(cells), ...(rows.length > 1 ? [cells(totalOf(rows))] : [])]);
+  print(context, json, {
+    facts: { by, days, rows: sorted },
+    lines: rows.length === 0 ? [] : lines,
+    nothing: 'No model was called in this time.',
+  });
+  return 0;
+}
+
+const HEAD = ['', 'calls', 'tokens in', 'cached', 'tokens out', 'cost'] as const;
+
+function cells({ name, calls, input, cached, output, costUsd, unpriced }: UsageSums): readonly string[] {
+  const percent = input === 0 ? '' : `${Math.round((100 * cached) / input)}%`;
+  const cost = unpriced === calls ? 'price unknown' : `${dollars(costUsd)}${unpriced === 0 ? '' : ' + unknown'}`;
+  return [name, count(calls), count(input), percent, count(output), cost];
+}
+
+function totalOf(rows: readonly UsageSums[]): UsageSums {
+  const sum = (field: 'calls' | 'input' | 'cached' | 'output' | 'costUsd' | 'unpriced'): number =>
+    rows.reduce((before, row) => before + row[field], 0);
+  return {
+    name: 'together',
+    calls: sum('calls'),
+    input: sum('input'),
+    cached: sum('cached'),
+    output: sum('output'),
+    costUsd: sum('costUsd'),
+    unpriced: sum('unpriced'),
+  };
+}
+
+/** Lines with the first column on the left and numbers on the right. */
+function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function tokensOf({ input, output }: UsageSums): number {
+  return input + output;
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en');
+}

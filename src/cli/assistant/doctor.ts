@@ -1,0 +1,118 @@
+import type { Examination, Examined } from '../../doctor/examine.ts';
+import { SUBJECTS, type State } from '../../doctor/check.ts';
+import type { RunningGateway } from '../../doctor/scene.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import { systemRandom } from '../../util/random.ts';
+import { plural } from '../../util/text.ts';
+import type { CliContext } from '../context.ts';
+import { print, terminalText } from '../format.ts';
+import { pathsOf } from '../open.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** Of the shape of `--json`; a change that readers would notice gets another number. */
+const VERSION = 1;
+/** How long a gateway may take to say how it is, milliseconds. */
+const GATEWAY_MS = 5_000;
+
+const SIGNS: Readonly<Record<State, string>> = { ok: '✓', note: '·', warning: '⚠', failed: '✗', skipped: '-' };
+
+/** `assistant doctor`: looks at everything that can be wrong. Exit code 1 where something failed. */
+export async function doctorCommand(
+  { home, json, fix, offline }: OutputFlags & { readonly fix: boolean; readonly offline: boolean },
+  context: CliContext,
+): Promise<number> {
+  const { clock, env } = context;
+  const paths = pathsOf(context, home);
+  const [{ examine }, { openScene }, { doctorPorts }] = await Promise.all([
+    import('../../doctor/examine.ts'),
+    import('../../doctor/open-scene.ts'),
+    import('../../app/doctor-ports.ts'),
+  ]);
+  await using running = await context.connect(paths.socket).catch(() => undefined);
+  const gateway = running === undefined ? null : await gatewayOf(running, context);
+  const host = context.host();
+  const ports = doctorPorts(paths, { env, clock });
+  using scene = await openScene({ paths, env, clock, random: systemRandom, host, ports, gateway, homeFlag: home });
+  const examination = await examine(scene, { offline, fix });
+  const isFine = examination.findings.every(({ state }) => state !== 'failed');
+  const checks = examination.findings.map(({ check, state, evidence, remedy }) => ({
+    id: check.id,
+    state,
+    evidence,
+    remedy,
+  }));
+  const facts = { version: VERSION, checks, ok: isFine, ...(fix ? { mended: examination.mended } : {}) };
+  print(context, json, { facts, lines: linesOf(examination), escape: terminalText });
+  return isFine ? 0 : 1;
+}
+
+/** What a gateway says of itself; null where it does not answer in time. */
+async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<RunningGateway | null> {
+  using limit = deadline(clock, GATEWAY_MS, 'the gateway');
+  try {
+    const info = await raceAbort(Promise.resolve(port.info()), limit.signal);
+    return {
+      ...info,
+      mcp: () => port.request('mcpList', {}),
+      requestTokens: async () => (await port.request('prompt', { session: 'terminal:main' })).used,
+      failedPlugins: async () =>
+        (await port.request('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),
+    };
+  } catch {
+    return null;
+  }
+}
+
+function linesOf({ findings, mended }: Examination): readonly string[] {
+  const groups = SUBJECTS.flatMap((subject) =>
+    groupLines(
+      subject,
+      findings.filter(({ check }) => check.subject === subject),
+    ),
+  );
+  const failures = findings.filter(({ state }) => state === 'failed');
+  const warnings = findings.filter(({ state }) => state === 'warning');
+  const counts = [
+    `${failures.length} failed`,
+    plural(warnings.length, 'warning'),
+    plural(findings.filter(({ state }) => state === 'note').length, 'note'),
+    `${findings.filter(({ state }) => state === 'ok').length} fine`,
+  ];
+  return [
+    ...groups,
+    ...(mended.length === 0 ? [] : ['', 'Mended:', ...mended.map((sentence) => `  ${sentence}`)]),
+    ...section('Failed:', failures),
+    ...section('Warnings:', warnings),
+    '',
+    `${counts.join(', ')}.`,
+  ];
+}
+
+/** A subject with what is not fine of it; what has to be done comes once, at the end. */
+function groupLines(subject: string, findings: readonly Examined[]): readonly string[] {
+  if (findings.length === 0) return [];
+  const fine = findings.filter(({ state }) => state === 'ok').length;
+  const left = findings.filter(({ state }) => state === 'skipped').length;
+  const counts = [...(fine > 0 ? [`${fine} fine`] : []), ...(left > 0 ? [`${left} not looked at`] : [])].join(', ');
+  const shown = findings.filter(({ state }) => state !== 'ok' && state !== 'skipped');
+  return [
+    `${subject.padEnd(14)} ${counts}`.trimEnd(),
+    ...shown.flatMap(({ state, check, evidence, remedy }) => [
+      `  ${SIGNS[state]} ${check.id}: ${evidence}`,
+      ...(state === 'note' && remedy !== null ? [`      → ${remedy}`] : []),
+    ]),
+  ];
+}
+
+function section(title: string, findings: readonly Examined[]): readonly string[] {
+  if (findings.length === 0) return [];
+  return [
+    '',
+    title,
+    ...findings.flatMap(({ state, check, evidence, remedy }) => [
+      `${SIGNS[state]} ${check.id}: ${evidence}`,
+      ...(remedy === null ? [] : [`    → ${remedy}`]),
+    ]),
+  ];
+}

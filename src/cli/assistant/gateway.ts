@@ -1,0 +1,149 @@
+import type { Assistant } from '../../app.ts';
+import { confirmProgram, leftVersion } from '../../backup/programs.ts';
+import { enabledChannels } from '../../config/channels.ts';
+import { loadConfig } from '../../config/load.ts';
+import { readVersion } from '../../config/version.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { greeting } from '../conversation/converse.ts';
+import type { CliContext } from '../context.ts';
+import { pathsOf, startAssistant } from '../open.ts';
+import { escapeInvisible } from '../format.ts';
+import type { HomeFlag } from '../table/command.ts';
+import { talk } from '../conversation/talk.ts';
+import { isDumb } from '../terminal/look.ts';
+import { openHistory } from '../terminal/open-history.ts';
+import { openNotifier } from '../../service/notify.ts';
+import { startWatchdog } from '../../service/watchdog.ts';
+
+/** SIGTERM ends the process within 10 seconds. */
+const STOP_MS = 9_500;
+/** A program that an upgrade installed is no longer on trial after this many milliseconds. */
+const CONFIRM_MS = 30_000;
+
+/** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform, and with `--talk`, it talks in this terminal too. */
+export async function gatewayCommand(
+  {
+    home,
+    port,
+    talk: wantsTalk,
+    plain,
+  }: HomeFlag & { readonly port: number | undefined; readonly talk: boolean; readonly plain: boolean },
+  context: CliContext,
+): Promise<number> {
+  const paths = pathsOf(context, home);
+  const ended = new AbortController();
+  let restarts = false;
+  let setsUp = false;
+  const interrupts = new EventTarget();
+  const printsOnly = plain || isDumb(context.env);
+  let talksPlainly = false;
+  using _signals = context.onSignal((signal) => {
+    if (talksPlainly && signal === 'SIGINT') return void interrupts.dispatchEvent(new Event('interrupt'));
+    if (ended.signal.aborted) context.exitNow(signal === 'SIGINT' ? 130 : 143);
+    ended.abort();
+  });
+  let tell = (sentence: string): void => void context.stderr.write(`⚠ ${sentence}\n`);
+  using watchdog = startWatchdog({
+    notifier: openNotifier({ env: context.env, pid: process.pid, onFailure: (sentence) => tell(sentence) }),
+    clock: context.clock,
+    onSilence: (reason) => tell(`watchdog: no sign of life: ${reason}`),
+  });
+  const { config, secrets } = await loadConfig({ home: paths.home, env: context.env });
+  const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  const talks = isTerminal && (wantsTalk || Object.keys(enabledChannels(config)).length === 0);
+  // A log line would stand in the middle of the conversation.
+  const logsToFile = talks && context.stderr.isTTY === true;
+  let assistant: Assistant;
+  try {
+    assistant = await startAssistant(context, {
+      paths,
+      config: port === undefined ? {} : { gateway: { port } },
+      serve: 'gateway',
+      logsToFile,
+      onRestart: () => {
+        restarts = true;
+        ended.abort();
+      },
+      signal: ended.signal,
+    });
+  } catch (error) {
+    // Stopped while it waited for its disk.
+    if (error === ended.signal.reason && ended.signal.aborted) return 0;
+    throw error;
+  }
+  const { log } = assistant;
+  tell = (sentence) => log.error(sentence);
+  let code = 0;
+  using _strays = context.onStray((error, fatal) => {
+    log.error('gateway: uncaught error', { error });
+    if (!fatal) return;
+    code = 1;
+    assistant.brokeDown();
+    ended.abort();
+  });
+  // A terminal sends it when it is closed: then it ends the process, as it does by default.
+  using _hangUp = isTerminal ? undefined : context.onHangUp(() => void assistant.reload());
+  try {
+    const { home, model, channels, http, warnings } = await assistant.info();
+    const names = Object.keys(channels);
+    if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
+    for (const warning of warnings) log.warn('config: warning', { warning });
+    log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+    const left = await leftVersion(paths.home, readVersion());
+    if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
+    using _trial = context.clock.timer(CONFIRM_MS, () => {
+      confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
+        log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),
+      );
+    });
+    void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
+    const platforms = names.filter((name) => name !== 'terminal');
+    if (isTerminal && (wantsTalk || platforms.length === 0)) {
+      context.stdout.write(await greeting(assistant, false, 'main'));
+      if (platforms.length > 0)
+        context.stdout.write(`It answers on ${platforms.join(', ')} too, until you end this.\n`);
+      await using history = await openHistory(paths, secrets);
+      talksPlainly = printsOnly;
+      await talk(context, {
+        assistant,
+        session: 'main',
+        signal: ended.signal,
+        interrupts,
+        workspace: paths.workspace,
+        history,
+        plain: printsOnly,
+        onSetup: () => void (setsUp = true),
+      });
+    } else {
+      if (logsToFile)
+        context.stderr.write(`Running with ${escapeInvisible(names.join(', '))}. The log: ${paths.log}\n`);
+      await aborted(ended.signal);
+    }
+  } finally {
+    const told = restarts ? watchdog.restarting() : watchdog.stopping();
+    if (!(await stop(context, assistant))) code = 1;
+    await told;
+  }
+  if (restarts && code === 0) context.restart();
+  if (setsUp && code === 0) return await (await import('./init.ts')).setUpHere({ home, port }, context);
+  return code;
+}
+
+async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {
+  using waiting = deadline(context.clock, STOP_MS, 'stopping');
+  try {
+    await raceAbort(Promise.resolve(assistant[Symbol.asyncDispose]()), waiting.signal);
+    return true;
+  } catch (error) {
+    assistant.log.error('shutdown: not clean', { reason: errorMessage(error) });
+    return false;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,160 @@
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { Given, SetupWorld } from '../../setup/setup.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { CliContext } from '../context.ts';
+import { pathsOf } from '../open.ts';
+import { chooseRunning, type Running } from './init-running.ts';
+import { terminalText } from '../format.ts';
+import type { HomeFlag } from '../table/command.ts';
+import { usageError } from '../usage.ts';
+
+const INTERRUPTED = 130;
+
+type InitFlags = HomeFlag & Given & { readonly yes: boolean; readonly service: boolean };
+
+/** `assistant init`: asks for what is missing, tries it, writes it, and starts the assistant where the person wants it. */
+export async function initCommand(flags: InitFlags, context: CliContext): Promise<number> {
+  if (!flags.yes && (context.stdin.isTTY !== true || context.stdout.isTTY !== true)) {
+    throw usageError(
+      `There is no terminal to ask in. Give the answers: ${assistantCommand('init')} --yes --provider anthropic --key-env ANTHROPIC_API_KEY (or --provider demo).`,
+    );
+  }
+  const result = await setUpAll(flags, { context, isConversation: false });
+  if (result?.running === 'here') context.restart(gatewayWords(flags.home));
+  return result === null ? INTERRUPTED : 0;
+}
+
+/**
+ * The set-up from within a conversation in this terminal, after which this process begins anew with a conversation: with
+ * the assistant that was set up, or as before if the person stopped. The conversation has to be over.
+ */
+export async function setUpHere(
+  { home, port }: { readonly home: string | undefined; readonly port?: number | undefined },
+  context: CliContext,
+): Promise<number> {
+  const running = (await setUpBetween(home, context))?.running;
+  const chat = ['chat', ...(home === undefined ? [] : ['--home', home])];
+  context.restart(running === 'service' ? chat : running === 'here' ? gatewayWords(home, port) : undefined);
+  return 0;
+}
+
+/** The set-up from within a conversation with an assistant in another process, which restarts if something changed. */
+export async function setUpRunning(
+  home: string | undefined,
+  {
+    context,
+    assistant,
+    session,
+  }: { readonly context: CliContext; readonly assistant: AssistantPort; readonly session: string },
+): Promise<void> {
+  const result = await setUpBetween(home, context);
+  if (result?.hasChanged !== true) return;
+  const { text } = await assistant.send({ session, text: '/restart' }, {});
+  context.stdout.write(`${terminalText(text)}\n`);
+}
+
+/** Whatever goes wrong is told, and the conversation continues. */
+async function setUpBetween(home: string | undefined, context: CliContext): Promise<Result | null> {
+  try {
+    return await setUpAll({ ...NOTHING_GIVEN, home }, { context, isConversation: true });
+  } catch (error) {
+    context.stderr.write(`${terminalText(errorMessage(error))}\n`);
+    return null;
+  }
+}
+
+const NOTHING_GIVEN = {
+  yes: false,
+  service: false,
+  provider: undefined,
+  model: undefined,
+  keyEnv: undefined,
+  baseUrl: undefined,
+  timezone: undefined,
+  noCheck: false,
+  telegramTokenEnv: undefined,
+  telegramOwner: undefined,
+  discordTokenEnv: undefined,
+  discordOwner: undefined,
+  slackBotTokenEnv: undefined,
+  slackAppTokenEnv: undefined,
+  slackOwner: undefined,
+} as const satisfies Omit<InitFlags, 'home'>;
+
+/** A gateway that talks in this terminal, whatever platforms it has. */
+function gatewayWords(home: string | undefined, port?: number): readonly string[] {
+  const flags = { ...(home === undefined ? {} : { home }), ...(port === undefined ? {} : { port }) };
+  return ['gateway', '--talk', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])];
+}
+
+interface Result {
+  readonly running: Running;
+  readonly hasChanged: boolean;
+}
+
+/** Null: the person stopped it, and was told what was written. */
+async function setUpAll(
+  { home, yes, service, ...given }: InitFlags,
+  { context, isConversation }: { readonly context: CliContext; readonly isConversation: boolean },
+): Promise<Result | null> {
+  const paths = pathsOf(context, home);
+  const { Cancelled, choosePart, hasChannel, sandboxSentence, setUp, setUpChannel, terminalAsker } =
+    await import('../../setup/setup.ts');
+  const stopped = new AbortController();
+  using _signals = context.onSignal(() => stopped.abort());
+  const line = (words: string): void => void context.stdout.write(`${terminalText(words)}\n`);
+  const person = yes ? null : terminalAsker(context, terminalText);
+  const tell = person ?? { say: line, good: line, bad: line };
+  const world: SetupWorld = { paths, env: context.env, clock: context.clock, person, tell, signal: stopped.signal };
+  person?.title(`Setting up the assistant in ${terminalText(paths.home)}`);
+  let hasChanged = false;
+  const show = (written: readonly string[]): void => {
+    hasChanged ||= written.length > 0;
+    const lines = [`Written in ${paths.home}:`, ...written.map((name) => `  ${name}`)];
+    tell.good(written.length === 0 ? `${paths.home} is already set up; nothing was changed.` : lines.join('\n'));
+  };
+  let stop = 'Stopped. Nothing was written.';
+  try {
+    const part = await choosePart(world, given);
+    if (part !== 'channel') show((await setUp(world, given, part)).written);
+    if (part === 'all') {
+      stop = 'Stopped. What was written before stays; of the chat platform nothing was written.';
+      tell.say(await sandboxSentence(world));
+    }
+    const channel = part === 'all' || part === 'channel' ? await setUpChannel(world, given) : undefined;
+    if (channel !== undefined) show(channel.written);
+    stop = 'Stopped. What was written stays.';
+    await using assistant = await context.connect(paths.socket);
+    const running = await chooseRunning(
+      { world, host: context.host, hasChannel: await hasChannel(world), isRunning: assistant !== undefined },
+      { service, isConversation },
+    );
+    const end = endOf(running, { hasChanged, isConversation });
+    if (person === null) line(end);
+    else person.end(end);
+    return { running, hasChanged };
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    line(stop);
+    return null;
+  }
+}
+
+function endOf(
+  running: Running,
+  { hasChanged, isConversation }: { readonly hasChanged: boolean; readonly isConversation: boolean },
+): string {
+  switch (running) {
+    case 'running':
+      if (!hasChanged) return 'The assistant is running.';
+      if (isConversation) return 'Restarting the assistant with it …';
+      return 'The assistant that is running takes this up by itself; a new time zone needs a restart (/restart in a chat).';
+    case 'service':
+      return `It is running. In a terminal you reach it with: ${assistantCommand('chat')}`;
+    case 'here':
+      return 'Starting …';
+    case 'later':
+      return `Start it with: ${assistantCommand('gateway')}`;
+  }
+}

@@ -1,0 +1,83 @@
+import { enabledChannels } from '../../config/channels.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { AssistantInfo } from '../../gateway/assistant-port.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import type { CliContext } from '../context.ts';
+import { pathsOf } from '../open.ts';
+import { print, terminalText } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant status`: what the running assistant says, else what can be seen without one. */
+export async function statusCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  const paths = pathsOf(context, home);
+  const running = await context.connect(paths.socket);
+  if (running !== undefined) {
+    await using assistant = running;
+    const info = await assistant.info();
+    const lines = runningLines(info, context.clock.now());
+    print(context, json, { facts: { running: true, ...info }, lines, escape: terminalText });
+    return 0;
+  }
+  const loaded = await loadConfig({ home: paths.home, env: context.env });
+  const { config, warnings, path, exists } = loaded;
+  const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
+  const { model: modelNow, troubles: found } = homeAtRest(paths, loaded, context.clock);
+  const troubles = [...warnings, ...found];
+  const facts = {
+    running: false,
+    home: paths.home,
+    config: { path, exists },
+    model: config.agent.model,
+    modelNow,
+    channels: Object.keys(enabledChannels(config)),
+    warnings: troubles,
+  };
+  const lines = [
+    'not running',
+    ...rows({
+      home: facts.home,
+      config: exists ? path : `${path} (there is none; the defaults are used)`,
+      model: modelRow(facts.model, modelNow),
+      channels: facts.channels.join(', ') || 'none',
+      start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
+    }),
+    ...warningLines(troubles),
+  ];
+  print(context, json, { facts, lines, escape: terminalText });
+  return 0;
+}
+
+function runningLines(info: AssistantInfo, now: number): readonly string[] {
+  return [
+    `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
+    ...rows({ home: info.home, model: info.model, http: info.http ?? 'off' }),
+    ...(typeof info.storage === 'string' ? rows({ storage: info.storage }) : []),
+    ...Object.entries(info.channels).map(
+      ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
+    ),
+    ...warningLines(info.warnings),
+  ];
+}
+
+function warningLines(warnings: readonly string[]): readonly string[] {
+  if (warnings.length === 0) return [];
+  return [...warnings.map((warning) => `⚠ ${warning}`), `To look closer: ${assistantCommand('doctor')}`];
+}
+
+/** What is set, and what it means now where that is not the same. */
+function modelRow(set: string, answers: string | null): string {
+  if (answers === null) return `${set} (it cannot be called)`;
+  if (set === answers) return set;
+  const isDemo = answers.startsWith('demo/');
+  return `${set} (now ${answers}${isDemo ? ': no key of a model provider is set, so the scripted demo answers' : ''})`;
+}
+
+function rows(facts: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(facts).map(([name, value]) => `${name.padEnd(9)} ${value}`);
+}
+
+function minutes(ms: number): string {
+  const total = Math.max(0, Math.floor(ms / 60_000));
+  const hours = Math.floor(total / 60);
+  return hours === 0 ? `${total} min` : `${hours} h ${total % 60} min`;
+}

@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import { readVersion } from '../../config/version.ts';
+import { createBackup } from '../../backup/backup.ts';
+import { holdsHome, restoreBackup } from '../../backup/restore.ts';
+import { readHolder } from '../../storage/lock.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import { megabytes, plural } from '../../util/text.ts';
+import { confirm } from '../confirm.ts';
+import type { CliContext } from '../context.ts';
+import { print, terminalText } from '../format.ts';
+import { pathsOf } from '../open.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** Between two lines of progress, milliseconds. */
+const PROGRESS_MS = 2_000;
+
+/** `assistant backup`: the whole home in one file. */
+export async function backupCommand(
+  { home, out, json }: OutputFlags & { readonly out: string | undefined },
+  context: CliContext,
+): Promise<number> {
+  const { clock } = context;
+  const paths = pathsOf(context, home);
+  const { file, size, manifest } = await createBackup({
+    home: paths.home,
+    out: resolve(out ?? `assistant-backup-${timeForNames(clock.now())}.tar.gz`),
+    version: readVersion(),
+    inUse: readHolder(paths.lock) !== undefined,
+    clock,
+    onProgress: progress(context, 'backed up'),
+  });
+  const { files, createdAt, inUse } = manifest;
+  print(context, json, {
+    facts: { file, size, files: files.length, home: paths.home, createdAt, inUse },
+    lines: [
+      `${paths.home} is backed up in ${file} (${plural(files.length, 'file')}, ${megabytes(size)}).`,
+      'It holds keys and conversations: keep it where only you can read it. Keys in environment variables are not in it.',
+      `To restore it: ${assistantCommand(`restore ${file}`)}`,
+    ],
+    escape: terminalText,
+  });
+  return 0;
+}
+
+/** `assistant restore`: a backup in the place of the home. */
+export async function restoreCommand(
+  {
+    file: name,
+    home,
+    yes,
+    continue: continues,
+    json,
+  }: OutputFlags & { readonly file: string; readonly yes: boolean; readonly continue: boolean },
+  context: CliContext,
+): Promise<number> {
+  const { clock } = context;
+  const paths = pathsOf(context, home);
+  const file = resolve(name);
+  const running = readHolder(paths.lock);
+  if (running !== undefined) {
+    throw new AppError(
+      'home-locked',
+      `An assistant runs in ${paths.home} (process ${running.pid}). Stop it first: Ctrl-C, or ${assistantCommand('service stop')}`,
+    );
+  }
+  const question = `${paths.home} holds an assistant. Move it aside and restore ${file}?`;
+  if ((await holdsHome(paths.home)) && !(await confirm(context, question, { yes }))) {
+    context.stdout.write('Nothing was done.\n');
+    return 1;
+  }
+  const stamp = timeForNames(clock.now());
+  const onProgress = progress(context, 'read');
+  const { manifest, movedTo, linksLeftOut } = await restoreBackup({
+    file,
+    home: paths.home,
+    continues,
+    clock,
+    stamp,
+    onProgress,
+  });
+  const { createdAt, version, files } = manifest;
+  print(context, json, {
+    facts: { home: paths.home, movedTo, files: files.length, createdAt, version, linksLeftOut },
+    lines: [
+      `${paths.home} is restored from the backup of ${createdAt} (version ${version}, ${plural(files.length, 'file')}).`,
+      ...(movedTo === null ? [] : [`The home of before is in ${movedTo}. Delete it when you do not need it any more.`]),
+      ...linksLeftOut.map((link) => `⚠ The link ${link} was left out, because it leads out of the home.`),
+      continues
+        ? 'Work that was open at the time of the backup continues with the first start.'
+        : 'Work that was open at the time of the backup ends with the first start; the owner gets one message about it.',
+      `Leave the old assistant off, set the same environment variables, then run: ${assistantCommand('gateway')}`,
+    ],
+    escape: terminalText,
+  });
+  return 0;
+}
+
+/** `2027-03-01T08-31-02`, which sorts by time and is a file name everywhere. UTC. */
+export function timeForNames(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replaceAll(':', '-');
+}
+
+/** Writes how far a long work is onto a terminal, every other second. */
+function progress(
+  { stderr, clock }: Pick<CliContext, 'stderr' | 'clock'>,
+  done: string,
+): (bytes: number, all: number) => void {
+  let last = clock.monotonic();
+  return (bytes, all) => {
+    if (stderr.isTTY !== true || clock.monotonic() - last < PROGRESS_MS) return;
+    last = clock.monotonic();
+    stderr.write(`${done} ${megabytes(bytes)} of ${megabytes(all)}\n`);
+  };
+}

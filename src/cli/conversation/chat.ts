@@ -1,0 +1,133 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text as readAll } from 'node:stream/consumers';
+import { renderTerminal } from '../../channels/markup/terminal.ts';
+import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../../gateway/assistant-port.ts';
+import { deadline } from '../../util/clock.ts';
+import { oneLine, plural } from '../../util/text.ts';
+import type { CliContext } from '../context.ts';
+import { converse } from './converse.ts';
+import { openAssistant } from '../open.ts';
+import { json as jsonText, terminalText } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+import { lookOf } from '../terminal/look.ts';
+import { waitingSign } from '../terminal/waiting-sign.ts';
+import { usageError } from '../usage.ts';
+
+interface ChatFlags extends OutputFlags {
+  readonly message: string | undefined;
+  /** Paths, as they were given. */
+  readonly image: readonly string[];
+  readonly model: string | undefined;
+  readonly session: string;
+  /** Lines only. */
+  readonly plain: boolean;
+  /** Seconds. */
+  readonly timeout: number | undefined;
+}
+
+/** `assistant chat`: one message and its answer, one message per line of stdin, or a conversation. */
+export async function chatCommand(flags: ChatFlags, context: CliContext): Promise<number> {
+  const { session, model, timeout: seconds, json: isJson, plain, home } = flags;
+  const images = flags.image.map(imagePath);
+  const message = await messageOf(flags.message, context);
+  const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  if (message === undefined && isTerminal) return await converse({ ...flags, image: images }, context);
+  await using assistant = await openAssistant(context, home, { log: 'configured' });
+  const base = { session, ...(model === undefined ? {} : { model }) };
+  const say = (text: string, withImages: readonly string[]): Promise<number> =>
+    ask(
+      context,
+      assistant.port,
+      { ...base, text, ...(withImages.length === 0 ? {} : { images: withImages }) },
+      { isJson, plain, seconds },
+    );
+  if (message !== undefined) return await say(message, images);
+  let code = 0;
+  let next = images;
+  for await (const line of createInterface({ input: context.stdin })) {
+    if (line.trim() === '') continue;
+    code = Math.max(code, await say(line, next));
+    next = [];
+    if (code === INTERRUPTED) break;
+  }
+  return code;
+}
+
+const INTERRUPTED = 130;
+const DEFAULT_COLUMNS = 80;
+/** Characters of why something was refused. */
+const LONGEST_REFUSAL = 600;
+
+/** Sends one message and prints the answer: stdout for the answer, stderr for everything else. */
+async function ask(
+  context: CliContext,
+  assistant: AssistantPort,
+  input: SendInput,
+  {
+    isJson,
+    plain,
+    seconds,
+  }: { readonly isJson: boolean; readonly plain: boolean; readonly seconds: number | undefined },
+): Promise<number> {
+  const interrupted = new AbortController();
+  using _signals = context.onSignal(() => interrupted.abort());
+  using limit = seconds === undefined ? undefined : deadline(context.clock, seconds * 1000, 'the turn');
+  const signal = limit === undefined ? interrupted.signal : AbortSignal.any([interrupted.signal, limit.signal]);
+  const turns = new Set<string>();
+  const arrived: AttachedMessage[] = [];
+  using _attached = assistant.attach(input.session, (message) => arrived.push(message));
+  const refused: string[] = [];
+  using sign = waitingSign(context, { plain });
+  const ended = await assistant.send(input, {
+    signal,
+    onEvent: (event) => {
+      turns.add(event.turnId);
+      sign.event(event);
+      if (event.type === 'tool-end' && event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
+    },
+  });
+  sign[Symbol.dispose]();
+  const isLate = limit?.signal.aborted === true && !interrupted.signal.aborted && ended.outcome === 'stopped';
+  const late = `Timed out: there was no answer within ${plural(seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
+  const summary = isLate ? { ...ended, text: late, isError: true } : ended;
+  // What waited for somebody to come: it is delivered now, so it must be seen.
+  for (const { text, turnId } of arrived) {
+    const isOwn = (turnId !== undefined && turns.has(turnId)) || text.trim() === summary.text.trim();
+    if (!isOwn) context.stderr.write(`(earlier) ${terminalText(text)}\n`);
+  }
+  for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
+  if (isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);
+  else if (summary.text !== '') context.stdout.write(`${answerText(summary.text, context, plain)}\n`);
+  if (interrupted.signal.aborted) return INTERRUPTED;
+  return isFailure(summary) || refused.length > 0 ? 1 : 0;
+}
+
+/** Markdown as it looks on a terminal; elsewhere as it is, for what reads it. */
+function answerText(text: string, { stdout, env }: CliContext, plain: boolean): string {
+  if (stdout.isTTY !== true) return terminalText(text);
+  return renderTerminal(text, lookOf(env, { columns: stdout.columns ?? DEFAULT_COLUMNS, plain })).join('\n');
+}
+
+/** `refused` is there only where something was. */
+function report({ text, isError, usage, costUsd, durationMs, model }: TurnSummary, refused: readonly string[]): object {
+  return { text, isError, usage, costUsd, durationMs, model, ...(refused.length === 0 ? {} : { refused }) };
+}
+
+function isFailure({ isError, outcome }: TurnSummary): boolean {
+  return isError || outcome === 'failed' || outcome === 'stopped';
+}
+
+async function messageOf(flag: string | undefined, context: CliContext): Promise<string | undefined> {
+  if (flag === undefined) return undefined;
+  const message = flag === '-' ? (await readAll(context.stdin)).trim() : flag;
+  if (message.trim() === '') throw usageError('The message is empty. Say something with -m "…".');
+  return message;
+}
+
+function imagePath(path: string): string {
+  const absolute = resolve(path);
+  if (existsSync(absolute) && statSync(absolute).isFile()) return absolute;
+  throw usageError(`There is no image at ${absolute}. Correct the path after --image.`);
+}

@@ -1,0 +1,75 @@
+import { loadConfig } from '../../config/load.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { CliContext } from '../context.ts';
+import { terminalText } from '../format.ts';
+import { openAssistant, pathsOf } from '../open.ts';
+import { ReconnectingAssistant } from './reconnect.ts';
+import type { HomeFlag } from '../table/command.ts';
+import { talk, type TalkOptions } from './talk.ts';
+import { isDumb } from '../terminal/look.ts';
+import { openHistory } from '../terminal/open-history.ts';
+
+interface ConverseFlags extends HomeFlag {
+  readonly session: string;
+  readonly model: string | undefined;
+  /** Absolute paths. */
+  readonly image: readonly string[];
+  readonly plain: boolean;
+}
+
+/** A conversation in this terminal; /setup sets the assistant up in between. */
+export async function converse(
+  { session, model, image: images, home, plain: wantsPlain }: ConverseFlags,
+  context: CliContext,
+): Promise<number> {
+  let setsUp = false;
+  {
+    await using assistant = await openAssistant(context, home, { log: 'configured' });
+    const paths = pathsOf(context, home);
+    const ended = new AbortController();
+    const interrupts = new EventTarget();
+    const plain = wantsPlain || isDumb(context.env);
+    // On a terminal that is drawn on, Ctrl-C is a key.
+    using _signals = context.onSignal((signal) => {
+      if (plain && signal === 'SIGINT') interrupts.dispatchEvent(new Event('interrupt'));
+      else ended.abort();
+    });
+    await using history = await openHistory(paths, (await loadConfig({ home: paths.home, env: context.env })).secrets);
+    context.stdout.write(await greeting(assistant.port, assistant.attached, session));
+    const options = {
+      session,
+      model,
+      images,
+      signal: ended.signal,
+      interrupts,
+      workspace: paths.workspace,
+      history,
+      plain,
+      onSetup: () => void (setsUp = true),
+    };
+    if (assistant.attached) {
+      await using running = new ReconnectingAssistant(assistant.port, {
+        clock: context.clock,
+        connect: () => context.connect(paths.socket),
+      });
+      for (;;) {
+        setsUp = false;
+        const watch: TalkOptions['watch'] = (watcher) => running.watch(watcher);
+        const code = await talk(context, { ...options, assistant: running, watch });
+        if (!setsUp) return code;
+        await (await import('../assistant/init.ts')).setUpRunning(home, { context, assistant: running, session });
+      }
+    }
+    const code = await talk(context, { ...options, assistant: assistant.port });
+    if (!setsUp) return code;
+  }
+  return await (await import('../assistant/init.ts')).setUpHere({ home }, context);
+}
+
+/** The first lines of a conversation. */
+export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
+  const { model } = await assistant.info();
+  const where = attached ? 'the running gateway' : 'this terminal';
+  const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
+  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-D ends.\n`;
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AssistantPort,
+  AttachedMessage,
+  SendInput,
+  SendOptions,
+  ToolRun,
+  TurnSummary,
+} from '../../gateway/assistant-port.ts';
+import type { RequestName, RequestParams, RequestResult } from '../../gateway/requests.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+
+type Connection = AssistantPort & AsyncDisposable;
+
+export interface ReconnectPorts {
+  readonly clock: Clock;
+  /** Undefined while no assistant listens. */
+  readonly connect: () => Promise<Connection | undefined>;
+}
+
+/** Told what becomes of the connection. */
+export interface ConnectionWatcher {
+  /** It is lost and tried again, still lost, or there again. */
+  readonly news: (text: string, isThere: boolean) => void;
+}
+
+/** After so long without an assistant, how to start it is told. */
+const HINT_MS = 30_000;
+const BACKOFF = { firstMs: 500, maxMs: 5_000 };
+
+/** A message that was stopped before an assistant could be reached; its text, so that it is not lost. */
+export class NotSentError extends Error {
+  readonly text: string;
+
+  constructor(text: string, cause: unknown) {
+    super(`Not sent: ${text}`, { cause });
+    this.name = 'NotSentError';
+    this.text = text;
+  }
+}
+
+/**
+ * A running assistant that may go away and come back. Its loss is told at once, and it is tried again until this is
+ * disposed of. Messages that were sent and not acknowledged are sent again, each under an id of its own, so that none is
+ * lost and none is answered twice; one that is stopped meanwhile rejects with `NotSentError`.
+ */
+export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
+  readonly #ports: ReconnectPorts;
+  readonly #attached = new Set<{ readonly attach: (to: Connection) => void }>();
+  readonly #closing = new AbortController();
+  #current: Promise<Connection>;
+  /** Undefined while it is lost. */
+  #port: Connection | undefined;
+  #watcher: ConnectionWatcher | undefined;
+
+  constructor(first: Connection, ports: ReconnectPorts) {
+    this.#ports = ports;
+    this.#current = Promise.resolve(first);
+    this.#follow(first);
+  }
+
+  watch(watcher: ConnectionWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  async info(): Promise<Awaited<ReturnType<AssistantPort['info']>>> {
+    return await (await this.#current).info();
+  }
+
+  async tools(): Promise<Awaited<ReturnType<AssistantPort['tools']>>> {
+    return await (await this.#current).tools();
+  }
+
+  async runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
+    return await (await this.#current).runTool(run);
+  }
+
+  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
+    return await (await this.#current).request(name, params);
+  }
+
+  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
+    const message = { id: randomUUID(), ...input };
+    for (;;) {
+      const port = await this.#reached(input, options.signal);
+      try {
+        return await port.send(message, options);
+      } catch (error) {
+        if (!isLost(error) || port.lost === undefined) throw error;
+        // `#current` changes when the loss is noticed, which may be in the next moment.
+        await port.lost;
+      }
+    }
+  }
+
+  attach(session: string, listener: (message: AttachedMessage) => void): Disposable {
+    const holder: { at: Disposable | undefined } = { at: undefined };
+    const entry = {
+      attach: (to: Connection): void => {
+        holder.at = to.attach(session, listener);
+      },
+    };
+    this.#attached.add(entry);
+    if (this.#port !== undefined) entry.attach(this.#port);
+    return {
+      [Symbol.dispose]: () => {
+        this.#attached.delete(entry);
+        holder.at?.[Symbol.dispose]();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    const port = await this.#current.catch(() => undefined);
+    await port?.[Symbol.asyncDispose]();
+  }
+
+  async #reached(input: SendInput, signal: AbortSignal | undefined): Promise<Connection> {
+    const until = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    try {
+      return await raceAbort(this.#current, until);
+    } catch (error) {
+      throw new NotSentError(input.text, error);
+    }
+  }
+
+  #follow(port: Connection): void {
+    this.#port = port;
+    void port.lost?.then(() => {
+      if (this.#closing.signal.aborted) return;
+      this.#port = undefined;
+      const gone = 'The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.';
+      this.#watcher?.news(gone, false);
+      this.#current = this.#again();
+      this.#current.catch(() => {});
+    });
+  }
+
+  async #again(): Promise<Connection> {
+    const { clock, connect } = this.#ports;
+    const since = clock.monotonic();
+    let isTold = false;
+    for (let failures = 1; ; failures += 1) {
+      await sleep(clock, backoffMs(failures, BACKOFF), this.#closing.signal);
+      // One that does not answer yet is like none.
+      const port = await connect().catch(() => undefined);
+      if (port !== undefined) {
+        this.#follow(port);
+        for (const entry of this.#attached) entry.attach(port);
+        this.#watcher?.news('The assistant is back.', true);
+        return port;
+      }
+      if (isTold || clock.monotonic() - since < HINT_MS) continue;
+      isTold = true;
+      this.#watcher?.news(`It is still gone. To start it in another terminal: ${assistantCommand('gateway')}`, false);
+    }
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'connection-lost';
+}

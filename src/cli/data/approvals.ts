@@ -1,0 +1,43 @@
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { indented, print } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant approvals [list]`. */
+export async function approvalsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const all = await assistant.port.request('approvalsList', {});
+  const lines = [
+    ...all.remembered.map((one) => `${one.id}  ${shown(one)}  (by ${one.createdBy}, ${minute(one.createdAt)})`),
+    ...all.waiting.flatMap(({ code, session, title, detail, reason, deadline }) => [
+      `${title}? (${session}, until ${minute(deadline)}) ${reason}`,
+      indented(detail, '  │ '),
+      `  answer in a chat with /approve ${code} or /deny ${code}`,
+    ]),
+  ];
+  print(context, json, { facts: all, lines, nothing: 'No command is allowed for good, and no question is waiting.' });
+  return 0;
+}
+
+/** `assistant approvals forget ID`. */
+export async function approvalsForgetCommand(
+  { id, home, json }: OutputFlags & { readonly id: string },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const forgotten = await assistant.port.request('approvalsForget', { id });
+  const lines = [`The assistant asks again before it runs ${shown(forgotten)}.`];
+  print(context, json, { facts: { forgotten }, lines });
+  return 0;
+}
+
+/** A remembered command, quoted as for a shell, and its folder. */
+function shown({ program, folder }: { readonly program: readonly string[]; readonly folder: string }): string {
+  const words = program.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
+  return `${words.join(' ')} in ${folder}`;
+}
+
+/** A time (ms since 1970) to the minute, in UTC. */
+function minute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,47 @@
+import type { MemoryVersion } from '../../gateway/requests.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { print, terminalText } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant memory [show [VERSION]]`. */
+export async function memoryShowCommand(
+  { version, home, json }: OutputFlags & { readonly version: string | undefined },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const view = await assistant.port.request('memoryShow', version === undefined ? {} : { id: version });
+  const text = view.text === '' ? 'Nothing is remembered yet.' : view.text.replace(/\n$/u, '');
+  print(context, json, { facts: view, lines: [text], escape: terminalText });
+  return 0;
+}
+
+/** `assistant memory log`. */
+export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const versions = await assistant.port.request('memoryLog', {});
+  const lines = versions.map(row);
+  print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
+  return 0;
+}
+
+/** `assistant memory restore VERSION`. */
+export async function memoryRestoreCommand(
+  { version, home, json }: OutputFlags & { readonly version: string },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const restored = await assistant.port.request('memoryRestore', { id: version });
+  const lines = [
+    `The memory is restored to version ${restored.id}. To list all versions, run: ${assistantCommand('memory log')}`,
+  ];
+  print(context, json, { facts: { restored }, lines, escape: terminalText });
+  return 0;
+}
+
+function row({ id, at, size, kind, reason }: MemoryVersion): string {
+  const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+  const what = kind === 'proposed' ? `proposed, not used: ${reason}` : `replaced by: ${reason}`;
+  return `${id}  ${when} UTC  ${String(size).padStart(7)} bytes  ${what}`;
+}

@@ -1,0 +1,147 @@
+import type { SessionEvent } from '../../app.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { oneLine, plural, sizeText } from '../../util/text.ts';
+import { localMinute } from '../../util/time-zone.ts';
+import { confirm } from '../confirm.ts';
+import type { CliContext } from '../context.ts';
+import { escapeInvisible, indented, print, terminalText } from '../format.ts';
+import { openAssistant, pathsOf } from '../open.ts';
+import type { HomeFlag, OutputFlags } from '../table/command.ts';
+
+/** Characters of a tool's arguments and results that `show` prints of each. */
+const LONGEST_CALL = 100;
+/** Characters of a tool's result in an export for people. */
+const LONGEST_RESULT = 2_000;
+
+/** `assistant sessions [list]`. */
+export async function sessionsListCommand(
+  { last, home, json }: OutputFlags & { readonly last: number },
+  context: CliContext,
+): Promise<number> {
+  const { listSessions } = await context.app();
+  const all = await listSessions(pathsOf(context, home).sessions);
+  const shown = all.slice(0, last);
+  const widest = Math.max(0, ...shown.map(({ key }) => key.length));
+  const lines = shown.map(
+    ({ key, changedAt, size }) =>
+      `${localMinute(changedAt, null)}  ${key.padEnd(widest)}  ${sizeText(size).padStart(8)}`,
+  );
+  if (all.length > shown.length) lines.push(`… and ${all.length - shown.length} more; see --last.`);
+  const facts = shown.map(({ key, changedAt, size }) => ({ session: key, changedAt, size }));
+  print(context, json, { facts, lines, nothing: 'There are no conversations yet.' });
+  return 0;
+}
+
+/** `assistant sessions show SESSION`. */
+export async function sessionsShowCommand(
+  { session, last, home, json }: OutputFlags & { readonly session: string; readonly last: number },
+  context: CliContext,
+): Promise<number> {
+  const { readSession } = await context.app();
+  const events = await readSession(pathsOf(context, home).sessions, session, { last });
+  const lines = events.map(shortText);
+  print(context, json, { facts: events, lines, nothing: 'Nothing was said in it yet.', escape: terminalText });
+  return 0;
+}
+
+/** `assistant sessions export SESSION`: the whole conversation on standard output, as Markdown or JSON. */
+export async function sessionsExportCommand(
+  { session, format, home }: HomeFlag & { readonly session: string; readonly format: 'md' | 'json' },
+  context: CliContext,
+): Promise<number> {
+  const { readSession } = await context.app();
+  const events = await readSession(pathsOf(context, home).sessions, session);
+  if (format === 'json') print(context, true, { facts: { session, events }, lines: [] });
+  else context.stdout.write(terminalText(`${[`# ${session}`, ...events.map(longText)].join('\n\n')}\n`));
+  return 0;
+}
+
+/** `assistant sessions search TEXT`. */
+export async function sessionsSearchCommand(
+  flags: OutputFlags & { readonly text: string; readonly session: string | undefined; readonly last: number },
+  context: CliContext,
+): Promise<number> {
+  const { text, session, last, home, json } = flags;
+  await using assistant = await openAssistant(context, home);
+  const hits = await assistant.port.request('sessionsSearch', {
+    text,
+    count: last,
+    ...(session === undefined ? {} : { session }),
+  });
+  const lines = hits.map(({ source, session: where, at, role, snippet }) => {
+    const when = at === null ? '' : `${localMinute(at, null)}  `;
+    const from = source === 'session' ? `${where ?? ''}${role === null ? '' : `, ${speaker(role)}`}` : FILES[source];
+    return `${when}${from}\n${indented(snippet, '    ')}`;
+  });
+  print(context, json, { facts: hits, lines, nothing: 'Nothing was found.' });
+  return 0;
+}
+
+const FILES = { memory: 'MEMORY.md', history: 'HISTORY.md' } as const;
+
+/** `assistant sessions delete SESSION`. */
+export async function sessionsDeleteCommand(
+  { session, yes, home, json }: OutputFlags & { readonly session: string; readonly yes: boolean },
+  context: CliContext,
+): Promise<number> {
+  const { readSession } = await context.app();
+  const events = await readSession(pathsOf(context, home).sessions, session);
+  const said = events.filter(({ kind }) => kind === 'user' || kind === 'assistant').length;
+  const question = `Delete ${escapeInvisible(session)} with ${plural(said, 'message')}? This cannot be undone.`;
+  if (!(await confirm(context, question, { yes }))) return 1;
+  await using assistant = await openAssistant(context, home);
+  await assistant.port.request('sessionsDelete', { session });
+  const lines = [
+    `${session} is deleted. What MEMORY.md and HISTORY.md hold of it stays: ${assistantCommand('memory')} shows it.`,
+  ];
+  print(context, json, { facts: { deleted: session }, lines });
+  return 0;
+}
+
+function speaker(kind: 'user' | 'assistant'): string {
+  return kind === 'user' ? 'you' : 'assistant';
+}
+
+function shortText(event: SessionEvent): string {
+  const { kind, name = '', text } = event;
+  const time = localMinute(Date.parse(event.at), null);
+  const back = event.isTakenBack === true ? ' (taken back)' : '';
+  switch (kind) {
+    case 'call':
+      return `    ${name} ${oneLine(text, LONGEST_CALL)}`;
+    case 'result':
+      return `    ${event.isError === true ? '✗' : '✓'} ${name}: ${oneLine(text, LONGEST_CALL)}`;
+    case 'mark':
+      return `— ${time} ${oneLine(text, 5 * LONGEST_CALL)}`;
+    default:
+      return `${time} ${speaker(kind)}${back}\n${indented(text, '  ')}\n`;
+  }
+}
+
+function longText(event: SessionEvent): string {
+  const { kind, name = '', text } = event;
+  const time = localMinute(Date.parse(event.at), null);
+  const back = event.isTakenBack === true ? ' (taken back)' : '';
+  switch (kind) {
+    case 'call':
+      return `> Called \`${name}\`:\n>\n${indented(fenced(text), '> ')}`;
+    case 'result':
+      return `> ${event.isError === true ? 'It failed' : 'It returned'}:\n>\n${indented(fenced(cutLong(text)), '> ')}`;
+    case 'mark':
+      return `---\n\n*${time}* ${text}`;
+    default:
+      return `## ${time} ${speaker(kind)}${back}\n\n${text}`;
+  }
+}
+
+/** In a fence that no line of the text closes. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/gu), ([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+function cutLong(text: string): string {
+  if (text.length <= LONGEST_RESULT) return text;
+  return `${text.slice(0, LONGEST_RESULT).toWellFormed()}\n… ${text.length - LONGEST_RESULT} more characters`;
+}

@@ -1,0 +1,116 @@
+import type { RequestResult } from '../../gateway/requests.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { oneLine, plural } from '../../util/text.ts';
+import { confirm } from '../confirm.ts';
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { escapeInvisible, indented, print } from '../format.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+type ServerFacts = RequestResult<'mcpList'>[number];
+type ServerReport = RequestResult<'mcpTest'>;
+
+const LONGEST_LINE = 100;
+
+// The commands say themselves what does not work: an assistant that is started for one of them writes no log.
+
+/** `assistant mcp [list]`. */
+export async function mcpListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
+  const servers = await assistant.port.request('mcpList', {});
+  const lines = servers.flatMap((server) => [
+    `${server.name}  ${stateOf(server)}`,
+    `  ${oneLine(server.runs, LONGEST_LINE)}`,
+    ...warningOf(server),
+  ]);
+  print(context, json, { facts: servers, lines, nothing: 'There are no MCP servers in the configuration.' });
+  return 0;
+}
+
+/** `assistant mcp test NAME`: exit code 0 when it works. */
+export async function mcpTestCommand(
+  { name, home, json }: OutputFlags & { readonly name: string },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
+  const report = await assistant.port.request('mcpTest', { name });
+  const lines = [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)];
+  print(context, json, { facts: report, lines });
+  return 0;
+}
+
+/** `assistant mcp trust NAME`: shows what is new, asks, and takes exactly that. */
+export async function mcpTrustCommand(
+  { name, yes, home, json }: OutputFlags & { readonly name: string; readonly yes: boolean },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home, { log: 'silent' });
+  const report = await assistant.port.request('mcpTest', { name });
+  const changes = changeLines(report);
+  if (changes.length === 0) {
+    const lines = [`${name} offers exactly the tools that you approved: ${plural(report.tools.length, 'tool')}.`];
+    print(context, json, { facts: { trusted: true, added: [], changed: [], removed: [] }, lines });
+    return 0;
+  }
+  if (!json) context.stdout.write(`${escapeInvisible(changes.join('\n'))}\n`);
+  if (!(await confirm(context, 'Use them like this?', { yes }))) {
+    context.stdout.write('Nothing was changed.\n');
+    return 1;
+  }
+  const difference = await assistant.port.request('mcpTrust', { name, hash: report.hash });
+  const lines = [`${name} may be used with the tools that it offers now.`];
+  print(context, json, { facts: { trusted: true, ...difference }, lines });
+  return 0;
+}
+
+function stateOf({ state, pinned, offered }: ServerFacts): string {
+  if (state === 'off') return 'off';
+  const tools = pinned === null ? 'no contact yet' : plural(offered.length, 'tool');
+  const since = pinned === null ? '' : `, agreed ${new Date(pinned.at).toISOString().slice(0, 10)}`;
+  return `${state}, ${tools}${since}`;
+}
+
+function warningOf({ name, trouble, difference }: ServerFacts): readonly string[] {
+  if (trouble !== null) return [`  ⚠ it does not work: ${trouble}`];
+  const { added = [], changed = [], removed = [] } = difference ?? {};
+  if (added.length + changed.length + removed.length === 0) return [];
+  const parts = [
+    ...(added.length === 0 ? [] : [`new: ${added.join(', ')}`]),
+    ...(changed.length === 0 ? [] : [`changed: ${changed.join(', ')}`]),
+    ...(removed.length === 0 ? [] : [`gone: ${removed.join(', ')}`]),
+  ];
+  return [
+    `  ⚠ ${parts.join('; ')}. New and changed ones are off until you run: ${assistantCommand(`mcp trust ${name}`)}`,
+  ];
+}
+
+function offerLines({ tools, resources, prompts }: ServerReport): readonly string[] {
+  return [
+    ...tools.map(({ name, description, state }) => {
+      const mark =
+        state === 'agreed'
+          ? ''
+          : state === 'unusable'
+            ? ' [left out: models cannot use its schema]'
+            : ` [${state}: off]`;
+      return `  ${name}${mark}  ${oneLine(description, LONGEST_LINE)}`;
+    }),
+    ...(resources ? ['  (has resources)'] : []),
+    ...(prompts ? ['  (has prompts)'] : []),
+  ];
+}
+
+/** What a yes would cover, with every word that a model would then read. */
+function changeLines({ tools, difference }: ServerReport): readonly string[] {
+  const { added = [], removed = [] } = difference ?? {};
+  return [
+    ...tools
+      .filter(({ state }) => state === 'added' || state === 'changed')
+      .flatMap(({ name, description, parameters, state }) => [
+        `${state === 'added' ? 'new' : 'changed'}: ${name}`,
+        indented(`${description}\n${JSON.stringify(parameters, null, 1)}`, '  │ '),
+      ]),
+    ...added.filter((name) => name.startsWith('(')).map((name) => `new: ${name}`),
+    ...removed.map((name) => `gone: ${name}`),
+  ];
+}

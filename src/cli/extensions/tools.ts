@@ -1,0 +1,34 @@
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { json as jsonText, escapeInvisible } from '../format.ts';
+import type { HomeFlag, OutputFlags } from '../table/command.ts';
+
+/** `assistant tools list`. */
+export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const tools = await assistant.port.tools();
+  if (json) {
+    context.stdout.write(`${jsonText(tools)}\n`);
+    return 0;
+  }
+  const width = Math.max(0, ...tools.map(({ name }) => name.length));
+  for (const { name, description, role } of tools) {
+    const [first = ''] = description.split(/(?<=\.)\s|\n/u);
+    context.stdout.write(
+      `${escapeInvisible(name).padEnd(width)}  ${escapeInvisible(first)}${role === 'owner' ? ' (owner only)' : ''}\n`,
+    );
+  }
+  return 0;
+}
+
+/** `assistant tools run NAME 'JSON'`: exit code 0 when it was allowed and worked. */
+export async function toolsRunCommand(
+  given: HomeFlag & { readonly name: string; readonly arguments: string; readonly dryRun: boolean },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, given.home);
+  const { name, arguments: args, dryRun } = given;
+  const report = await assistant.port.runTool({ name, arguments: args, dryRun });
+  context.stdout.write(`${jsonText(report)}\n`);
+  return report.decision === 'allow' && report.result?.isError !== true ? 0 : 1;
+}

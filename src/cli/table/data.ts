@@ -1,0 +1,216 @@
+import { command, type Group } from './command.ts';
+import { argument, choice, flag, optionalArgument, text, wholeNumber } from './values.ts';
+
+// The commands about what it keeps: conversations, the memory, the people, the schedule, what was allowed for good.
+
+const json = flag('as JSON');
+const id = argument('its id, as the list shows it');
+
+const session = argument('from the list, e.g. telegram:123456789');
+
+export const sessions: Group = {
+  name: 'sessions',
+  description: 'conversations: list, read, search, export, delete',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the conversations, the latest first',
+      isDefault: true,
+      options: { last: wholeNumber('<count>', 'how many (default: 30)', { min: 1, max: 100_000, fallback: 30 }), json },
+      load: async () => (await import('../data/sessions.ts')).sessionsListCommand,
+    }),
+    command({
+      name: 'show',
+      description: 'show the end of a conversation: what was said, and which tools were called',
+      arguments: { session },
+      options: {
+        last: wholeNumber('<count>', 'how many exchanges (default: 20)', { min: 1, max: 100_000, fallback: 20 }),
+        json,
+      },
+      load: async () => (await import('../data/sessions.ts')).sessionsShowCommand,
+    }),
+    command({
+      name: 'search',
+      description: 'find what was said, in all conversations and in the memory',
+      arguments: { text: argument('words, or a "phrase in quotes"') },
+      options: {
+        session: text('<session>', 'only in this conversation'),
+        last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
+        json,
+      },
+      load: async () => (await import('../data/sessions.ts')).sessionsSearchCommand,
+    }),
+    command({
+      name: 'export',
+      description: 'print a whole conversation; to keep it in a file, add > conversation.md',
+      arguments: { session },
+      options: {
+        format: choice('<format>', 'md: Markdown to read; json: everything, for programs', {
+          choices: ['md', 'json'],
+          fallback: 'md',
+        }),
+      },
+      load: async () => (await import('../data/sessions.ts')).sessionsExportCommand,
+    }),
+    command({
+      name: 'delete',
+      description: 'delete a conversation for good; the memory keeps what it learned from it',
+      arguments: { session },
+      options: { yes: flag('do not ask'), json },
+      load: async () => (await import('../data/sessions.ts')).sessionsDeleteCommand,
+    }),
+  ],
+};
+
+export const memory: Group = {
+  name: 'memory',
+  description: 'the long-term memory and its earlier versions',
+  commands: [
+    command({
+      name: 'show',
+      description: 'show the memory, or an earlier version of it',
+      isDefault: true,
+      arguments: { version: optionalArgument('its id, as `memory log` shows it') },
+      options: { json },
+      load: async () => (await import('../data/memory.ts')).memoryShowCommand,
+    }),
+    command({
+      name: 'log',
+      description: 'list the earlier versions, newest first',
+      options: { json },
+      load: async () => (await import('../data/memory.ts')).memoryLogCommand,
+    }),
+    command({
+      name: 'restore',
+      description: 'restore an earlier version; the current one is kept as a version',
+      arguments: { version: argument('its id, as `memory log` shows it') },
+      options: { json },
+      load: async () => (await import('../data/memory.ts')).memoryRestoreCommand,
+    }),
+  ],
+};
+
+export const pair: Group = {
+  name: 'pair',
+  description: 'people who may write because a pairing code was approved',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the people who are paired, and the codes that wait for approval',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../data/pair.ts')).pairListCommand,
+    }),
+    command({
+      name: 'approve',
+      description: 'approve the person who received this code',
+      arguments: { code: argument('the code that the person told you, or CHANNEL:ID of a person who is paired') },
+      options: {
+        owner: flag('as an owner, who may do everything'),
+        trusted: flag('as a trusted person (default)'),
+        guest: flag('as a guest, who may use what tools.guest lists'),
+        json,
+      },
+      load: async () => (await import('../data/pair.ts')).pairApproveCommand,
+    }),
+    command({
+      name: 'remove',
+      description: 'remove a person: they may no longer write to the assistant',
+      arguments: { person: argument('channel and id, such as telegram:123456789') },
+      options: { json },
+      load: async () => (await import('../data/pair.ts')).pairRemoveCommand,
+    }),
+  ],
+};
+
+export const cron: Group = {
+  name: 'cron',
+  description: 'reminders and scheduled tasks',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the jobs',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../data/cron.ts')).cronListCommand,
+    }),
+    command({
+      name: 'add',
+      description: 'add a job',
+      arguments: {
+        when: argument('"in 20m", "tomorrow at 9", "2027-03-01T09:00", "every 2h" or "0 9 * * 1-5"'),
+        text: argument('the message, or with --kind the task or command'),
+      },
+      options: {
+        kind: choice('<kind>', 'message: the text is sent; agent: it is a task; command: a comma command', {
+          choices: ['message', 'agent', 'command'],
+          fallback: 'message',
+        }),
+        id: text('<id>', 'id of the job (default: made from the text)'),
+        zone: text('<zone>', 'time zone, e.g. Europe/Vienna'),
+        chat: text('<chat>', 'the chat it writes to, e.g. telegram:123456789 (default: where the owner last wrote)'),
+        session: choice('<which>', 'own: a conversation of its own; main: that of the chat', {
+          choices: ['own', 'main'],
+        }),
+        json,
+      },
+      load: async () => (await import('../data/cron.ts')).cronAddCommand,
+    }),
+    command({
+      name: 'show',
+      description: 'show a job and its last 20 runs',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../data/cron.ts')).cronOneCommand('show'),
+    }),
+    command({
+      name: 'remove',
+      description: 'remove a job',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../data/cron.ts')).cronOneCommand('remove'),
+    }),
+    command({
+      name: 'disable',
+      description: 'switch a job off',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../data/cron.ts')).cronOneCommand('disable'),
+    }),
+    command({
+      name: 'run',
+      description: 'run a job now',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../data/cron.ts')).cronOneCommand('run'),
+    }),
+    command({
+      name: 'enable',
+      description: 'switch a job on; asks first if the job was only found in cron/jobs.json',
+      arguments: { id },
+      options: { yes: flag('do not ask'), json },
+      load: async () => (await import('../data/cron.ts')).cronEnableCommand,
+    }),
+  ],
+};
+
+export const approvals: Group = {
+  name: 'approvals',
+  description: 'commands that an owner allowed for good, and open questions',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the commands that run without a question, and the open questions',
+      isDefault: true,
+      options: { json },
+      load: async () => (await import('../data/approvals.ts')).approvalsListCommand,
+    }),
+    command({
+      name: 'forget',
+      description: 'withdraw a permission: the assistant asks again before it runs this command',
+      arguments: { id },
+      options: { json },
+      load: async () => (await import('../data/approvals.ts')).approvalsForgetCommand,
+    }),
+  ],
+};
