@@ -235,7 +235,11 @@ async function startOnce(
   const model = (): string => fullName(models.standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
-  const local = await serve(base, { bus, journal, channels, questions, registry, requests, model, ...parting }, stack);
+  const local = await serve(
+    base,
+    { bus, journal, audit: stores.audit, channels, questions, registry, requests, model, ...parting },
+    stack,
+  );
   stack.defer(() => channels.manager.stop());
   await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
   sweeper.start();

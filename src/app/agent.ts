@@ -9,7 +9,7 @@ import type { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createSessionCommands } from '../agent/commands/session-commands.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { RequestHandlers } from '../gateway/requests.ts';
+import type { RequestHandlers } from '../gateway/operations/operations.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';

@@ -5,7 +5,8 @@ import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
-import type { RequestHandlers } from '../gateway/requests.ts';
+import type { RequestHandlers } from '../gateway/operations/operations.ts';
+import type { AuditLog } from '../storage/audit-log.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import type { Base } from './base.ts';
@@ -21,6 +22,7 @@ export interface ServeParts {
   readonly questions: Questions;
   readonly registry: ToolRegistry;
   readonly requests: RequestHandlers;
+  readonly audit: Pick<AuditLog, 'record'>;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
   /** `provider/model` */
@@ -63,6 +65,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       },
     },
     requests: parts.requests,
+    audit: parts.audit,
     closing: parts.closing,
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});

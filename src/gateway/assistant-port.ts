@@ -1,6 +1,6 @@
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
-import type { RequestName, RequestParams, RequestResult } from './requests.ts';
+import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 /** How a turn is going, and how it ended, for those who talk to an assistant. */
 export type { OutboundEvent, TurnSummary };
@@ -99,6 +99,11 @@ export interface ToolRunReport {
   } | null;
 }
 
+export interface CallOptions {
+  /** How the person came in, for the audit log: `web:owner`. @default 'terminal:owner' */
+  readonly door?: string;
+}
+
 /** An assistant to talk to, whether it lives in this process or behind the control socket. */
 export interface AssistantPort {
   /** Resolves when it cannot be reached any more; without it that does not happen. */
@@ -110,6 +115,10 @@ export interface AssistantPort {
   attach(session: string, listener: (message: AttachedMessage) => void): Disposable;
   tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
   runTool(run: ToolRun): Promise<ToolRunReport>;
-  /** Asks for one of the things in requests.ts. */
-  request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>>;
+  /** Calls one of the operations, with parameters that were checked. */
+  request<Name extends RequestName>(
+    name: Name,
+    params: RequestParams<Name>,
+    options?: CallOptions,
+  ): Promise<RequestResult<Name>>;
 }

@@ -17,7 +17,8 @@ import type {
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
 import { serveControl, type Handler, type RedactFrame } from './control-server.ts';
-import { REQUEST_NAMES, requestParams, type RequestName, type RequestParams, type RequestResult } from './requests.ts';
+import { callOperation, showsRuns } from './operations/call.ts';
+import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 const sendParams = z.object({
   id: z.string().min(1).max(100).exactOptional(),
@@ -30,7 +31,7 @@ const sendParams = z.object({
 });
 const reply = z.union([z.boolean(), z.literal('always'), z.object({ reason: z.string().max(4_000) })]);
 const attachParams = z.object({ session: z.string().min(1).max(200) });
-const requestFrame = z.object({ name: z.enum(REQUEST_NAMES), params: z.unknown() });
+const requestFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
 const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
 
 /** Offers an assistant to other processes of this user, at a socket, until disposed of. The home's lock must be held. */
@@ -43,12 +44,11 @@ export function startControlServer(options: {
   readonly redact?: RedactFrame;
 }): Promise<AsyncDisposable> {
   const { assistant, ...rest } = options;
-  return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns });
+  return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns: answerShowsRuns });
 }
 
-function showsRuns(method: string, params: unknown): boolean {
-  const name = method === 'request' ? requestFrame.safeParse(params).data?.name : undefined;
-  return name === 'approvalsList' || name === 'audit';
+function answerShowsRuns(method: string, params: unknown): boolean {
+  return method === 'request' && showsRuns(requestFrame.parse(params).name);
 }
 
 /** What cannot be understood is a no. */
@@ -62,10 +62,7 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
     info: async () => assistant.info(),
     tools: async () => assistant.tools(),
     runTool: async (params) => assistant.runTool(runParams.parse(params)),
-    request: async (given) => {
-      const { name, params } = requestFrame.parse(given);
-      return assistant.request(name, requestParams[name].parse(params));
-    },
+    request: async (given) => callOperation(assistant, requestFrame.parse(given)),
     send: async (params, { signal, emit, ask }) => {
       const { asks, ...input } = sendParams.parse(params);
       return assistant.send(input, {

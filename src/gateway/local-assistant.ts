@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { localRole } from '../security/access/access.ts';
+import type { AuditLog } from '../storage/audit-log.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
@@ -12,11 +13,13 @@ import type {
   ApprovalReply,
   AssistantInfo,
   AssistantPort,
+  CallOptions,
   SendInput,
   SendOptions,
   ToolRun,
 } from './assistant-port.ts';
-import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './requests.ts';
+import { auditLine } from './operations/call.ts';
+import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 /** The modules behind the port, as narrow as it needs them. */
 export interface LocalAssistantPorts {
@@ -35,6 +38,7 @@ export interface LocalAssistantPorts {
   readonly info: () => AssistantInfo;
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
   readonly requests: RequestHandlers;
+  readonly audit: Pick<AuditLog, 'record'>;
   /** Aborts when the process stops: turns that have not ended continue at the next start. */
   readonly closing: AbortSignal;
 }
@@ -72,8 +76,20 @@ export class LocalAssistant implements AssistantPort {
     return this.#ports.tools.runTool(run);
   }
 
-  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
-    return await this.#ports.requests[name](params);
+  /** A call that changes something is in the audit log before it begins. */
+  async request<Name extends RequestName>(
+    name: Name,
+    params: RequestParams<Name>,
+    { door = 'terminal:owner' }: CallOptions = {},
+  ): Promise<RequestResult<Name>> {
+    const { requests, audit } = this.#ports;
+    const what = auditLine(name, params);
+    if (what !== null) {
+      const person = { who: door, role: localRole('control-socket'), origin: 'user' };
+      const decided = { decision: 'allowed', reason: null, approval: null } as const;
+      await audit.record({ turn: null, session: null, what, ...person, ...decided });
+    }
+    return await requests[name](params, { door });
   }
 
   attach(session: string, listener: (message: TerminalText) => void): Disposable {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CronInfo, RequestParams } from '../../src/gateway/requests.ts';
+import type { RequestParams } from '../../src/gateway/operations/operations.ts';
+import type { CronInfo } from '../../src/gateway/operations/schedule.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/table/table.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { OPERATIONS } from '../../src/gateway/operations/operations.ts';
 import { referencePart, referenceRows } from '../config/reference.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { chatCommands, terminalCommands } from './commands-page.ts';
 import { expectParts } from './generated-part.ts';
+import { operationSections } from './operations-page.ts';
 import { ASKS } from './tools-asks.ts';
 import { toolSections, toolTable } from './tools-page.ts';
 import { startWholeAssistant, type WholeAssistant } from './whole-assistant.ts';
@@ -36,6 +38,10 @@ test('docs/commands.md lists every command of the terminal and of a chat (-u rew
 
 test('docs/configuration.md lists every key (-u rewrites it)', async () => {
   await expectParts('docs/configuration.md', { keys: referencePart(referenceRows(configSchema)) });
+});
+
+test('docs/gateway.md lists every operation (-u rewrites it)', async () => {
+  await expectParts('docs/gateway.md', { operations: operationSections(OPERATIONS) });
 });
 
 describe('what docs/tools.md says that is asked about', () => {

@@ -26,7 +26,8 @@ export function toolSections(tools: readonly Registered[]): string {
     .join('\n\n');
 }
 
-function parameterTable(schema: unknown): string {
+/** One row for each parameter of a JSON Schema of an object. */
+export function parameterTable(schema: unknown): string {
   return table(['parameter', 'form', 'default', 'meaning'], parameterRows(schema, ''));
 }
 
@@ -38,8 +39,11 @@ function parameterRows(schema: unknown, prefix: string): readonly (readonly stri
     const isRequired = Array.isArray(required) && required.includes(name);
     const { meaning, fallback } = splitDefault(text);
     const row = [`\`${prefix}${name}\``, formOf(part), isRequired ? 'required' : fallback, meaning];
-    const items = field(part, 'items');
-    return [row, ...(field(items, 'properties') === undefined ? [] : parameterRows(items, `${prefix}${name}[].`))];
+    return [
+      row,
+      ...parameterRows(part, `${prefix}${name}.`),
+      ...parameterRows(field(part, 'items'), `${prefix}${name}[].`),
+    ];
   });
 }
 

@@ -8,7 +8,12 @@ import type {
   SendOptions,
   TurnSummary,
 } from '../../src/gateway/assistant-port.ts';
-import type { RequestHandlers, RequestName, RequestParams, RequestResult } from '../../src/gateway/requests.ts';
+import type {
+  RequestHandlers,
+  RequestName,
+  RequestParams,
+  RequestResult,
+} from '../../src/gateway/operations/operations.ts';
 
 export const INFO: AssistantInfo = {
   version: '1.2.3',
@@ -141,7 +146,7 @@ export class FakeAssistant implements AssistantPort, AsyncDisposable {
   async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
     const answer = this.answers[name];
     if (answer === undefined) throw new Error(`nobody expected the request ${name}`);
-    return await answer(params);
+    return await answer(params, { door: 'terminal:owner' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

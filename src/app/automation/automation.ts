@@ -10,7 +10,7 @@ import type { JobStore } from '../../automation/job-store.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../../bus/messages.ts';
-import type { RequestParams } from '../../gateway/requests.ts';
+import type { RequestParams } from '../../gateway/operations/operations.ts';
 import { asRole, decideAccess, localRole, weakest } from '../../security/access/access.ts';
 import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.ts';
 import type { Tool } from '../../tools/tool.ts';

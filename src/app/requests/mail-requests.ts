@@ -1,20 +1,16 @@
-import type { RequestHandlers } from '../../gateway/requests.ts';
+import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 
 type MailRequests = 'outboxList' | 'outboxRetry' | 'outboxDrop' | 'inboxList' | 'inboxRetry' | 'inboxDrop';
 
-/** What a person may ask about messages that wait or got stuck; `done` writes a decision to the audit log first. */
-export function mailRequests(
-  letters: Journal['deadLetters'],
-  done: (what: string) => Promise<void>,
-): Pick<RequestHandlers, MailRequests> {
+/** What a person may ask about messages that wait or got stuck. */
+export function mailRequests(letters: Journal['deadLetters']): Pick<RequestHandlers, MailRequests> {
   /** `change` is false for a message that it can do nothing about. */
   const decided =
     (where: 'outbox' | 'inbox', action: string, change: (id: string) => Promise<boolean>) =>
     async ({ id }: { readonly id: string }): Promise<null> => {
-      await done(`${where} ${action} ${id}`);
       if (await change(id)) return null;
       const given = JSON.stringify(id.slice(0, 80));
       throw new AppError(

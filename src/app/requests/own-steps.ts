@@ -1,4 +1,4 @@
-import type { OwnStep } from '../../gateway/requests.ts';
+import type { OwnStep } from '../../gateway/operations/activity.ts';
 import type { CronRun } from '../../journal/cron-rows.ts';
 import type { Look } from '../../journal/heartbeats.ts';
 import type { Journal } from '../../journal/journal.ts';

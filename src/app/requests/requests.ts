@@ -1,11 +1,10 @@
 import type { Command } from '../../agent/commands/command.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
-import type { RequestHandlers } from '../../gateway/requests.ts';
+import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
 import type { AuditLog } from '../../storage/audit-log.ts';
-import { localRole } from '../../security/access/access.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Automation } from '../automation/automation.ts';
@@ -25,7 +24,7 @@ export interface RequestParts {
   readonly journal: Journal;
   readonly search: Stores['search'];
   readonly sessions: Stores['sessions'];
-  readonly audit: Pick<AuditLog, 'record' | 'newest'>;
+  readonly audit: Pick<AuditLog, 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
@@ -52,18 +51,6 @@ export function createRequests({
   timezone,
   reload,
 }: RequestParts): RequestHandlers {
-  const done = (what: string): Promise<void> =>
-    audit.record({
-      turn: null,
-      session: null,
-      who: 'terminal:owner',
-      role: localRole('control-socket'),
-      origin: 'user',
-      what,
-      decision: 'allowed',
-      reason: null,
-      approval: null,
-    });
   return {
     prompt: async ({ session }) => {
       const { layers, tokens, tools, messageCount, model } = await prompt(session);
@@ -80,24 +67,12 @@ export function createRequests({
     commands: async () => commands().map(({ name, description }) => ({ name, description })),
     memoryLog: () => memory.log(),
     memoryShow: ({ id }) => memory.show(id),
-    memoryRestore: async ({ id }) => {
-      await done(`memory restore ${id}`);
-      return await memory.restore(id);
-    },
-    cron: async (params) => {
-      if (params.action !== 'list' && params.action !== 'show')
-        await done(`cron ${params.action} ${params.id ?? ''}`.trim());
-      return await cron(params);
-    },
+    memoryRestore: ({ id }) => memory.restore(id),
+    cron,
     pairList: async () => pairing.list(),
-    pairApprove: async ({ code, role = 'trusted' }) => {
-      await done(`pair approve ${code} as ${role}`);
-      return await pairing.approve(code, { by: 'terminal', role });
-    },
-    pairRemove: async ({ person }) => {
-      await done(`pair remove ${person}`);
-      return await pairing.remove(person);
-    },
+    pairApprove: ({ code, role = 'trusted' }, { door }) =>
+      pairing.approve(code, { by: door.split(':')[0] ?? door, role }),
+    pairRemove: ({ person }) => pairing.remove(person),
     approvalsList: async () => ({
       remembered: journal.allowances.list(),
       waiting: journal.questions
@@ -112,7 +87,6 @@ export function createRequests({
         })),
     }),
     approvalsForget: async ({ id }) => {
-      await done(`approvals forget ${id}`);
       const forgotten = await journal.allowances.forget(id);
       if (forgotten !== undefined) return forgotten;
       const given = JSON.stringify(id.slice(0, 40));
@@ -123,14 +97,11 @@ export function createRequests({
     },
     mcpList: async () => mcp.list(),
     mcpTest: ({ name }) => mcp.test(name),
-    mcpTrust: async ({ name, hash }) => {
-      await done(`mcp trust ${name}`);
-      return await mcp.trust(name, hash);
-    },
+    mcpTrust: ({ name, hash }) => mcp.trust(name, hash),
     pluginsList: async () => plugins.list,
     configReload: () => reload(),
-    ...mailRequests(journal.deadLetters, done),
-    ...sessionRequests({ journal, search, sessions }, { done, now, timezone }),
+    ...mailRequests(journal.deadLetters),
+    ...sessionRequests({ journal, search, sessions }, { now, timezone }),
     why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();

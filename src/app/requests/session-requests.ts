@@ -1,4 +1,4 @@
-import type { RequestHandlers } from '../../gateway/requests.ts';
+import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import { addSums, NOTHING } from '../../journal/usage.ts';
 import { AppError } from '../../util/errors.ts';
 import { localTime, startOfDay } from '../../util/time-zone.ts';
@@ -7,15 +7,13 @@ import type { Stores } from '../storage/stores.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What a person may ask about conversations and their cost; `done` writes a decision to the audit log first. */
+/** What a person may ask about conversations and their cost. */
 export function sessionRequests(
   { journal, search, sessions }: Pick<Stores, 'journal' | 'search' | 'sessions'>,
   {
-    done,
     now,
     timezone,
   }: {
-    readonly done: (what: string) => Promise<void>;
     readonly now: () => number;
     /** Null: that of the machine. */
     readonly timezone: string | null;
@@ -42,7 +40,6 @@ export function sessionRequests(
           `${session} has a turn that runs or waits. Stop it with /stop in that conversation, then delete it.`,
         );
       }
-      await done(`sessions delete ${session}`);
       if (await sessions.delete(session)) {
         search.scheduleSync();
         return null;

@@ -1,4 +1,4 @@
-import type { RequestName, RequestResult } from '../../gateway/requests.ts';
+import type { RequestName, RequestResult } from '../../gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { json as jsonText, print } from '../format.ts';

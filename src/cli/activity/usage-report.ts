@@ -1,4 +1,5 @@
-import type { RequestParams, UsageSums } from '../../gateway/requests.ts';
+import type { RequestParams } from '../../gateway/operations/operations.ts';
+import type { UsageSums } from '../../gateway/operations/usage.ts';
 import { dollars } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { print } from '../format.ts';

@@ -1,4 +1,4 @@
-import type { PromptInfo } from '../../gateway/requests.ts';
+import type { PromptInfo } from '../../gateway/operations/sessions.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { json as jsonText, terminalText } from '../format.ts';

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type {
   AssistantPort,
   AttachedMessage,
+  CallOptions,
   SendInput,
   SendOptions,
   ToolRun,
   TurnSummary,
 } from '../../gateway/assistant-port.ts';
-import type { RequestName, RequestParams, RequestResult } from '../../gateway/requests.ts';
+import type { RequestName, RequestParams, RequestResult } from '../../gateway/operations/operations.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
@@ -78,8 +79,12 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     return await (await this.#current).runTool(run);
   }
 
-  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
-    return await (await this.#current).request(name, params);
+  async request<Name extends RequestName>(
+    name: Name,
+    params: RequestParams<Name>,
+    options?: CallOptions,
+  ): Promise<RequestResult<Name>> {
+    return await (await this.#current).request(name, params, options);
   }
 
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {

@@ -1,4 +1,4 @@
-import type { CronInfo } from '../../gateway/requests.ts';
+import type { CronInfo } from '../../gateway/operations/schedule.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';

@@ -1,4 +1,4 @@
-import type { MemoryVersion } from '../../gateway/requests.ts';
+import type { FileVersion } from '../../gateway/operations/memory.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
@@ -40,7 +40,7 @@ export async function memoryRestoreCommand(
   return 0;
 }
 
-function row({ id, at, size, kind, reason }: MemoryVersion): string {
+function row({ id, at, size, kind, reason }: FileVersion): string {
   const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
   const what = kind === 'proposed' ? `proposed, not used: ${reason}` : `replaced by: ${reason}`;
   return `${id}  ${when} UTC  ${String(size).padStart(7)} bytes  ${what}`;

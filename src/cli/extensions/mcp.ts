@@ -1,4 +1,4 @@
-import type { RequestResult } from '../../gateway/requests.ts';
+import type { RequestResult } from '../../gateway/operations/operations.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';

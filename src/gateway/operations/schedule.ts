@@ -1,0 +1,75 @@
+import * as z from 'zod';
+import { answers } from './operation.ts';
+
+/** Jobs and their last runs. Times are ISO 8601. */
+export interface CronInfo {
+  /** Markdown. */
+  readonly text: string;
+  readonly jobs: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly text: string;
+    readonly schedule: string;
+    readonly chat: string;
+    /** `own`: a conversation of its own; `main`: that of its chat. */
+    readonly session: 'own' | 'main';
+    /** `waiting`: found in the file, and no one agreed to it. */
+    readonly state: 'active' | 'off' | 'waiting';
+    /** `channel:id` */
+    readonly by: string | null;
+    readonly next: readonly string[];
+    readonly code: string;
+  }[];
+  readonly runs: readonly {
+    readonly due: string;
+    readonly lastDue: string;
+    readonly count: number;
+    readonly execution: string;
+    readonly delivery: string;
+    readonly reason: string | null;
+    readonly lateMs: number;
+    readonly turnId: string | null;
+  }[];
+}
+
+const READING: ReadonlySet<string> = new Set(['list', 'show']);
+
+export const schedule = {
+  cron: answers<CronInfo>()({
+    description:
+      'Lists, shows, adds, removes, switches or runs scheduled jobs; an error code that begins with `cron-` says why it cannot.',
+    role: 'owner',
+    changes: true,
+    params: z.object({
+      action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run']).describe('What is done.'),
+      id: z.string().max(64).exactOptional().describe('Id of the job, for every action but `add` and `list`.'),
+      code: z
+        .string()
+        .max(64)
+        .exactOptional()
+        .describe('To enable a job that no one agreed to: its `code`, which stands for what the job is now.'),
+      job: z
+        .object({
+          when: z.string().max(400).describe('When it runs: `in 20m`, `tomorrow at 9`, `every 2h` or `0 9 * * 1-5`.'),
+          text: z.string().max(20_000).describe('The message, task or comma command.'),
+          kind: z
+            .enum(['message', 'agent', 'command'])
+            .describe('`message`: the text is sent; `agent`: it is a task; `command`: it is a comma command.'),
+          id: z.string().max(64).exactOptional().describe('Its id; without it, one is made from the text.'),
+          zone: z.string().max(100).exactOptional().describe('Time zone, such as `Europe/Vienna`.'),
+          chat: z
+            .string()
+            .max(400)
+            .exactOptional()
+            .describe('Where it writes, such as `telegram:123456789`; without it, where the owner last wrote.'),
+          session: z
+            .enum(['own', 'main'])
+            .exactOptional()
+            .describe('`own`: a conversation of its own; `main`: that of the chat.'),
+        })
+        .exactOptional()
+        .describe('The new job, for `add`.'),
+    }),
+    audit: ({ action, id = '' }) => (READING.has(action) ? null : `cron ${action} ${id}`.trim()),
+  }),
+};

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { answers } from './operation.ts';
+
+/** Something that a search found. */
+interface SearchHit {
+  readonly source: 'memory' | 'history' | 'session';
+  readonly session: string | null;
+  /** Milliseconds since 1970. */
+  readonly at: number | null;
+  readonly role: 'user' | 'assistant' | null;
+  /** One line around what was found. */
+  readonly snippet: string;
+}
+
+/** What the next request of a session to its model is made of. */
+export interface PromptInfo {
+  readonly session: string;
+  /** `provider/model` */
+  readonly model: string;
+  /** Of the system prompt, in order; tokens are estimates. */
+  readonly layers: readonly { readonly name: string; readonly text: string; readonly tokens: number }[];
+  readonly tools: {
+    readonly count: number;
+    readonly tokens: number;
+    /** As the model is shown them; `parameters` is a JSON Schema. */
+    readonly specs: readonly {
+      readonly name: string;
+      readonly description: string;
+      readonly parameters: Readonly<Record<string, unknown>>;
+    }[];
+  };
+  readonly conversation: { readonly messages: number; readonly tokens: number };
+  /** Tokens in all, and what the model can read. */
+  readonly used: number;
+  readonly window: number;
+}
+
+const session = z.string().min(1).max(400).describe('Key of the session, such as `telegram:123456789`.');
+
+export const sessions = {
+  sessionsSearch: answers<readonly SearchHit[]>()({
+    description: 'Finds what was said in conversations and what the memory holds, best first.',
+    role: 'owner',
+    changes: false,
+    params: z.object({
+      text: z.string().min(1).max(400).describe('Words, or a "phrase in quotes".'),
+      count: z.int().min(1).max(100).describe('How many results at most.'),
+      session: z.string().max(400).exactOptional().describe('Only in this session; without it everywhere.'),
+    }),
+  }),
+  sessionsDelete: answers<null>()({
+    description:
+      'Deletes a conversation for good; `session-busy` while it has a turn, `session-unknown` if there is none.',
+    role: 'owner',
+    changes: true,
+    params: z.object({ session }),
+  }),
+  prompt: answers<PromptInfo>()({
+    description: 'Returns what the next model call of a session is made of, with estimates of its tokens.',
+    role: 'owner',
+    changes: false,
+    params: z.object({ session }),
+  }),
+};

@@ -1,0 +1,22 @@
+import * as z from 'zod';
+import { answers } from './operation.ts';
+
+export const system = {
+  commands: answers<readonly { /** Without the slash. */ readonly name: string; readonly description: string }[]>()({
+    description: 'Lists the slash commands that an owner can write in a chat.',
+    role: 'owner',
+    changes: false,
+    params: z.object({}),
+  }),
+  configReload: answers<{
+    /** What is different now, and when it takes effect: with the next message, at once by starting it anew, at a restart. */
+    readonly changes: readonly { readonly path: string; readonly effect: 'live' | 'rebuild' | 'restart' }[];
+    /** Why it was not taken up, one sentence; null: it was, or nothing is different. */
+    readonly refused: string | null;
+  }>()({
+    description: 'Reads the configuration again and takes up what has changed; a wrong one is refused as a whole.',
+    role: 'owner',
+    changes: true,
+    params: z.object({}),
+  }),
+};

@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { homePaths } from '../../src/config/home.ts';
+import { connectControl, type ControlClient } from '../../src/gateway/control-client.ts';
+import type { Operation } from '../../src/gateway/operations/operation.ts';
+import { OPERATIONS, type RequestName, type RequestParams } from '../../src/gateway/operations/operations.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { failureOf } from '../config/temporary-home.ts';
+import { startWorld, type World } from '../support/world.ts';
+
+/** A call of each operation that its schema takes; those of changing operations find nothing to change. */
+const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
+  prompt: { session: 'terminal:main' },
+  commands: {},
+  memoryLog: {},
+  memoryShow: {},
+  memoryRestore: { id: 'nothing' },
+  pairList: {},
+  pairApprove: { code: 'NOTHING' },
+  pairRemove: { person: 'telegram:7' },
+  cron: { action: 'run', id: 'nothing' },
+  approvalsList: {},
+  approvalsForget: { id: 'nothing' },
+  mcpList: {},
+  mcpTest: { name: 'nothing' },
+  mcpTrust: { name: 'nothing', hash: 'none' },
+  pluginsList: {},
+  configReload: {},
+  outboxList: {},
+  outboxRetry: { id: 'nothing' },
+  outboxDrop: { id: 'nothing' },
+  inboxList: {},
+  inboxRetry: { id: 'nothing' },
+  inboxDrop: { id: 'nothing' },
+  sessionsSearch: { text: 'nothing', count: 1 },
+  sessionsDelete: { session: 'telegram:nobody' },
+  usage: { by: 'day', days: 1 },
+  why: { count: 1 },
+  audit: { count: 1, asked: false, about: '' },
+};
+
+const ALL: readonly (readonly [string, Operation])[] = Object.entries(OPERATIONS);
+
+let world: World;
+let client: ControlClient;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const connected = await connectControl(homePaths(world.home, {}).socket, systemClock);
+  if (connected === undefined) throw new Error('nobody listens');
+  client = connected;
+});
+afterAll(async () => {
+  client.close();
+  await world[Symbol.asyncDispose]();
+});
+
+/** What the audit log holds of calls of operations: `WHO what`. */
+async function audited(): Promise<readonly string[]> {
+  const text = await readFile(join(world.home, 'audit.jsonl'), 'utf8').catch(() => '');
+  const entry = z.object({ who: z.string().nullable(), what: z.string() });
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => entry.parse(JSON.parse(line))).map(({ who, what }) => `${who} ${what}`);
+}
+
+const call = (name: unknown, params: unknown): Promise<unknown> => client.request('request', { name, params });
+
+describe.each(ALL)('the operation %s', (name, { description, role, params, changes }) => {
+  test('says in a full sentence what it does, who may call it, and what each parameter means', () => {
+    expect(description).toMatch(/^[A-Z][a-z].{20,}\.$/u);
+    expect(['owner', 'trusted', 'guest']).toContain(role);
+    const { properties = {} } = z.toJSONSchema(params, { io: 'input' });
+    for (const part of Object.values(properties))
+      expect(part).toMatchObject({ description: expect.stringMatching(/\.$/u) });
+  });
+
+  test('refuses parameters that do not fit, over the control socket, with one sentence', async () => {
+    expect(await failureOf(call(name, null))).toMatchObject({
+      code: 'operation-invalid',
+      message: `${name} must be an object, but null was given.`,
+    });
+  });
+
+  test(`is ${changes ? '' : 'not '}in the audit log after a call over the control socket`, async () => {
+    const before = await audited();
+    const given: unknown = Object.entries(CALLS).find(([known]) => known === name)?.[1];
+    // That there is nothing of the kind to change comes after the line.
+    await call(name, given).catch((error: unknown) => expect(error).not.toMatchObject({ code: 'operation-invalid' }));
+    const lines = (await audited()).slice(before.length);
+    expect(lines).toHaveLength(changes ? 1 : 0);
+    if (changes) expect(lines[0]).toMatch(/^terminal:owner [a-z]+/u);
+  });
+});
+
+test('a call says in the audit log what it was about, and through which door it came', async () => {
+  const before = (await audited()).length;
+  const caller = { door: 'web:owner' };
+  await failureOf(world.assistant.request('outboxRetry', { id: '01ABC' }, caller));
+  await failureOf(world.assistant.request('pairApprove', { code: 'XYZ', role: 'guest' }, caller));
+  await failureOf(world.assistant.request('cron', { action: 'remove', id: 'tea' }));
+  await world.assistant.request('cron', { action: 'list' }, caller);
+  expect((await audited()).slice(before)).toEqual([
+    'web:owner outbox retry 01ABC',
+    'web:owner pair approve XYZ as guest',
+    'terminal:owner cron remove tea',
+  ]);
+});
+
+test.each([
+  ['usages', 'There is no operation "usages". Did you mean usage?'],
+  ['constructor', 'There is no operation "constructor".'],
+  [undefined, 'There is no operation "".'],
+  [`${'x'.repeat(500)}\n`, `There is no operation "${'x'.repeat(59)}…".`],
+])('a call of the unknown operation %j gets one sentence', async (name, message) => {
+  expect(await failureOf(call(name, {}))).toMatchObject({ code: 'operation-unknown', message });
+});
+
+test('a wrong parameter is named with what was expected and what was given', async () => {
+  expect(await failureOf(call('usage', { by: 'hour', days: 1 }))).toMatchObject({
+    code: 'operation-invalid',
+    message: 'usage.by must be one of "day", "model", "source", "session", "job", but "hour" was given.',
+  });
+});
