@@ -188,3 +188,12 @@ export function saidIn(entry: TapeEntry): string {
 export function isByPeople(origin: string): boolean {
   return origin === 'user' || origin === 'api';
 }
+
+/** Whether a turn is older than another, by their ULIDs, which grow (see `createIds`). False when an id is no ULID. */
+export function isOlderTurn(turn: string, than: string): boolean {
+  return isUlid(turn) && isUlid(than) && turn < than;
+}
+
+function isUlid(id: string): boolean {
+  return /^[0-9A-HJKMNP-TV-Z]{26}$/u.test(id);
+}

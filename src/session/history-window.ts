@@ -113,6 +113,11 @@ export function isBoundary(entry: TapeEntry): boolean {
   return entry.kind === 'reset' || entry.kind === 'anchor' || entry.kind === 'trim';
 }
 
+/** Whether an entry changes messages of the history that came before it. */
+export function isTurningPoint(entry: TapeEntry): boolean {
+  return isBoundary(entry) || entry.kind === 'retract';
+}
+
 function summaryOfAnchor(anchor: EntryOf<'anchor'>): Summary {
   return { entryId: anchor.id, text: anchor.summary, upTo: anchor.upTo, ...taintOf(anchor) };
 }

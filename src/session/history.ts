@@ -1,8 +1,8 @@
 import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts';
-import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
+import { isOlderTurn, type EntryOf, type MessageEntry, type TapeEntry } from './entry.ts';
 import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
-import { isBoundary, type Summary, type Window, WindowScan } from './history-window.ts';
+import { isTurningPoint, type Summary, type Window, WindowScan } from './history-window.ts';
 
 /** The messages of a session for the model. Always a legal transcript: each tool call has its result. */
 export interface History {
@@ -52,12 +52,16 @@ export function closingText({ outcome, answer, partial = '' }: EntryOf<'turn-end
   return partial.trim() === '' ? `[${line}]` : `${partial.trimEnd()}\n\n[${line}]`;
 }
 
-/** The entries of one turn, oldest first. Searches from the end, because the turn is mostly the newest one. */
+/** The entries of one turn, oldest first. Searches from the end and not beyond the turn, which mostly is the newest one. */
 export function turnEntries(entries: readonly TapeEntry[], turnId: string): readonly TapeEntry[] {
   const found: TapeEntry[] = [];
   for (let at = entries.length - 1; at >= 0; at -= 1) {
     const entry = entries[at];
-    if (entry?.turn !== turnId) continue;
+    if (entry?.turn !== turnId) {
+      // Turns of a session run one after another: behind an older one there is nothing of this turn.
+      if (found.length === 0 && typeof entry?.turn === 'string' && isOlderTurn(entry.turn, turnId)) break;
+      continue;
+    }
     found.push(entry);
     if (entry.kind === 'turn-start') break;
   }
@@ -101,7 +105,7 @@ export class HistoryFold {
 
   /** Extends the history by entries from the end of the tape. False, and nothing is done: one of them changes earlier entries. */
   extend(entries: readonly TapeEntry[]): boolean {
-    if (entries.some((entry) => isBoundary(entry) || entry.kind === 'retract')) return false;
+    if (entries.some(isTurningPoint)) return false;
     for (const entry of entries) this.#add(entry, { stub: false, imageless: false });
     return true;
   }

@@ -3,7 +3,7 @@ import type { EntryDraft, EntryOf, TapeEntry } from './entry.ts';
 import { type FoldOptions, type History, HistoryFold, turnEntries } from './history.ts';
 import { isYounger, readTail, shrinkTail, type Tail } from './tape-tail.ts';
 import type { Tape } from './tape.ts';
-import { isBoundary, WindowScan } from './history-window.ts';
+import { isBoundary, isTurningPoint, WindowScan } from './history-window.ts';
 
 interface SessionOptions extends FoldOptions {
   readonly key: string;
@@ -20,19 +20,27 @@ interface SessionOptions extends FoldOptions {
 export class Session {
   readonly key: string;
   readonly #options: SessionOptions;
-  #entries: readonly TapeEntry[];
+  /** Grows in place: a copy for each append would cost more with each turn. Never handed out. */
+  #entries: TapeEntry[];
   #windowFrom: number;
   readonly #known: Map<string, TapeEntry>;
   #fold: HistoryFold | undefined;
   #history: History | undefined;
   #window: readonly TapeEntry[] | undefined;
+  #turningPoint: string | undefined;
 
   constructor(options: SessionOptions) {
     this.key = options.key;
     this.#options = options;
-    this.#entries = options.tail.entries;
+    this.#entries = [...options.tail.entries];
     this.#windowFrom = options.tail.windowFrom;
     this.#known = new Map(this.#entries.map((entry) => [entry.id, entry]));
+    this.#turningPoint = this.window.findLast(isTurningPoint)?.id;
+  }
+
+  /** Id of the newest entry of the window that changes earlier messages; undefined: none does. */
+  get turningPoint(): string | undefined {
+    return this.#turningPoint;
   }
 
   /** The entries from the boundary (reset, anchor, trim) at which the history begins, oldest first. */
@@ -87,8 +95,8 @@ export class Session {
 
   /** Reads the tape back until the whole turn is in memory. Reads nothing for a turn that has not begun. */
   async reach(turnId: string): Promise<void> {
-    if (this.turn(turnId).some((entry) => entry.kind === 'turn-start')) return;
     if (isYounger(turnId, this.#entries)) return;
+    if (this.turn(turnId).some((entry) => entry.kind === 'turn-start')) return;
     const tail = await readTail(this.#options.tape.entriesBackwards(), turnId);
     // The turn is not on the tape: what was read is not kept in memory.
     if (!tail.entries.some((entry) => entry.turn === turnId)) return;
@@ -100,6 +108,7 @@ export class Session {
     const needed = shrinkTail(this.#entries);
     this.#windowFrom = this.#entries.length - (needed.entries.length - needed.windowFrom);
     this.#window = undefined;
+    this.#turningPoint = this.window.findLast(isTurningPoint)?.id;
     this.#fold = undefined;
     this.#history = undefined;
   }
@@ -146,13 +155,14 @@ export class Session {
       return true;
     });
     if (added.length === 0) return;
-    this.#entries = [...this.#entries, ...added];
+    this.#entries.push(...added);
+    this.#turningPoint = added.findLast(isTurningPoint)?.id ?? this.#turningPoint;
     this.#window = undefined;
     this.#history = undefined;
     if (this.#fold?.extend(added) === false) this.#fold = undefined;
     if (!added.some(isBoundary)) return;
     const tail = shrinkTail(this.#entries);
-    this.#entries = tail.entries;
+    this.#entries = [...tail.entries];
     this.#windowFrom = tail.windowFrom;
     this.#known.clear();
     for (const entry of tail.entries) this.#known.set(entry.id, entry);

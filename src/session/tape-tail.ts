@@ -1,4 +1,4 @@
-import type { TapeEntry } from './entry.ts';
+import { isOlderTurn, type TapeEntry } from './entry.ts';
 import { WindowScan } from './history-window.ts';
 
 /** The end of a tape that is kept in memory: the history window and the newest turn. Oldest first, without gaps. */
@@ -59,7 +59,7 @@ class TailReader {
     } else if (this.#turnSeen) {
       this.#turnComplete = entry.kind === 'turn-start' || entry.kind === 'turn-end';
     } else {
-      this.#turnComplete = entry.turn !== null && isOlder(entry.turn, this.#turn);
+      this.#turnComplete = entry.turn !== null && isOlderTurn(entry.turn, this.#turn);
     }
   }
 }
@@ -70,14 +70,5 @@ class TailReader {
  */
 export function isYounger(turn: string, entries: readonly TapeEntry[]): boolean {
   const newest = entries.findLast((entry) => entry.turn !== null)?.turn ?? undefined;
-  return newest === undefined || isOlder(newest, turn);
-}
-
-/** Whether a turn is older than another, by their ULIDs, which grow (see `createIds`). False when an id is no ULID. */
-function isOlder(turn: string, than: string): boolean {
-  return isUlid(turn) && isUlid(than) && turn < than;
-}
-
-function isUlid(id: string): boolean {
-  return /^[0-9A-HJKMNP-TV-Z]{26}$/u.test(id);
+  return newest === undefined || isOlderTurn(newest, turn);
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { PrefixWatch, type PrefixBreak } from '../../src/agent/context/prefix-watch.ts';
 import type { ModelMessage, ModelRequest } from '../../src/providers/provider.ts';
 import type { TapeEntry } from '../../src/session/entry.ts';
-import type { Session } from '../../src/session/session.ts';
+import { isTurningPoint } from '../../src/session/history-window.ts';
 import { anchor, reset, retract, stamp, trim } from '../session/tapes.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
@@ -37,8 +37,7 @@ function send(messages: readonly ModelMessage[], sent: Sent = {}): PrefixBreak |
     toolChoice: 'auto',
     maxOutputTokens: 10,
   };
-  // Of a session the watch needs no more than its name and its window.
-  const session = { key, window: entries } as unknown as Session;
+  const session = { key, turningPoint: entries.findLast(isTurningPoint)?.id };
   return watch.check({ session, modelRef: model, files, request });
 }
 

@@ -2,6 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toAnthropicRequest } from '../../src/providers/anthropic/messages-request.ts';
 import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
+import { readExchanges } from '../../src/providers/exchanges.ts';
+import { toOllamaRequest, type OllamaTarget } from '../../src/providers/ollama/chat-request.ts';
+import { UNKNOWN_MODEL } from '../../src/providers/ollama/model.ts';
 import { toResponsesRequest } from '../../src/providers/openai/responses-request.ts';
 import * as presets from '../../src/providers/presets.ts';
 import type {
@@ -184,6 +187,48 @@ describe('every legal transcript makes a legal request', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+const OLLAMA: OllamaTarget = { provider: 'p', model: UNKNOWN_MODEL, window: null };
+
+describe('a conversation that grows', () => {
+  test.each<[string, (request: ModelRequest) => unknown]>([
+    ['the Messages API', (request) => toAnthropicRequest(request, OFFICIAL)],
+    ['Chat Completions', (request) => toOpenAiRequest(request, COMPATIBLE)],
+    ['Chat Completions of Mistral', (request) => toOpenAiRequest(request, MISTRAL)],
+    ['the Responses API', (request) => toResponsesRequest(request, 'p')],
+    ['Ollama', (request) => toOllamaRequest(request, OLLAMA)],
+  ])('gives %s the bytes that it gives when it is read as a whole', (_title, body) => {
+    fc.assert(
+      fc.property(transcript, fc.array(fc.nat(), { maxLength: 6 }), (messages, cuts) => {
+        const lengths = cuts.map((cut) => shortened(messages, cut).length).toSorted((a, b) => a - b);
+        for (const length of [...lengths, messages.length, ...lengths.slice(0, 1)]) {
+          const grown = messages.slice(0, length);
+          expect(JSON.stringify(body(request(grown)))).toBe(JSON.stringify(body(request(structuredClone(grown)))));
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is read only from its last exchange on', () => {
+    const reader = { provider: 'p', model: 'test-model', legalId: /^.+$/u };
+    const messages = [user('one'), assistant(call('t.1', 'a')), result('t.1'), user('two')];
+    const first = readExchanges(messages, reader).exchanges;
+    const second = readExchanges([...messages, assistant({ type: 'text', text: 'three' })], reader).exchanges;
+    expect(first).toHaveLength(2);
+    expect(second).toHaveLength(3);
+    expect(second[0]).toBe(first[0]);
+    expect(second[1]).toEqual(first[1]);
+  });
+
+  test('keeps no bytes of images', () => {
+    const reader = { provider: 'p', model: 'test-model', legalId: /^.+$/u };
+    const image: ModelMessage = { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: 'AAAA' }] };
+    const messages = [image, assistant({ type: 'text', text: 'seen' }), user('two')];
+    const [first] = readExchanges(messages, reader).exchanges;
+    expect(readExchanges(messages, reader).exchanges[0]).not.toBe(first);
   });
 });
 

@@ -21,6 +21,7 @@ import {
   plainTurn,
   reset,
   result,
+  retract,
   stamp,
   testClock,
   trim,
@@ -209,6 +210,20 @@ describe('a session', () => {
     await sessions.open('k', { turn: late });
     await expect(sessions.open('k', { turn: early })).rejects.toThrow('EISDIR');
     await sessions.close();
+  });
+
+  test('says which entry last changed earlier messages, also after a restart', async () => {
+    const first = new Sessions(options);
+    const session = await first.open('k');
+    await session.append(plainTurn('t1', 'hello', 'hi'));
+    expect(session.turningPoint).toBeUndefined();
+    const [retracted] = await session.append([retract('t1')]);
+    await session.append(plainTurn('t2', 'hello again', 'hi'));
+    expect(session.turningPoint).toBe(retracted?.id);
+    await first.close();
+    const second = new Sessions(options);
+    expect((await second.open('k')).turningPoint).toBe(retracted?.id);
+    await second.close();
   });
 
   test('is the same in memory, read again, and folded from the whole tape', async () => {

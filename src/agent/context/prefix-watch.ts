@@ -5,7 +5,7 @@ import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 
 export interface WatchedRequest {
-  readonly session: Session;
+  readonly session: Pick<Session, 'key' | 'turningPoint'>;
   /** `provider/model` that was asked. */
   readonly modelRef: string;
   /** The system prompt before any hook, made from the workspace's files. */
@@ -90,19 +90,16 @@ function render(value: object): string {
 }
 
 function seen({ session, modelRef, files, request }: WatchedRequest): Seen {
-  const turning = session.window.findLast(({ kind }) => TURNING_POINTS.has(kind));
   return {
     modelRef,
     files: render(files),
     system: render(request.system),
     tools: render(request.tools),
     toolNames: request.tools.map(({ name }) => name).join(' '),
-    turningPoint: turning?.id,
+    turningPoint: session.turningPoint,
     messages: request.messages.map(withoutImages),
   };
 }
-
-const TURNING_POINTS: ReadonlySet<string> = new Set(['trim', 'anchor', 'reset', 'retract']);
 
 function compare(before: Seen, now: Seen): PrefixBreak | null {
   if (before.modelRef !== now.modelRef) return at('model', before.modelRef, now.modelRef, 'another model');

@@ -12,6 +12,7 @@ import {
   type ToolMessage,
   type WireRequest,
 } from '../transcript.ts';
+import { perExchange } from '../exchanges.ts';
 
 type Body = Anthropic.MessageCreateParamsStreaming;
 type Block = Anthropic.ContentBlockParam;
@@ -29,7 +30,7 @@ const CACHED = { cache_control: { type: 'ephemeral' } } as const;
 /** The body of `POST /v1/messages`. The same request always gives the same bytes. */
 export function toAnthropicRequest(request: ModelRequest, target: AnthropicTarget): Body {
   const { system, exchanges, idOf } = wireRequest(request, { provider: target.provider, legalId: CALL_ID });
-  const messages = exchanges.flatMap((exchange) => toTurns(exchange, idOf));
+  const messages = exchanges.flatMap((exchange) => turnsOf(exchange, idOf));
   const thinking = thinkingOf(request, messages, target);
   return {
     model: request.model,
@@ -63,7 +64,7 @@ function toSampling({ temperature }: ModelRequest, target: AnthropicTarget): { t
 
 interface WireMessage {
   readonly role: 'user' | 'assistant';
-  readonly content: readonly Block[];
+  readonly content: Block[];
 }
 
 function toTurns({ assistant, results, user }: Exchange, idOf: WireRequest['idOf']): WireMessage[] {
@@ -81,6 +82,8 @@ function toTurns({ assistant, results, user }: Exchange, idOf: WireRequest['idOf
   if (content.length > 0) turns.push({ role: 'user', content });
   return turns;
 }
+
+const turnsOf = perExchange(toTurns);
 
 /** Thinking alone is no answer that may be replayed. */
 function hasWords(content: readonly Block[]): boolean {
@@ -125,14 +128,17 @@ function toUserBlock(part: UserPart): Anthropic.TextBlockParam | Anthropic.Image
  * four marks that the API allows.
  */
 function withCacheMarks(messages: readonly WireMessage[]): Anthropic.MessageParam[] {
-  const users = messages.flatMap((message, index) => (message.role === 'user' ? [index] : []));
-  const marked = new Set(users.slice(-2));
-  return messages.map(({ role, content }, index) => ({
-    role,
-    content: content.map((block, at) =>
-      marked.has(index) && at === content.length - 1 ? { ...block, ...CACHED } : block,
-    ),
-  }));
+  const marked = [...messages];
+  let left = 2;
+  for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
+    const message = messages[index];
+    if (message?.role !== 'user') continue;
+    left -= 1;
+    const last = message.content.length - 1;
+    const content = message.content.map((block, at) => (at === last ? { ...block, ...CACHED } : block));
+    marked[index] = { role: 'user', content };
+  }
+  return marked;
 }
 
 const EFFORT_TOKENS = { low: 2048, medium: 8192, high: 16_384 };

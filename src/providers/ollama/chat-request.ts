@@ -11,6 +11,7 @@ import {
   type ToolMessage,
   type WireRequest,
 } from '../transcript.ts';
+import { perExchange } from '../exchanges.ts';
 import { ollamaWindow, type OllamaModel } from './model.ts';
 
 /** The body of `POST /api/chat`. */
@@ -62,7 +63,7 @@ export function toOllamaRequest(request: ModelRequest, { provider, model, window
     ...(offersTools ? { tools: toTools(request) } : {}),
     messages: [
       ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-      ...exchanges.flatMap((exchange) => toMessages(exchange, idOf)),
+      ...exchanges.flatMap((exchange) => messagesOf(exchange, idOf)),
     ],
     ...(think === undefined ? {} : { think }),
     stream: true,
@@ -111,6 +112,8 @@ function toMessages({ assistant, results, user }: Exchange, idOf: WireRequest['i
     ...(parts.length === 0 ? [] : [toUser(parts)]),
   ];
 }
+
+const messagesOf = perExchange(toMessages);
 
 const ownThought = z.object({ thinking: z.string() });
 

@@ -13,6 +13,7 @@ import {
   type ToolMessage,
   type WireRequest,
 } from '../transcript.ts';
+import { perExchange } from '../exchanges.ts';
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -33,7 +34,7 @@ export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Bo
     ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
     messages: [
       ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
-      ...exchanges.flatMap((exchange) => toMessages(exchange, { idOf, quirks })),
+      ...exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf)),
     ],
     ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
     [quirks.maxTokens]: maxOutputTokens,
@@ -74,6 +75,15 @@ function toTools(request: ModelRequest): OpenAI.ChatCompletionTool[] {
 function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_choice'> {
   if (choice === 'auto' || (choice === 'none' && !choiceNone)) return {};
   return { tool_choice: choice === 'none' ? 'none' : { type: 'function', function: { name: choice.tool } } };
+}
+
+const byQuirks = new WeakMap<Quirks, ReturnType<typeof perExchange<readonly Message[]>>>();
+
+/** What a server with these quirks gets of an exchange. */
+function messagesFor(quirks: Quirks): (exchange: Exchange, idOf: WireRequest['idOf']) => readonly Message[] {
+  const known = byQuirks.get(quirks) ?? perExchange((exchange, idOf) => toMessages(exchange, { idOf, quirks }));
+  byQuirks.set(quirks, known);
+  return known;
 }
 
 function toMessages(

@@ -12,6 +12,7 @@ import {
   type ToolMessage,
   type WireRequest,
 } from '../transcript.ts';
+import { perExchange } from '../exchanges.ts';
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
 type Item = OpenAI.Responses.ResponseInputItem;
@@ -27,7 +28,7 @@ export function toResponsesRequest(request: ModelRequest, provider: string): Bod
     model: request.model,
     ...(instructions === '' ? {} : { instructions }),
     ...(request.tools.length === 0 ? {} : { tools: toTools(request), ...toChoice(request.toolChoice) }),
-    input: exchanges.flatMap((exchange) => toItems(exchange, idOf)),
+    input: exchanges.flatMap((exchange) => itemsOf(exchange, idOf)),
     // The API takes no less.
     max_output_tokens: Math.max(16, maxOutputTokens),
     ...(temperature === undefined ? {} : { temperature }),
@@ -69,6 +70,8 @@ const reasoningItem = z.object({
   encrypted_content: z.string().min(1),
 });
 const phaseMark = z.object({ type: z.literal('phase'), phase: z.enum(['commentary', 'final_answer']) });
+
+const itemsOf = perExchange(toItems);
 
 /** Thoughts are legal only before what they led to, so that those at the end stay out. */
 function toAnswer(parts: readonly AssistantPart[], idOf: WireRequest['idOf']): Item[] {
