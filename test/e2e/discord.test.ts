@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DiscordPost } from '../support/discord-chats.ts';
@@ -124,6 +124,9 @@ describe('on Discord', () => {
     world.model.setHandler(() => 'Still here.');
     world.discord.sends(direct, friend, 'are you there?');
     await reads(world, direct, 'Still here.');
+    const folder = join(world.home, 'quarantine');
+    const kept = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+    expect(kept.filter((text) => text.includes('it has an unknown shape at author'))).toHaveLength(1);
   });
 
   test('a file whose address is over is had by its new one; an address in a private network is not asked', async () => {

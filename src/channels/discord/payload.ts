@@ -64,7 +64,7 @@ const messageHead = z.object({
   id,
   channel_id: id,
   guild_id: id.optional(),
-  edited_timestamp: z.unknown(),
+  edited_timestamp: z.unknown().optional(),
 });
 
 /** A page of a channel's history. */
