@@ -77,6 +77,14 @@ describe.each([
     expect(text).not.toMatch(/javascript:|data:|vbscript:|file:/iu);
   });
 
+  test('keeps the address of a link whose text has more than one line', async () => {
+    const { text } = await page(
+      '<p>See <a href="two">the\nsecond<br>text</a> and <a href="/3"><h3>the third</h3><p>of all</p></a></p>',
+    );
+    expect(text).toContain('See [the second text](https://site.example/texts/two)');
+    expect(text).toMatch(/\[(?:### )?the third of all\]\(https:\/\/site\.example\/3\)/u);
+  });
+
   test('starts relative addresses from its base, if that is of the web, and from the first', async () => {
     const link = '<p><a href="x">link</a>';
     expect((await page(`<base href="/other/"><base href="https://late.example/">${link}`)).text).toBe(

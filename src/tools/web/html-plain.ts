@@ -180,8 +180,8 @@ class PlainPage {
   #link(href: string, from: number): void {
     if (this.#out.length - from > LONGEST_LINK) return;
     const written = this.#out.slice(from).join('');
-    const text = written.trim();
-    if (text === '' || /\]\(|\n/u.test(text)) return;
+    const text = written.replace(/\s+/gu, ' ').trim();
+    if (text === '' || text.includes('](')) return;
     const lead = written.slice(0, written.length - written.trimStart().length);
     this.#out.splice(from, this.#out.length - from, `${lead}[${text}](${href})`);
     this.length += href.length + 4;
