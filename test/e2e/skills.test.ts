@@ -102,7 +102,8 @@ describe('a skill', () => {
     world.model.reply({ calls: [{ name: 'read_file', arguments: { path: join(folder, 'rules.txt') } }] }, 'ok');
     await say(world, 'go');
     expect(lastBody(world)).toContain('Plays go.');
-    expect(lastBody(world)).toContain('nineteen lines');
+    // It is somebody else's text, as if it came from the web.
+    expect(world.model.requests.at(-1)?.view.toolResults.at(-1)?.text).toMatch(/^<untrusted [^]*nineteen lines/mu);
   });
 
   test('limits what may be called until its turn ends', async () => {

@@ -42,6 +42,12 @@ test('folders that a command changes to are looked into, as far as eight of them
   expect(looked.length).toBeLessThan(20 * 10);
 });
 
+test('a name that the shell puts together from quoted pieces is found, also behind a sign', async () => {
+  const peek = { names: async () => ['rules.sh'], look: async () => 'x' };
+  const found = await namedFiles(`bash --rcfile=ru"les".sh`, { folder: '/w', workspace: '/w' }, peek);
+  expect(found).toEqual({ '/w/rules.sh': 'x' });
+});
+
 test('of 100,000 words only those are looked at that the folder has', async () => {
   const looked: string[] = [];
   const peek = {

@@ -122,7 +122,10 @@ test('of a folder without an end no more than 10,000 names are taken', async () 
 test('what lies in no folder is not opened by its descriptor', async () => {
   const child = spawn('cat', { stdio: ['pipe', 'pipe', 'ignore'] });
   await once(child, 'spawn');
-  await expect(pin(`/proc/${child.pid}/fd/0`)).rejects.toMatchObject({ code: 'path-refused' });
+  await expect(pin(`/proc/${child.pid}/fd/0`)).rejects.toMatchObject({
+    code: 'path-refused',
+    message: `/proc/${child.pid}/fd/0 is not a file in a folder.`,
+  });
   child.kill();
   await once(child, 'close');
 });

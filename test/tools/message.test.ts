@@ -129,6 +129,12 @@ describe('files with a message', () => {
     expect(asked).toEqual(['to telegram:43:\nhi\na.txt']);
   });
 
+  test('are named to those who are asked in a group, with signs that would hide or move something made visible', async () => {
+    const media = ['a\u001b[2K.txt'];
+    const { asked } = await send({ text: 'hi', media }, { taint: BOTH, chatType: 'group' });
+    expect(asked).toEqual([String.raw`a\u{1b}[2K.txt`]);
+  });
+
   test('and so are buttons', async () => {
     const { asked } = await send({ text: 'hi', chat: 'telegram:43', buttons: ['Yes', 'No'] }, { taint: BOTH });
     expect(asked).toEqual(['to telegram:43:\nhi\n[Yes]\n[No]']);
