@@ -51,7 +51,10 @@ export interface AssistantSettings {
   readonly hooks?: readonly HookSet[];
   /** @default stderr, as the configuration says */
   readonly log?: Logger;
-  /** Logs to a file in the home (`HomePaths.log`) instead of stderr, for a terminal that a person talks in. @default false */
+  /**
+   * Logs to the file of the home (`HomePaths.log`) only, for a terminal that a person talks in. Otherwise a gateway logs
+   * to stderr and to that file, and everything else to stderr. @default false
+   */
   readonly logsToFile?: boolean;
   /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
   readonly onRestart?: () => void;
@@ -106,8 +109,7 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
   const { redact, learn } = createLearningRedactor(loaded.secrets);
-  const logFile = parts.logsToFile === true ? new LogFile(paths.log) : undefined;
-  const log = scrubbed(parts.log ?? (await openLog(loaded.config.log, logFile)), redact);
+  const log = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
   const startedAt = clock.now();
   const storage = new StorageHealth({ clock, log, startedAt, probe: (bytes) => probeDisk(paths.probe, bytes) });
   const ground: Ground = {
@@ -151,6 +153,12 @@ async function assemble(parts: Parts): Promise<Assistant> {
   );
   const owned = stack.move();
   return Object.assign(assistant, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+}
+
+/** A gateway keeps its log in its home, wherever else it goes. */
+function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promise<Logger> {
+  const file = logsToFile || serve === 'gateway' ? new LogFile(paths.log) : undefined;
+  return openLog(loaded.config.log, { stderr: !logsToFile, file });
 }
 
 /** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */

@@ -77,6 +77,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/markup/terminal-code.ts',
     'channels/markup/terminal-text.ts',
     'storage/line-history.ts',
+    'storage/log-reader.ts',
     'security/redact/redact.ts',
     'gateway/control.ts',
     'gateway/assistant-port.ts',

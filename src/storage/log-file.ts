@@ -5,6 +5,11 @@ import { dirname } from 'node:path';
 const LARGEST = 10_000_000;
 const OLDER_FILES = 4;
 
+/** The files of a log, newest first; the older ones need not be there. */
+export function logFilePaths(path: string): readonly string[] {
+  return [path, ...Array.from({ length: OLDER_FILES }, (_, n) => `${path}.${n + 1}`)];
+}
+
 /**
  * A log in a file, mode 0600, that makes room for itself. Each line is with the system when `write` returns, so what a
  * process says last is there. What the disk does not take is lost, and nothing else.
@@ -39,9 +44,11 @@ export class LogFile {
   }
 
   #makeRoom(): void {
-    for (let n = OLDER_FILES - 1; n >= 0; n -= 1) {
-      const path = n === 0 ? this.#path : `${this.#path}.${n}`;
-      if (statSync(path, { throwIfNoEntry: false }) !== undefined) renameSync(path, `${this.#path}.${n + 1}`);
+    const [oldest = this.#path, ...newer] = logFilePaths(this.#path).toReversed();
+    let to = oldest;
+    for (const path of newer) {
+      if (statSync(path, { throwIfNoEntry: false }) !== undefined) renameSync(path, to);
+      to = path;
     }
     this.#size = 0;
   }

@@ -23,14 +23,25 @@ export interface LogSink {
   write(line: string): void;
 }
 
-/** Opens the process's log on stderr, or as JSON lines in `file`; see `scrubbed`. */
-export async function openLog(options: LogOptions, file?: LogSink): Promise<Logger> {
+/** Opens the process's log: on stderr, as JSON lines in a file, or both; see `scrubbed`. */
+export async function openLog(
+  options: LogOptions,
+  { stderr = true, file }: { readonly stderr?: boolean; readonly file?: LogSink | undefined } = {},
+): Promise<Logger> {
+  const logs = [...(stderr ? [await stderrLog(options)] : []), ...(file === undefined ? [] : [fileLog(options, file)])];
+  const [only] = logs;
+  return only !== undefined && logs.length === 1 ? only : allOf(logs);
+}
+
+function fileLog({ level }: LogOptions, file: LogSink): Logger {
+  const formatters = { level: (name: string): object => ({ level: name }) };
+  const timestamp = pino.stdTimeFunctions.isoTime;
+  return wrap(pino({ level, base: { pid: process.pid }, formatters, timestamp }, file));
+}
+
+async function stderrLog(options: LogOptions): Promise<Logger> {
   const pretty = options.format === 'pretty' || (options.format === 'auto' && process.stderr.isTTY);
   const settings = { level: options.level, base: { pid: process.pid } };
-  if (file !== undefined) {
-    const formatters = { level: (level: string): object => ({ level }) };
-    return wrap(pino({ ...settings, formatters, timestamp: pino.stdTimeFunctions.isoTime }, file));
-  }
   if (!pretty) return wrap(pino(settings, pino.destination({ dest: 2, sync: true })));
   const { default: prettyStream } = await import('pino-pretty');
   const stream = prettyStream({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
@@ -49,6 +60,21 @@ export function scrubbed(log: Logger, scrub: (text: string) => string): Logger {
     warn: write('warn'),
     error: write('error'),
     with: (fields) => scrubbed(log.with(scrubFields(fields, scrub)), scrub),
+  };
+}
+
+function allOf(logs: readonly Logger[]): Logger {
+  const write =
+    (level: Level) =>
+    (message: string, fields?: Record<string, unknown>): void => {
+      for (const log of logs) log[level](message, fields);
+    };
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    with: (fields) => allOf(logs.map((log) => log.with(fields))),
   };
 }
 

@@ -36,7 +36,13 @@ test('a disk that takes no lines stops nothing', async () => {
 test('the log of a process is JSON lines there, with the level in words and the time as one reads it', async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, 'a.log');
-  const log = await openLog({ level: 'info', format: 'pretty' }, new LogFile(path));
+  const log = await openLog(
+    { level: 'info', format: 'pretty' },
+    {
+      stderr: false,
+      file: new LogFile(path),
+    },
+  );
   log.debug('not this');
   log.with({ channel: 'x' }).warn('x: trouble', { count: 2 });
   const line: unknown = JSON.parse(readFileSync(path, 'utf8'));

@@ -65,6 +65,23 @@ export const inbox: Group = {
   ],
 };
 
+export const logs = command({
+  name: 'logs',
+  description: 'show the log of the gateway, also while none runs',
+  options: {
+    follow: flag('wait for new lines, until Ctrl-C', { short: 'f' }),
+    lines: wholeNumber('<count>', 'how many lines (default: 200; with --since all)', { min: 1, max: 1_000_000 }),
+    level: choice('<level>', 'only lines of this level and more serious ones', {
+      choices: ['debug', 'info', 'warn', 'error'],
+      fallback: 'debug',
+    }),
+    since: text('<time>', 'only lines since then: 30m, 2h or 3d ago, 2027-03-01 or 2027-03-01T09:00'),
+    json: flag('as JSON, one object on each line'),
+  },
+  after: 'The log is logs/assistant.log in the home, with four older files. What is written depends on log.level.',
+  load: async () => (await import('../activity/logs.ts')).logsCommand,
+});
+
 export const why = command({
   name: 'why',
   description: 'show scheduled and heartbeat runs, and why you were or were not told about them',

@@ -49,6 +49,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'inbox retry': ['inbox retry 01K9ZQ3V5T8N'],
   'inbox drop': ['inbox drop 01K9ZQ3V5T8N'],
   usage: ['usage', 'usage --by model --days 7', 'usage --by job'],
+  logs: ['logs --follow', 'logs --level warn --since 2h', 'logs --json --since 2027-03-01 > log.jsonl'],
   why: ['why --last 10'],
   audit: ['audit --asked', 'audit --about "rm -rf"'],
   'mcp test': ['mcp test github'],

@@ -1,4 +1,4 @@
-import { audit, inbox, outbox, usage, why } from './activity.ts';
+import { audit, inbox, logs, outbox, usage, why } from './activity.ts';
 import { chat, doctor, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type Command, type Group } from './command.ts';
 import { config } from './config.ts';
@@ -40,6 +40,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   outbox,
   inbox,
   usage,
+  logs,
   why,
   audit,
   mcp,
