@@ -32,6 +32,7 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
+export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession, type SessionEvent } from './app/requests/session-log.ts';
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type { HookSet } from './app/bus.ts';

@@ -9,7 +9,6 @@ import type { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createSessionCommands } from '../agent/commands/session-commands.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { RequestHandlers } from '../gateway/operations/operations.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
@@ -30,7 +29,7 @@ import { createPrompts } from './agent/prompt.ts';
 import { createQuestions } from './people/questions.ts';
 import { registerTools } from './tools/register-tools.ts';
 import type { Reloader } from './reload.ts';
-import { createRequests } from './requests/requests.ts';
+import { createRequests, type AgentRequests } from './requests/requests.ts';
 import { openSkills } from './extensions/skills.ts';
 import { statusOf } from './status.ts';
 import type { Stores } from './storage/stores.ts';
@@ -58,7 +57,7 @@ export interface Agent {
   readonly runningTurns: () => number;
   readonly questions: Questions;
   readonly registry: ToolRegistry;
-  readonly requests: RequestHandlers;
+  readonly requests: AgentRequests;
   readonly sandbox: Sandbox | null;
   readonly consolidation: Consolidation;
   readonly mcp: Mcp;
@@ -159,7 +158,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     runningTurns,
     questions,
     registry,
-    requests: createRequests({
+    requests: createRequests(base, {
       ...stores,
       cron: automation.request,
       commands: () => table.of('owner'),
@@ -168,8 +167,6 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       mcp,
       plugins: base.plugins,
       reload: parts.reload,
-      now: () => base.clock.now(),
-      timezone: base.config.agent.timezone,
     }),
     sandbox,
     consolidation,

@@ -4,12 +4,13 @@ import type { ChannelHealth } from '../channels/channel.ts';
 import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
+import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
-import type { RequestHandlers } from '../gateway/operations/operations.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import type { Base } from './base.ts';
+import type { AgentRequests } from './requests/requests.ts';
 import { storageLine } from './status.ts';
 import type { Channels } from './channels.ts';
 
@@ -21,7 +22,7 @@ export interface ServeParts {
   readonly channels: Channels;
   readonly questions: Questions;
   readonly registry: ToolRegistry;
-  readonly requests: RequestHandlers;
+  readonly requests: AgentRequests;
   readonly audit: Pick<AuditLog, 'record'>;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
@@ -39,23 +40,24 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   const { bus, questions, registry } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
+  const info = (): AssistantInfo => ({
+    version,
+    pid: process.pid,
+    home: paths.home,
+    model: parts.model(),
+    channels: cleanHealth(manager.health(), redact),
+    warnings: [...base.warnings, ...parts.troubles()],
+    storage: storageLine(parts.journal.retention.last(), clock.now()),
+    startedAt,
+    http,
+  });
   const local = new LocalAssistant({
     bus,
     clock,
     newId,
     terminal,
     approvals: questions,
-    info: () => ({
-      version,
-      pid: process.pid,
-      home: paths.home,
-      model: parts.model(),
-      channels: cleanHealth(manager.health(), redact),
-      warnings: [...base.warnings, ...parts.troubles()],
-      storage: storageLine(parts.journal.retention.last(), clock.now()),
-      startedAt,
-      http,
-    }),
+    info,
     tools: {
       tools: () =>
         registry.list().map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' })),
@@ -64,7 +66,10 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
         return { ...report, reason: report.reason === null ? null : redact(report.reason) };
       },
     },
-    requests: parts.requests,
+    requests: {
+      ...parts.requests,
+      info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
+    },
     audit: parts.audit,
     closing: parts.closing,
   });

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Assistant, AssistantSettings, listSessions, readSession, vacuumHome } from '../app.ts';
+import type { Assistant, AssistantSettings, exportSession, listSessions, readSession, vacuumHome } from '../app.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { thisHost, type Host } from '../service/host.ts';
@@ -14,6 +14,7 @@ type Sized = { readonly columns?: number | undefined; readonly rows?: number | u
 /** What the commands need of `app.ts`; loaded only when an assistant is started in this process. */
 export interface AppModule {
   readonly createAssistant: (settings: AssistantSettings) => Promise<Assistant>;
+  readonly exportSession: typeof exportSession;
   readonly listSessions: typeof listSessions;
   readonly readSession: typeof readSession;
   readonly vacuumHome: typeof vacuumHome;

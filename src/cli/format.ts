@@ -57,11 +57,3 @@ export function print(
   const text = isJson ? json(facts) : escape(lines.join('\n'));
   stdout.write(`${text === '' ? nothing : text}\n`);
 }
-
-/** Prefixes each line. */
-export function indented(text: string, prefix: string): string {
-  return text
-    .split('\n')
-    .map((line) => prefix + line)
-    .join('\n');
-}

@@ -1,27 +1,9 @@
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
-import type { ChannelHealth } from '../channels/channel.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
+import type { AssistantInfo } from './assistant-info.ts';
 
 /** How a turn is going, and how it ended, for those who talk to an assistant. */
-export type { OutboundEvent, TurnSummary };
-
-export interface AssistantInfo {
-  readonly version: string;
-  /** Of the process that is the assistant. */
-  readonly pid: number;
-  readonly home: string;
-  /** `provider/model` that answers. */
-  readonly model: string;
-  readonly channels: Readonly<Record<string, ChannelHealth>>;
-  /** One sentence each. */
-  readonly warnings: readonly string[];
-  /** How large each store is and what went last; null before the first sweep. */
-  readonly storage?: string | null;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
-  readonly http: string | null;
-}
+export type { AssistantInfo, OutboundEvent, TurnSummary };
 
 export interface SendInput {
   /** The same message sent again under the same id is taken once. @default a new one */

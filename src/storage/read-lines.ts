@@ -15,6 +15,8 @@ export interface ReadLinesOptions {
   readonly chunkBytes?: number;
   /** Reads as if the file ended here. @default its size */
   readonly end?: number;
+  /** Ends after the chunk that reaches this many bytes; a line that is not whole then is left out. @default Infinity */
+  readonly mostBytes?: number;
   /** Called after each read with its number of bytes. */
   readonly onRead?: (bytes: number) => void;
 }
@@ -33,7 +35,9 @@ export async function* readLinesBackwards(path: string, options: ReadLinesOption
     /** Pieces of the line whose beginning was not reached yet, last piece first. */
     let pieces: Buffer[] = [];
     let sawNewline = false;
+    const first = start - (options.mostBytes ?? Infinity);
     while (start > 0) {
+      if (start <= first) return;
       const length = Math.min(chunkBytes, start);
       start -= length;
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, start);

@@ -90,3 +90,11 @@ export function withoutFence(text: string): string {
 export function shellWord(text: string): string {
   return /^[\w./@+:,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
+
+/** Prefixes each line. */
+export function indented(text: string, prefix: string): string {
+  return text
+    .split('\n')
+    .map((line) => prefix + line)
+    .join('\n');
+}

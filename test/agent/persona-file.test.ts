@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { soulCommand } from '../../src/agent/commands/soul.ts';
 import { createPersonaFile } from '../../src/agent/commands/persona-file.ts';
 import { SideCalls, type SideCall } from '../../src/agent/side-calls/side-calls.ts';
+import { KeptText } from '../../src/memory/files/kept-text.ts';
 import type { ModelEvent, ModelRequest, StopReason } from '../../src/providers/provider.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -56,13 +58,17 @@ async function soul(
   };
   const command = soulCommand(
     createPersonaFile({
-      workspace: folder.path,
-      versions: join(folder.path, 'versions'),
+      file: new KeptText({
+        path,
+        versions: join(folder.path, 'versions', 'soul'),
+        clock: systemClock,
+        log: silentLog,
+        disk: plainDisk,
+      }),
       calls: new SideCalls({ budget, prepare: async () => {} }),
       sessionModel: () => ({ provider: { name: 'p', chat }, providerName: 'p', model: 'm' }),
       newId: () => 'id',
       clock: systemClock,
-      disk: plainDisk,
       signal: new AbortController().signal,
     }),
   );

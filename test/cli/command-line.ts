@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
+import { exportSession } from '../../src/app/requests/session-export.ts';
 import { listSessions, readSession } from '../../src/app/requests/session-log.ts';
 import { vacuumHome } from '../../src/app/storage/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
@@ -119,6 +120,7 @@ export class CommandLine {
       app: async () => ({
         createAssistant: async (settings) => this.#start(settings),
         listSessions,
+        exportSession,
         readSession,
         vacuumHome,
       }),

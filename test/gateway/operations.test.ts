@@ -12,6 +12,15 @@ import { startWorld, type World } from '../support/world.ts';
 
 /** A call of each operation that its schema takes; those of changing operations find nothing to change. */
 const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
+  info: {},
+  filesList: {},
+  filesRead: { name: 'SOUL.md' },
+  filesWrite: { name: 'SOUL.md', text: 'x', hash: 'none' },
+  filesLog: { name: 'SOUL.md' },
+  filesVersion: { name: 'SOUL.md', id: 'nothing' },
+  filesRestore: { name: 'SOUL.md', id: 'nothing' },
+  sessionsList: { limit: 1 },
+  sessionsExport: { session: 'telegram:nobody', format: 'md' },
   prompt: { session: 'terminal:main' },
   commands: {},
   memoryLog: {},

@@ -1,10 +1,6 @@
-import { join } from 'node:path';
 import type { InboundMessage } from '../../bus/messages.ts';
-import { Versions } from '../../memory/files/versions.ts';
-import type { Disk } from '../../storage/disk.ts';
-import { readIfExists } from '../../storage/files.ts';
+import type { KeptText } from '../../memory/files/kept-text.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
-import { Slots } from '../../util/slots.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import type { soulCommand } from './soul.ts';
 import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
@@ -12,16 +8,13 @@ import type { ChosenModel } from '../turn/current-turn.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface PersonaFileOptions {
-  /** Absolute path of the folder with SOUL.md. */
-  readonly workspace: string;
-  /** The home's folder of old versions; those of SOUL.md are in `soul` below it. */
-  readonly versions: string;
+  /** SOUL.md and its versions. */
+  readonly file: KeptText;
   readonly calls: SideCalls;
   /** The model that was chosen for a session. */
   readonly sessionModel: (sessionKey: string) => ChosenModel;
   readonly newId: () => string;
   readonly clock: Clock;
-  readonly disk: Disk;
   /** Aborts when the process stops. */
   readonly signal: AbortSignal;
 }
@@ -31,20 +24,14 @@ const MAX_OUTPUT_TOKENS = 8192;
 
 /** Creates the ports of /soul: the file, its old versions, and a model call outside of any conversation. */
 export function createPersonaFile(options: PersonaFileOptions): Parameters<typeof soulCommand>[0] {
-  const { workspace, versions, clock, disk } = options;
-  const path = join(workspace, 'SOUL.md');
-  const kept = new Versions(join(versions, 'soul'), clock, disk);
-  const lock = new Slots(1);
-  const read = async (): Promise<string> => (await readIfExists(path)) ?? '';
+  const { file } = options;
+  const read = async (): Promise<string> => (await file.read()).text;
   return {
     read,
     replace: (text, before) =>
-      lock.run(async () => {
-        if ((await read()) !== before) return false;
-        if (before.trim() !== '') await kept.keep(before, 'kept', '/soul');
-        await disk.replace(path, text);
-        await kept.prune().catch(() => {});
-        return true;
+      file.alone(async () => {
+        const now = await file.read();
+        return now.text === before && (await file.put(text, now, '/soul')).ok;
       }),
     ask: (question, message) => ask(question, message, options),
   };

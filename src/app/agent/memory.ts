@@ -12,7 +12,6 @@ import { SideCalls } from '../../agent/side-calls/side-calls.ts';
 import { createPersonaFile } from '../../agent/commands/persona-file.ts';
 import { ToolChoices } from '../../agent/side-calls/structured.ts';
 import type { MessageBus } from '../../bus/bus.ts';
-import { reportingDisk } from '../../storage/disk.ts';
 import { previewOf } from '../../tools/files/change-preview.ts';
 import type { Base } from '../base.ts';
 import { withoutSecrets } from './clean-model.ts';
@@ -41,7 +40,7 @@ export interface Memory {
 
 /** Builds the consolidation of conversations into memory, and the commands that use it. */
 export function createMemory(base: Base, parts: MemoryParts): Memory {
-  const { config, paths, clock, log, newId, redact } = base;
+  const { config, clock, log, newId, redact } = base;
   const { stores, models, bus, bounds, budget, context, questions, closing } = parts;
   const { journal, sessions, memory } = stores;
   const sessionModel = (sessionKey: string): ReturnType<Models['resolve']> =>
@@ -81,13 +80,11 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     consolidateAt: config.memory.consolidateAt,
   });
   const soul = createPersonaFile({
-    workspace: paths.workspace,
-    versions: paths.versions,
+    file: stores.files['SOUL.md'],
     calls,
     sessionModel,
     newId,
     clock,
-    disk: reportingDisk(base.storage),
     signal: closing,
   });
   return {

@@ -7,19 +7,24 @@ import type { MemoryStore } from '../../memory/files/store.ts';
 import type { AuditLog } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
+import type { Base } from '../base.ts';
 import type { Automation } from '../automation/automation.ts';
 import type { Mcp } from '../tools/mcp.ts';
 import type { Plugins } from '../extensions/plugins.ts';
 import type { Reloader } from '../reload.ts';
+import { fileRequests } from './file-requests.ts';
 import { mailRequests } from './mail-requests.ts';
 import { ownSteps } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
+import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
+import { usageRequests } from './usage-requests.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly commands: () => readonly Pick<Command, 'name' | 'description'>[];
   readonly memory: MemoryStore;
+  readonly files: KeptFiles;
   readonly pairing: PairingPort;
   readonly journal: Journal;
   readonly search: Stores['search'];
@@ -29,28 +34,14 @@ export interface RequestParts {
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
   readonly reload: Reloader['reload'];
-  readonly now: () => number;
-  /** Null: that of the machine. */
-  readonly timezone: string | null;
 }
 
-/** What the command line may ask, answered by the modules. */
-export function createRequests({
-  cron,
-  prompt,
-  commands,
-  memory,
-  pairing,
-  journal,
-  search,
-  sessions,
-  audit,
-  mcp,
-  plugins,
-  now,
-  timezone,
-  reload,
-}: RequestParts): RequestHandlers {
+/** The operations, without those that only the process as a whole can answer. */
+export type AgentRequests = Omit<RequestHandlers, 'info'>;
+
+/** Answers the operations with the modules. */
+export function createRequests(base: Base, parts: RequestParts): AgentRequests {
+  const { cron, prompt, commands, memory, pairing, journal, search, sessions, audit, mcp, plugins, reload } = parts;
   return {
     prompt: async ({ session }) => {
       const { layers, tokens, tools, messageCount, model } = await prompt(session);
@@ -101,7 +92,9 @@ export function createRequests({
     pluginsList: async () => plugins.list,
     configReload: () => reload(),
     ...mailRequests(journal.deadLetters),
-    ...sessionRequests({ journal, search, sessions }, { now, timezone }),
+    ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
+    ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
+    ...usageRequests(journal, { now: () => base.clock.now(), timezone: base.config.agent.timezone }),
     why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();

@@ -1,25 +1,32 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import { addSums, NOTHING } from '../../journal/usage.ts';
+import { tapeName } from '../../session/tape-name.ts';
+import { ifThere } from '../../storage/files.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
-import { localTime, startOfDay } from '../../util/time-zone.ts';
+import { shellWord } from '../../util/text.ts';
+import { exportSession } from './session-export.ts';
+import { SessionIndex } from './session-index.ts';
 import { unknownSession } from './session-log.ts';
 import type { Stores } from '../storage/stores.ts';
 
-const DAY_MS = 86_400_000;
+const MOST_EXPORT_BYTES = 50_000_000;
 
-/** What a person may ask about conversations and their cost. */
+/** What a person may ask about conversations; `folder`: where their tapes are. */
 export function sessionRequests(
   { journal, search, sessions }: Pick<Stores, 'journal' | 'search' | 'sessions'>,
-  {
-    now,
-    timezone,
-  }: {
-    readonly now: () => number;
-    /** Null: that of the machine. */
-    readonly timezone: string | null;
-  },
-): Pick<RequestHandlers, 'sessionsSearch' | 'sessionsDelete' | 'usage'> {
+  folder: string,
+): Pick<RequestHandlers, 'sessionsList' | 'sessionsExport' | 'sessionsSearch' | 'sessionsDelete'> {
+  const index = new SessionIndex(folder, () => new Set(journal.turns.open().map(({ session }) => session)));
   return {
+    sessionsList: (page) => index.page(page),
+    sessionsExport: async ({ session, format }) => {
+      const tape = await ifThere(stat(join(folder, tapeName(session))));
+      if (tape !== undefined && tape.size > MOST_EXPORT_BYTES) throw tooLarge(session);
+      const name = `${tapeName(session).replace(/\.jsonl$/u, '')}.${format}`;
+      return { name, text: await exportSession(folder, { session, format }) };
+    },
     sessionsSearch: async ({ text, count, session }) => {
       const scope = session === undefined ? 'all' : [session];
       const hits = await search.search({ text, limit: count, scope });
@@ -46,36 +53,13 @@ export function sessionRequests(
       }
       throw unknownSession(session);
     },
-    usage: async ({ by, days }) => {
-      const today = startOfDay(now(), timezone);
-      // The day may begin an hour earlier or later by the clock: half a day before it lies within the day before.
-      const since = days === 1 ? today : startOfDay(today - (days - 1) * DAY_MS + DAY_MS / 2, timezone);
-      const sums =
-        by === 'day' ? daySums(journal.usage.grouped('quarter', since), timezone) : journal.usage.grouped(by, since);
-      return {
-        since,
-        rows: sums.map(({ name, calls, usage: { input, cached, output }, costUsd, unpriced }) => ({
-          name: by === 'job' ? name.replace(/^cron:/u, '') : name,
-          calls,
-          input,
-          cached,
-          output,
-          costUsd,
-          unpriced,
-        })),
-      };
-    },
   };
 }
 
-type NamedSum = ReturnType<Stores['journal']['usage']['grouped']>[number];
-
-/** Adds up the quarters of an hour of each day in this zone; a day's name is its date. */
-function daySums(quarters: readonly NamedSum[], timezone: string | null): readonly NamedSum[] {
-  const days = new Map<string, NamedSum>();
-  for (const quarter of quarters) {
-    const name = localTime(Number(quarter.name), timezone).date;
-    days.set(name, { name, ...addSums(days.get(name) ?? NOTHING, quarter) });
-  }
-  return [...days.values()];
+function tooLarge(session: string): AppError {
+  const command = assistantCommand(`sessions export ${shellWord(session)}`);
+  return new AppError(
+    'session-too-large',
+    `The conversation is larger than 50 MB. Export it in a terminal: ${command} > conversation.md`,
+  );
 }

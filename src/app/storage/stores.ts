@@ -5,6 +5,7 @@ import { holdsStrangers } from '../../memory/files/history-file.ts';
 import { MemorySearch } from '../../memory/search/search.ts';
 import { MemoryStore } from '../../memory/files/store.ts';
 import { Sessions } from '../../session/sessions.ts';
+import { openKeptFiles, type KeptFiles } from './kept-files.ts';
 import { AuditLog } from '../../storage/audit-log.ts';
 import { ChangeLog } from '../../storage/change-log.ts';
 import { reportingDisk } from '../../storage/disk.ts';
@@ -28,6 +29,8 @@ export interface Stores {
   readonly changes: ChangeLog;
   readonly audit: AuditLog;
   readonly memory: MemoryStore;
+  /** SOUL.md and its like. */
+  readonly files: KeptFiles;
   /** Which files hold strangers' words. */
   readonly origins: UntrustedFiles;
   readonly search: MemorySearch;
@@ -99,6 +102,7 @@ export async function openStores(
     audit: stack.use(
       new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),
     ),
+    files: openKeptFiles(base),
     memory: new MemoryStore({
       workspace: paths.workspace,
       versions: paths.versions,

@@ -1,7 +1,8 @@
+import { indented } from '../../util/text.ts';
 import * as z from 'zod';
 import { paint, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
 import { localTime } from '../../util/time-zone.ts';
-import { indented, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type ShownLevel = (typeof LOG_LEVELS)[number];

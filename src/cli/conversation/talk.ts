@@ -1,7 +1,8 @@
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
-import { indented, terminalText, escapeInvisible } from '../format.ts';
+import { indented } from '../../util/text.ts';
+import { terminalText, escapeInvisible } from '../format.ts';
 import { NotSentError, type ConnectionWatcher } from './reconnect.ts';
 import { shortHistory, type InputHistory } from '../terminal/history.ts';
 import { LiveView } from '../terminal/live-view.ts';

@@ -1,17 +1,15 @@
 import type { SessionEvent } from '../../app.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
-import { oneLine, plural, sizeText } from '../../util/text.ts';
+import { indented, oneLine, plural, sizeText } from '../../util/text.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { escapeInvisible, indented, print, terminalText } from '../format.ts';
+import { escapeInvisible, print, terminalText } from '../format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 /** Characters of a tool's arguments and results that `show` prints of each. */
 const LONGEST_CALL = 100;
-/** Characters of a tool's result in an export for people. */
-const LONGEST_RESULT = 2_000;
 
 /** `assistant sessions [list]`. */
 export async function sessionsListCommand(
@@ -49,10 +47,10 @@ export async function sessionsExportCommand(
   { session, format, home }: HomeFlag & { readonly session: string; readonly format: 'md' | 'json' },
   context: CliContext,
 ): Promise<number> {
-  const { readSession } = await context.app();
-  const events = await readSession(pathsOf(context, home).sessions, session);
-  if (format === 'json') print(context, true, { facts: { session, events }, lines: [] });
-  else context.stdout.write(terminalText(`${[`# ${session}`, ...events.map(longText)].join('\n\n')}\n`));
+  const { exportSession } = await context.app();
+  const text = await exportSession(pathsOf(context, home).sessions, { session, format });
+  if (format === 'json') print(context, true, { facts: JSON.parse(text), lines: [] });
+  else context.stdout.write(terminalText(text));
   return 0;
 }
 
@@ -116,32 +114,4 @@ function shortText(event: SessionEvent): string {
     default:
       return `${time} ${speaker(kind)}${back}\n${indented(text, '  ')}\n`;
   }
-}
-
-function longText(event: SessionEvent): string {
-  const { kind, name = '', text } = event;
-  const time = localMinute(Date.parse(event.at), null);
-  const back = event.isTakenBack === true ? ' (taken back)' : '';
-  switch (kind) {
-    case 'call':
-      return `> Called \`${name}\`:\n>\n${indented(fenced(text), '> ')}`;
-    case 'result':
-      return `> ${event.isError === true ? 'It failed' : 'It returned'}:\n>\n${indented(fenced(cutLong(text)), '> ')}`;
-    case 'mark':
-      return `---\n\n*${time}* ${text}`;
-    default:
-      return `## ${time} ${speaker(kind)}${back}\n\n${text}`;
-  }
-}
-
-/** In a fence that no line of the text closes. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/gu), ([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
-}
-
-function cutLong(text: string): string {
-  if (text.length <= LONGEST_RESULT) return text;
-  return `${text.slice(0, LONGEST_RESULT).toWellFormed()}\n… ${text.length - LONGEST_RESULT} more characters`;
 }

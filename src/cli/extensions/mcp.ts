@@ -4,7 +4,8 @@ import { oneLine, plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { escapeInvisible, indented, print } from '../format.ts';
+import { indented } from '../../util/text.ts';
+import { escapeInvisible, print } from '../format.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 type ServerFacts = RequestResult<'mcpList'>[number];

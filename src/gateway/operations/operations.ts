@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { activity } from './activity.ts';
 import { approvals } from './approvals.ts';
 import { extensions } from './extensions.ts';
+import { files } from './files.ts';
 import { mail } from './mail.ts';
 import { memory } from './memory.ts';
 import type { Operation } from './operation.ts';
@@ -15,6 +16,7 @@ import { usage } from './usage.ts';
 export const OPERATIONS = {
   ...sessions,
   ...memory,
+  ...files,
   ...schedule,
   ...people,
   ...approvals,

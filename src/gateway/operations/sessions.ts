@@ -12,6 +12,27 @@ interface SearchHit {
   readonly snippet: string;
 }
 
+export interface SessionFacts {
+  /** Its key. */
+  readonly session: string;
+  readonly channel: string;
+  /** The first words of what a person wrote last; '': nothing is known. */
+  readonly title: string;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+  /** Bytes. */
+  readonly size: number;
+  /** It has a turn now. */
+  readonly running: boolean;
+}
+
+export interface SessionsPage {
+  /** The latest first. */
+  readonly sessions: readonly SessionFacts[];
+  /** `before` for the next page; null: this is the last. */
+  readonly next: string | null;
+}
+
 /** What the next request of a session to its model is made of. */
 export interface PromptInfo {
   readonly session: string;
@@ -38,6 +59,26 @@ export interface PromptInfo {
 const session = z.string().min(1).max(400).describe('Key of the session, such as `telegram:123456789`.');
 
 export const sessions = {
+  sessionsList: answers<SessionsPage>()({
+    description: 'Lists the conversations, the latest first, a page at a time.',
+    role: 'owner',
+    changes: false,
+    params: z.object({
+      limit: z.int().min(1).max(200).describe('How many at most.'),
+      before: z.string().max(1_000).exactOptional().describe('`next` of the page before; without it, the first page.'),
+      channel: z.string().max(100).exactOptional().describe('Only those of this channel, such as `telegram`.'),
+    }),
+  }),
+  sessionsExport: answers<{ /** For a file. */ readonly name: string; readonly text: string }>()({
+    description:
+      'Returns a whole conversation as a text; `session-unknown` if there is none, `session-too-large` if its file has more than 50 MB.',
+    role: 'owner',
+    changes: false,
+    params: z.object({
+      session,
+      format: z.enum(['md', 'json']).describe('`md`: Markdown to read; `json`: everything, for programs.'),
+    }),
+  }),
   sessionsSearch: answers<readonly SearchHit[]>()({
     description: 'Finds what was said in conversations and what the memory holds, best first.',
     role: 'owner',

@@ -1,7 +1,14 @@
 import * as z from 'zod';
+import type { AssistantInfo } from '../assistant-info.ts';
 import { answers } from './operation.ts';
 
 export const system = {
+  info: answers<AssistantInfo & { /** Voice messages are transcribed. */ readonly transcription: boolean }>()({
+    description: 'Returns which assistant this is: version, home, model, channels, warnings and where HTTP is served.',
+    role: 'owner',
+    changes: false,
+    params: z.object({}),
+  }),
   commands: answers<readonly { /** Without the slash. */ readonly name: string; readonly description: string }[]>()({
     description: 'Lists the slash commands that an owner can write in a chat.',
     role: 'owner',

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { AppendFile } from '../../storage/append-file.ts';
 import type { Disk } from '../../storage/disk.ts';
-import { openOrdinary, unreadable } from './memory-file.ts';
+import { hashOfBytes, openOrdinary, unreadable, type MemoryText } from './memory-file.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { localMinute } from '../../util/time-zone.ts';
 
@@ -15,6 +15,8 @@ export interface HistoryEntry {
 
 /** Bytes at the end of the file in which a paragraph counts as written. */
 const TAIL = 262_144;
+/** Bytes of the end that a person is shown. */
+const SHOWN = 200_000;
 const LONGEST_TAG = 200;
 const NEWLINE = 0x0a;
 
@@ -79,6 +81,14 @@ export class HistoryFile {
     if (torn > 0) await this.#disk.truncate(this.#path, tail.size - torn);
     const before = tail.bytes.subarray(0, tail.bytes.length - torn);
     await this.#write(`${gapAfter(before)}${missing.join('\n\n')}\n`);
+  }
+
+  /** The newest paragraphs, at most 200,000 bytes, and the hash of these bytes. */
+  async end(): Promise<MemoryText> {
+    const { bytes, size } = await readTail(this.#path, SHOWN);
+    const text = bytes.toString('utf8').replaceAll('\r\n', '\n');
+    const start = size > bytes.length ? text.indexOf('\n\n') + 2 : 0;
+    return { text: text.slice(Math.max(0, start)), hash: hashOfBytes(bytes) };
   }
 
   /** What a process that was killed wrote may not be on the disk yet. */

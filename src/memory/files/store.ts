@@ -1,14 +1,15 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { plainDisk, type Disk } from '../../storage/disk.ts';
 import type { Clock } from '../../util/clock.ts';
-import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
+import { AppError } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { Slots } from '../../util/slots.ts';
 import { editFact, type FactChange, type FactOutcome } from './edit-fact.ts';
 import { losesMoreThanHalf } from './facts.ts';
 import { HistoryFile, renderHistory, type HistoryEntry } from './history-file.ts';
-import { hashOfBytes, LARGEST_MEMORY, readMemoryFile, realFile, type MemoryText } from './memory-file.ts';
-import { Versions, type Version } from './versions.ts';
+import { KeptText, unwritable, wellFormed, type KeptResult } from './kept-text.ts';
+import { LARGEST_MEMORY, type MemoryText } from './memory-file.ts';
+import type { Version } from './versions.ts';
 
 export interface MemoryStoreOptions {
   /** Absolute; the files are in its folder `memory`. */
@@ -34,12 +35,8 @@ export interface ReplaceOptions {
   readonly allowShrink?: boolean;
 }
 
-/** `changed`: the file is not what it was when it was read. `shrinks`: more than half would be lost. */
-export type ReplaceResult =
-  | { readonly ok: true; /** Of the file as it is now. */ readonly hash: string }
-  | { readonly ok: false; readonly why: 'changed' | 'shrinks' };
-
-const MOST_TRIES = 5;
+/** `shrinks`: more than half would be lost. */
+export type ReplaceResult = KeptResult | { readonly ok: false; readonly why: 'shrinks' };
 
 /**
  * The memory on disk: `MEMORY.md` (facts, replaced as a whole, earlier versions kept) and `HISTORY.md` (append-only).
@@ -48,31 +45,31 @@ const MOST_TRIES = 5;
  * Throws `memory-unreadable` for a file that is damaged, `memory-unwritable` when the disk says no; one sentence each.
  */
 export class MemoryStore {
-  readonly #path: string;
-  readonly #historyPath: string;
+  readonly historyPath: string;
   readonly #timezone: string | null;
-  readonly #log: Logger;
   readonly #redact: (text: string) => string;
-  readonly #disk: Disk;
-  readonly #versions: Versions;
+  readonly #memory: KeptText;
   readonly #history: HistoryFile;
-  readonly #memoryLock = new Slots(1);
   readonly #historyLock = new Slots(1);
 
   constructor({ workspace, versions, clock, log, timezone, redact, disk }: MemoryStoreOptions) {
     this.#redact = redact ?? ((text) => text);
-    this.#path = join(workspace, 'memory', 'MEMORY.md');
-    this.#historyPath = join(workspace, 'memory', 'HISTORY.md');
+    this.historyPath = join(workspace, 'memory', 'HISTORY.md');
     this.#timezone = timezone;
-    this.#log = log;
-    this.#disk = { ...plainDisk, ...disk };
-    this.#versions = new Versions(join(versions, 'memory'), clock, this.#disk);
-    this.#history = new HistoryFile(this.#historyPath, this.#disk);
+    const whole = { ...plainDisk, ...disk };
+    const path = join(workspace, 'memory', 'MEMORY.md');
+    this.#memory = new KeptText({ path, versions: join(versions, 'memory'), clock, log, disk: whole });
+    this.#history = new HistoryFile(this.historyPath, whole);
+  }
+
+  /** Of MEMORY.md, absolute. */
+  get path(): string {
+    return this.#memory.path;
   }
 
   /** MEMORY.md as it is now. */
   read(): Promise<MemoryText> {
-    return readMemoryFile(this.#path);
+    return this.#memory.read();
   }
 
   /**
@@ -81,7 +78,7 @@ export class MemoryStore {
    * text, or less than half of their characters; headings, comments and empty lines are no facts.
    */
   replace(text: string, options: ReplaceOptions): Promise<ReplaceResult> {
-    return this.#memoryLock.run(async () => {
+    return this.#memory.alone(async () => {
       const now = await this.read();
       if (now.hash !== options.ifHash) return { ok: false, why: 'changed' };
       const next = wellFormed(this.#redact(text));
@@ -92,7 +89,7 @@ export class MemoryStore {
 
   /** Adds, changes or removes one fact, keeping all other changes of the file. */
   change(change: FactChange): Promise<FactOutcome> {
-    return this.#settle(async (now) => {
+    return this.#memory.settle(async (now) => {
       const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
       const reason = 'fact' in edit ? `memory_write, ${edit.outcome}: ${edit.fact}` : '';
       return text === now.text || (await this.#put(wellFormed(text), now, reason)).ok ? edit : undefined;
@@ -101,33 +98,27 @@ export class MemoryStore {
 
   /** Keeps a text that was refused as a version, so that the owner can `restore` it; returns its id. */
   propose(text: string, reason: string): Promise<string> {
-    return this.#memoryLock.run(async () => {
-      try {
-        const { id } = await this.#versions.keep(wellFormed(this.#redact(text)), 'proposed', reason);
-        await this.#prune();
-        return id;
-      } catch (error) {
-        throw unwritable('The proposed memory could not be kept', error);
-      }
-    });
+    return this.#memory.propose(this.#redact(text), reason);
   }
 
   /** Newest first. */
   log(): Promise<readonly Version[]> {
-    return this.#versions.list();
+    return this.#memory.log();
   }
 
   /** A version, or without an id the present text. Throws `memory-version` for an id that is not there. */
   async show(id?: string): Promise<{ readonly version: Version | null; readonly text: string }> {
-    return id === undefined ? { version: null, text: (await this.read()).text } : this.#versions.read(id);
+    return id === undefined ? { version: null, text: (await this.read()).text } : await this.#memory.version(id);
   }
 
   /** Makes a version the present text, after the present one was kept. */
   restore(id: string): Promise<Version> {
-    return this.#settle(async (now) => {
-      const { version, text } = await this.#versions.read(id);
-      return (await this.#put(text, now, `restore of ${id}`)).ok ? version : undefined;
-    });
+    return this.#memory.restore(id);
+  }
+
+  /** The end of HISTORY.md, at most 200,000 bytes, from a paragraph on. */
+  readHistory(): Promise<MemoryText> {
+    return this.#history.end();
   }
 
   /** Appends entries to HISTORY.md, those without text left out; see `appendRendered`. */
@@ -145,73 +136,15 @@ export class MemoryStore {
       try {
         await this.#history.append(paragraphs.map(this.#redact));
       } catch (error) {
-        throw unwritable(`${this.#historyPath} could not be added to`, error);
+        throw unwritable(`${this.historyPath} could not be added to`, error);
       }
     });
   }
 
-  /** Tries again from the text as it is then, when a person saved the file in the middle. */
-  #settle<T>(attempt: (now: MemoryText) => Promise<T | undefined>): Promise<T> {
-    return this.#memoryLock.run(async () => {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-        const settled = await attempt(await this.read());
-        if (settled !== undefined) return settled;
-      }
-      throw new AppError('memory-busy', `${this.#path} is being changed by another program all the time. Try again.`);
-    });
-  }
-
-  async #put(next: string, now: MemoryText, reason: string): Promise<ReplaceResult> {
-    if (next === now.text) return { ok: true, hash: now.hash };
-    if (Buffer.byteLength(next) > LARGEST_MEMORY) {
+  async #put(next: string, now: MemoryText, reason: string): Promise<KeptResult> {
+    if (next !== now.text && Buffer.byteLength(next) > LARGEST_MEMORY) {
       throw new AppError('memory-too-large', 'The memory would be larger than 1 MiB. Keep only lasting facts in it.');
     }
-    try {
-      if (now.text.trim() !== '') await this.#versions.keep(now.text, 'kept', reason);
-      const path = await realFile(this.#path);
-      await this.#disk.ensure(dirname(path));
-      // Keeping took a while, in which a person may have saved the file.
-      if ((await this.read()).hash !== now.hash) return { ok: false, why: 'changed' };
-      await this.#disk.replace(path, next);
-    } catch (error) {
-      throw unwritable(`${this.#path} could not be changed`, error);
-    }
-    await this.#prune();
-    return { ok: true, hash: hashOfBytes(next) };
-  }
-
-  /** Too many versions harm nobody. */
-  async #prune(): Promise<void> {
-    await this.#versions.prune().catch((error: unknown) => {
-      this.#log.warn('memory: old versions not removed', { reason: errorMessage(error) });
-    });
-  }
-}
-
-function wellFormed(text: string): string {
-  const whole = text.toWellFormed().replaceAll('\r\n', '\n');
-  return whole === '' || whole.endsWith('\n') ? whole : `${whole}\n`;
-}
-
-function unwritable(what: string, cause: unknown): unknown {
-  if (cause instanceof AppError) return cause;
-  return new AppError('memory-unwritable', `${what}: ${problemOf(cause)}. What was there is as it was.`, { cause });
-}
-
-function problemOf(error: unknown): string {
-  switch (errorCode(error)) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'the disk is full';
-    case 'EROFS':
-      return 'the disk is read-only';
-    case 'EACCES':
-    case 'EPERM':
-      return 'this user may not write there';
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return 'a file is in the way of a folder';
-    default:
-      return errorMessage(error);
+    return await this.#memory.put(next, now, reason);
   }
 }

@@ -45,9 +45,15 @@ export class Versions {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #disk: Disk;
+  readonly #name: string | undefined;
 
-  constructor(folder: string, clock: Clock, disk: Disk) {
+  /** `name`: what they are versions of. @default the memory */
+  constructor(
+    folder: string,
+    { clock, disk, name }: { readonly clock: Clock; readonly disk: Disk; readonly name?: string },
+  ) {
     this.#folder = folder;
+    this.#name = name;
     this.#clock = clock;
     this.#disk = disk;
   }
@@ -75,9 +81,10 @@ export class Versions {
   async read(id: string): Promise<Kept> {
     const found = FILE.test(`${id}.md`) ? await this.#read(id) : undefined;
     if (found !== undefined) return found;
+    const where = this.#name === undefined ? ` To see those that are kept, run: ${assistantCommand('memory log')}` : '';
     throw new AppError(
       'memory-version',
-      `There is no version ${JSON.stringify(oneLine(id, 40))} of the memory. To see those that are kept, run: ${assistantCommand('memory log')}`,
+      `There is no version ${JSON.stringify(oneLine(id, 40))} of ${this.#name ?? 'the memory'}.${where}`,
     );
   }
 

@@ -1,0 +1,20 @@
+import type { ChannelHealth } from '../channels/channel.ts';
+
+/** Which assistant runs, and how it is. */
+export interface AssistantInfo {
+  readonly version: string;
+  /** Of the process that is the assistant. */
+  readonly pid: number;
+  readonly home: string;
+  /** `provider/model` that answers. */
+  readonly model: string;
+  readonly channels: Readonly<Record<string, ChannelHealth>>;
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  /** How large each store is and what went last; null before the first sweep. */
+  readonly storage?: string | null;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
+  readonly http: string | null;
+}
