@@ -2,11 +2,7 @@ import type { Guard } from './guard.ts';
 import { ANSWER_GUARDS } from './list/answers.ts';
 import { APPROVAL_GUARDS } from './list/approvals.ts';
 import { BACKUP_GUARDS } from './list/backups.ts';
-import { COMMAND_ASKED_GUARDS } from './list/commands-asked.ts';
-import { COMMAND_RISK_GUARDS } from './list/commands-risks.ts';
-import { COMMAND_READ_GUARDS } from './list/commands-read.ts';
-import { COMMAND_REFUSED_GUARDS } from './list/commands-refused.ts';
-import { COMMAND_WRAPPED_GUARDS } from './list/commands-wrapped.ts';
+import { COMMAND_GUARDS } from './list/commands.ts';
 import { DISCORD_GUARDS } from './list/discord.ts';
 import { DOCUMENT_GUARDS } from './list/documents.ts';
 import { EXEC_GUARDS } from './list/exec.ts';
@@ -28,7 +24,6 @@ import { REGISTRY_GUARDS } from './list/registry.ts';
 import { SANDBOX_TRIAL_GUARDS } from './list/sandbox-trials.ts';
 import { SANDBOX_BARRIER_GUARDS } from './list/sandbox-barriers.ts';
 import { SEARCH_GUARDS } from './list/searches.ts';
-import { SKILL_RISK_GUARDS } from './list/skill-risks.ts';
 import { SKILL_GUARDS } from './list/skills.ts';
 import { SLACK_GUARDS } from './list/slack.ts';
 import { STRANGER_GUARDS } from './list/strangers.ts';
@@ -51,11 +46,10 @@ export const SECTIONS: readonly Section[] = [
   { title: 'How files are opened', guards: PATH_GUARDS },
   { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
   { title: 'What a backup may put where', guards: BACKUP_GUARDS },
-  { title: 'What is looked at in a shell command', guards: COMMAND_READ_GUARDS },
-  { title: 'Ways to hide what a shell command does, which are seen through', guards: COMMAND_WRAPPED_GUARDS },
-  { title: 'Which shell commands are refused in every mode', guards: COMMAND_REFUSED_GUARDS },
-  { title: 'Which shell commands are asked about, and which may be allowed for good', guards: COMMAND_ASKED_GUARDS },
-  { title: 'What in a shell command is asked about, one by one', guards: COMMAND_RISK_GUARDS },
+  {
+    title: 'Which shell commands are refused in every mode, asked about, and may be allowed for good',
+    guards: COMMAND_GUARDS,
+  },
   { title: 'How shell commands are run', guards: EXEC_GUARDS },
   { title: 'What a command in the sandbox cannot reach', guards: SANDBOX_BARRIER_GUARDS },
   { title: 'How the sandbox is started, tried and bounded', guards: SANDBOX_TRIAL_GUARDS },
@@ -74,7 +68,6 @@ export const SECTIONS: readonly Section[] = [
   { title: 'What a model is sent, and whose words it is told they are', guards: WORD_GUARDS },
   { title: 'What is remembered, what is found again, and whose it is', guards: MEMORY_GUARDS },
   { title: 'What skills may be, and who may call them', guards: SKILL_GUARDS },
-  { title: 'What is told of a skill before it is added', guards: SKILL_RISK_GUARDS },
   { title: 'What foreign servers of tools may do', guards: MCP_GUARDS },
   { title: 'What a command or a turn may use up', guards: LIMIT_GUARDS },
   { title: 'What is written down, who owns a home, and what a /stop ends', guards: RECORD_GUARDS },

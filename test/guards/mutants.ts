@@ -45,12 +45,13 @@ function mutantsOf(file: string, text: string): readonly Generated[] {
   const scope = scopeOf(file);
   if (scope === undefined) return [];
   const wide = WIDELY[file]?.split(' ') ?? [];
-  const operators = [...OPERATORS, ...WIDE_OPERATORS.filter(({ name }) => wide.includes(name))];
+  const isWanted = (name: string, within: string): boolean => wide.includes(name) || wide.includes(`${name}@${within}`);
   const seen = new Map<string, number>();
   const made = new Set<string>();
   const mutants: Generated[] = [];
   for (const place of nodesOf(text)) {
-    for (const { name: operator, does, changes } of operators) {
+    const widely = WIDE_OPERATORS.filter(({ name }) => isWanted(name, place.within));
+    for (const { name: operator, does, changes } of [...OPERATORS, ...widely]) {
       for (const change of changes(place, text, scope.every)) {
         const exact = `${change.start} ${change.end} ${change.by}`;
         if (made.has(exact)) continue;

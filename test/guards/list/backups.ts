@@ -5,24 +5,6 @@ const BACKUP = 'cli/backup.test.ts';
 /** What a backup shows to others, and what an archive may put where. */
 export const BACKUP_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'backup/archive-entry.ts',
-    [BACKUP],
-    [
-      {
-        name: 'archives-types',
-        holds: 'No link, device or pipe comes out of an archive.',
-        find: "if (!isFolder && type !== 'file') throw unsafe(name);",
-        replace: '',
-      },
-      {
-        name: 'archives-paths',
-        holds: 'Nothing of an archive is written outside of the home.',
-        find: 'if (!isInside(path)) throw unsafe(name);',
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
     'backup/unpack.ts',
     [BACKUP],
     [

@@ -25,12 +25,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         replace: 'sender: { id: user.username, isBot,',
       },
       {
-        name: 'discord-quoted-author',
-        holds: 'Words that are answered are known by who wrote them; a forward is nobody’s own.',
-        find: "if (answered.message_snapshots !== undefined && answered.message_snapshots.length > 0) return 'other';",
-        replace: '',
-      },
-      {
         name: 'discord-quoted-webhook',
         holds: 'A webhook’s words are not those of the person whose name it has.',
         find: '&& answered.webhook_id === undefined ?',
@@ -53,12 +47,6 @@ export const DISCORD_GUARDS: readonly Guard[] = [
         holds: 'A message does not make servers fetch the addresses in it.',
         find: 'flags: SUPPRESS_EMBEDS |',
         replace: 'flags: 0 |',
-      },
-      {
-        name: 'discord-nonce',
-        holds: 'A part that is sent again is there once.',
-        find: 'enforce_nonce: true',
-        replace: 'enforce_nonce: false',
       },
     ],
   ),

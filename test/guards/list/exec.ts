@@ -43,19 +43,6 @@ export const EXEC_GUARDS: readonly Guard[] = [
     [EXEC],
     [
       {
-        name: 'exec-asks-outside',
-        holds: 'A command that nothing encloses is asked about.',
-        find: 'if (outside !== null) return outside;',
-        replace: '',
-      },
-      {
-        name: 'exec-asks-network',
-        holds: 'A command that wants the network is asked about.',
-        find: "return params.network === true && !this.#options.network ? 'It wants to reach the network.' : null;",
-        replace: 'return null;',
-        tests: ['tools/exec-ask-about.test.ts'],
-      },
-      {
         name: 'exec-untested-sandbox',
         holds: 'A sandbox that did not pass its test does not count as one.',
         find: "return sentences('There is no sandbox, so each command needs your approval', why);",
@@ -75,19 +62,6 @@ export const EXEC_GUARDS: readonly Guard[] = [
         find: "return shellCall(params.command, { ...env, HOME: environment['HOME'] ?? workspace });",
         replace:
           "return shellCall(params.command, { ...(process.env as Record<string, string>), ...env, HOME: environment['HOME'] ?? workspace });",
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/exec/execution.ts',
-    [EXEC],
-    [
-      {
-        name: 'exec-leaves-marks',
-        holds: 'Files that a command writes while strangers have a say count as theirs.',
-        find: 'mayWriteTheirs && origins !== undefined ? origins.during(work) : work();',
-        replace: 'work();',
-        tests: [FILE_TAINT],
       },
     ],
   ),
@@ -125,12 +99,6 @@ export const EXEC_GUARDS: readonly Guard[] = [
         holds: 'What an owner allowed for good was only to read and print.',
         find: 'reads: subjects.includes(null) ? null : (subjects[0] ?? null)',
         replace: "reads: 'files'",
-      },
-      {
-        name: 'standing-words',
-        holds: 'A command that only begins like one in allowCommands is asked about.',
-        find: 'words.length === program.length && words.every(',
-        replace: 'words.every(',
       },
       {
         name: 'standing-relative',

@@ -1,7 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const FETCH = 'security/fetch.test.ts';
-const CAPS = 'security/fetch-caps.test.ts';
 
 /** What is sent to a server, and how much of its answer is taken. */
 export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
@@ -15,12 +14,6 @@ export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
         find: "lookup: (_name, _options, callback) => callback(new Error('a checked address needs no look-up'), ''),",
         replace: '',
       },
-      {
-        name: 'connect-certificate',
-        holds: 'A server without a trusted certificate is not talked to, whatever the environment says.',
-        find: 'rejectUnauthorized: true,',
-        replace: 'rejectUnauthorized: false,',
-      },
     ],
   ),
   ...guardsIn(
@@ -33,20 +26,6 @@ export const FETCH_EXCHANGE_GUARDS: readonly Guard[] = [
         find: 'const target = await check(plain, ports, stop.signal);',
         replace:
           'const target = await check(plain, redirects === 0 ? ports : { ...ports, allow: { has: () => true } }, stop.signal);',
-      },
-      {
-        name: 'slow-body',
-        holds: 'A body that comes drop by drop does not hold a turn.',
-        find: 'const enough = came >= SLOW.bytes;',
-        replace: 'const enough = true;',
-        tests: [CAPS],
-      },
-      {
-        name: 'total-deadline',
-        holds: 'Everything together ends at its deadline, however steadily it comes.',
-        find: 'using _total = stop.after(timeoutMs, () =>',
-        replace: 'using _total = stop.after(timeoutMs * 1000, () =>',
-        tests: [CAPS],
       },
     ],
   ),

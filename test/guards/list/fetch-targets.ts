@@ -23,12 +23,6 @@ export const FETCH_TARGET_GUARDS: readonly Guard[] = [
         replace: "return range === 'unicast' ? PUBLIC : special(range);",
         tests: [ADDRESSES],
       },
-      {
-        name: 'address-nat64-answer',
-        holds: 'A resolver behind a NAT64 cannot name a private IPv4 address as a public one.',
-        find: "if (stands !== undefined && judgeV4(stands).kind === 'public') return PUBLIC;",
-        replace: 'if (stands !== undefined) return PUBLIC;',
-      },
     ],
   ),
   ...guardsIn(

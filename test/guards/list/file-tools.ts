@@ -51,12 +51,6 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
     [MEMORY_WRITE],
     [
       {
-        name: 'memory-write-direct',
-        holds: 'The memory is changed in direct chats alone.',
-        find: "if (!isOwn || chatType !== 'direct') {",
-        replace: 'if (!isOwn) {',
-      },
-      {
         name: 'memory-write-taint',
         holds: 'Strangers put nothing into the memory without a yes.',
         find: "action: { kind: 'lasting-write', target: 'memory' },",
@@ -67,18 +61,6 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
         holds: 'The person who is asked sees all of the change.',
         find: "blank(fact) ? 'Remove a line' : `Write: ${fact}`,",
         replace: "'Write a fact',",
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/memory-search.ts',
-    ['tools/memory-search.test.ts'],
-    [
-      {
-        name: 'memory-search-scope',
-        holds: 'Others than the owner, and groups, find nothing outside their own conversation.',
-        find: "return seesPrivate(person) ? 'all' : [call.sessionKey];",
-        replace: "return 'all';",
       },
     ],
   ),

@@ -6,19 +6,6 @@ const CONTROL = 'gateway/control.test.ts';
 /** Who reaches the assistant from outside of its channels. */
 export const GATEWAY_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'gateway/server.ts',
-    [SERVER],
-    [
-      {
-        name: 'http-errors',
-        holds: 'A request that fails is told nothing of what went wrong inside.',
-        find: "failure('internal', 'The request failed; the log says why.')",
-        replace: "failure('internal', String(error.stack))",
-        tests: ['gateway/server-guards.test.ts'],
-      },
-    ],
-  ),
-  ...guardsIn(
     'gateway/token.ts',
     [SERVER],
     [
@@ -73,12 +60,6 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
         replace: 'if (frame === undefined) continue;',
       },
       {
-        name: 'control-endless-line',
-        holds: 'A line without an end is not held in memory.',
-        find: "this.#log.warn('control: closed a client that wrote an endless line');\n      this.#socket.destroy();",
-        replace: '',
-      },
-      {
         name: 'control-abort',
         holds: 'What a program began ends when it goes away.',
         find: "socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));",
@@ -108,19 +89,6 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
         holds: 'What an owner changes through an operation is written to the audit log.',
         find: 'if (what !== null) {',
         replace: 'if (false) {',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'gateway/control.ts',
-    [CONTROL],
-    [
-      {
-        name: 'control-reply',
-        holds: 'An answer to a question that cannot be understood is a no.',
-        find: 'return reply.safeParse(given).data ?? false;',
-        replace: 'return reply.safeParse(given).data ?? true;',
-        tests: ['gateway/control-guards.test.ts'],
       },
     ],
   ),

@@ -25,12 +25,6 @@ export const LIMIT_GUARDS: readonly Guard[] = [
     ['tools/exec.test.ts'],
     [
       {
-        name: 'tree-kill',
-        holds: 'What ignores that it is to end is killed.',
-        find: "this.signal('SIGKILL');",
-        replace: "this.signal('SIGTERM');",
-      },
-      {
         name: 'tree-marked',
         holds: 'What left its group and its parent is found by its mark.',
         find: '|| isMarked(pid, this.#mark)',
@@ -47,18 +41,6 @@ export const LIMIT_GUARDS: readonly Guard[] = [
         holds: 'Commands see no key of the environment, only variables that are named.',
         find: "const names = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'USER', 'HOME', ...allow];",
         replace: 'const names = [...Object.keys(env), ...allow];',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'agent/turn/loop-guard.ts',
-    ['agent/loop-guard.test.ts'],
-    [
-      {
-        name: 'loop-guard',
-        holds: 'A turn that goes in circles ends.',
-        find: 'countOf(result, entries) >= END_AT',
-        replace: 'countOf(result, entries) >= END_AT * 1000',
       },
     ],
   ),

@@ -7,23 +7,11 @@ export const MCP_GUARDS: readonly Guard[] = [
     ['mcp/trust-store.test.ts'],
     [
       {
-        name: 'mcp-only-reads',
-        holds: "A server's word that something only reads counts only where the owner says so.",
-        find: "effect: trusted && onlyReads ? 'none' : 'effect',",
-        replace: "effect: onlyReads ? 'none' : 'effect',",
-      },
-      {
         name: 'mcp-role',
         holds: 'The tools of a server are for the role that the owner gave them.',
         find: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role,",
         replace: "effect: trusted && onlyReads ? 'none' : 'effect',\n    role: role === 'owner' ? 'trusted' : role,",
         tests: ['mcp/client-pool-guards.test.ts'],
-      },
-      {
-        name: 'mcp-listed',
-        holds: 'Only tools that the owner wants of a server are offered.',
-        find: 'const wanted = tools.filter(({ name }) => matches(parts.settings.tools, name));',
-        replace: 'const wanted = tools;',
       },
     ],
   ),
@@ -31,12 +19,6 @@ export const MCP_GUARDS: readonly Guard[] = [
     'tools/mcp/trust-store.ts',
     ['mcp/trust-store.test.ts'],
     [
-      {
-        name: 'mcp-identity',
-        holds: 'Another program under the same name is another server, which no one agreed to.',
-        find: 'return pin?.identity === this.#identities.get(server) ? pin : undefined;',
-        replace: 'return pin;',
-      },
       {
         name: 'mcp-damaged',
         holds: 'A damaged file of agreements counts as no agreement.',
@@ -73,18 +55,6 @@ export const MCP_GUARDS: readonly Guard[] = [
         find: 'env: { ...options.environment, ...settings.env },',
         replace: 'env: { ...(process.env as Record<string, string>), ...settings.env },',
         tests: ['mcp/local-servers.test.ts'],
-      },
-      {
-        name: 'mcp-elicit-asks',
-        holds: 'A server gets no answer of its user without a yes.',
-        find: 'if (question.missing.length > 0 || !(await elicit(question))) return',
-        replace: 'if (question.missing.length > 0) return',
-      },
-      {
-        name: 'mcp-elicit-missing',
-        holds: 'Nothing is made up for what a server asks.',
-        find: 'if (question.missing.length > 0 || !(await elicit(question))) return',
-        replace: 'if (!(await elicit(question))) return',
       },
     ],
   ),

@@ -40,12 +40,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         find: "return { ...answer(lines.join('\\n')), ...taintOf(found) };",
         replace: "return answer(lines.join('\\n'));",
       },
-      {
-        name: 'tape-reset-taint',
-        holds: 'Text of strangers does not get rid of its mark by asking for a fresh start.',
-        find: '...(during === null ? {} : flags(during)) };',
-        replace: '};',
-      },
     ],
   ),
   ...guardsIn(
@@ -57,12 +51,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         holds: 'A model does not lose most of the memory without a yes.',
         find: "if (replaced.why === 'shrinks') return { ...change, why: 'shrinks' };",
         replace: "if (replaced.why === 'shrinks') return 'changed';",
-      },
-      {
-        name: 'archive-nobody-to-ask',
-        holds: 'Where no one can be asked the memory stays as it is.',
-        find: 'const asked = confirm === null ? false :',
-        replace: 'const asked = confirm === null ? true :',
       },
     ],
   ),
@@ -93,31 +81,6 @@ export const MEMORY_GUARDS: readonly Guard[] = [
         holds: "What the model said after strangers' words came in is found as theirs.",
         find: 'untrusted ||= said.untrusted === true;',
         replace: 'untrusted = said.untrusted === true;',
-      },
-      {
-        name: 'search-no-results',
-        holds: 'Results of tools are not found again.',
-        find: "if (entry.kind !== 'message' || entry.role === 'tool') return [];",
-        replace:
-          "if (entry.kind !== 'message') return [];\n  if (entry.role === 'tool') return [{ key: entry.id, source: 'session', session, turn: entry.turn, at: entry.at, role: 'assistant', untrusted, text: entry.output }];",
-      },
-    ],
-  ),
-  ...guardsIn(
-    'storage/untrusted-files.ts',
-    ['storage/untrusted-files.test.ts'],
-    [
-      {
-        name: 'origins-durable',
-        holds: 'A mark survives a crash.',
-        find: 'await this.#append({ v: 1, hash, name: basename(name) });',
-        replace: '',
-      },
-      {
-        name: 'origins-span-died',
-        holds: 'A process that died while such a command ran leaves its mark.',
-        find: 'await this.#append({ v: 1, span: id, from });',
-        replace: '',
       },
     ],
   ),

@@ -54,12 +54,6 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
         find: 'target === null || person.chat === null || nameOf(target) !== nameOf(person.chat)',
         replace: 'target !== null && person.chat !== null && nameOf(target) !== nameOf(person.chat)',
       },
-      {
-        name: 'message-files-shown',
-        holds: 'The question about a message names its files.',
-        find: '[text, ...media, ...buttons',
-        replace: '[text, ...buttons',
-      },
     ],
   ),
   ...guardsIn(

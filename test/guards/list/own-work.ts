@@ -23,30 +23,6 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'journal/subagents.ts',
-    [SUBAGENTS],
-    [
-      {
-        name: 'subagent-most',
-        holds: 'No more subagents work at once than the configuration says.',
-        find: "if (this.open().length >= most) return 'full';",
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'agent/context/budget.ts',
-    [SUBAGENTS],
-    [
-      {
-        name: 'subagent-budget',
-        holds: 'What a subagent uses counts into the budget of the turn that asked.',
-        find: 'task === null ? this.spent(spender) : this.#spentBy(task)',
-        replace: 'this.spent(spender)',
-      },
-    ],
-  ),
-  ...guardsIn(
     'journal/stop.ts',
     [SUBAGENTS],
     [
@@ -55,24 +31,6 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
         holds: 'A /stop ends the subagents that work in the background.',
         find: 'WHERE ?3 AND child.state',
         replace: 'WHERE ?3 = 2 AND child.state',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'automation/heartbeat.ts',
-    ['automation/heartbeat.test.ts'],
-    [
-      {
-        name: 'heartbeat-budget',
-        holds: 'No model is asked what is due when the budget of the day is used up.',
-        find: "if (!(await gates.budgetLeft(at))) return this.#skip('budget');",
-        replace: '',
-      },
-      {
-        name: 'heartbeat-floor',
-        holds: 'A process that is restarted again and again does not ask more often.',
-        find: 'const rest = last === undefined ? 0 : last.at + interval - clock.now();',
-        replace: 'const rest = 0;',
       },
     ],
   ),

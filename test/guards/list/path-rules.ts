@@ -10,12 +10,6 @@ export const PATH_RULE_GUARDS: readonly Guard[] = [
     [RULES],
     [
       {
-        name: 'rules-deny-first',
-        holds: 'A place that is closed under one of its names stays closed, whatever its other names allow.',
-        find: "decisions.find(({ decision }) => decision === 'deny') ??",
-        replace: '',
-      },
-      {
         name: 'rules-ask-first',
         holds: 'A place that needs a yes under one of its names needs it under each.',
         find: "decisions.find(({ decision }) => decision === 'ask') ?? { decision: 'allow', path }",
@@ -53,25 +47,6 @@ export const PATH_RULE_GUARDS: readonly Guard[] = [
         find: "inside.some((part) => GIT_PROGRAMS.has(part)) ? 'bootstrap' : undefined;",
         replace: "inside.some(() => false) ? 'bootstrap' : undefined;",
         tests: [PATHS],
-      },
-      {
-        name: 'names-secret-folders',
-        holds: '.ssh, .aws, .gnupg and the like need a yes.',
-        find: 'const place = names(parts, SECRET_FOLDERS) ||',
-        replace: 'const place =',
-        tests: [PATHS],
-      },
-      {
-        name: 'names-system-secrets',
-        holds: 'Password hashes and mounted secrets of the system need a yes.',
-        find: ' || lies(parts, SYSTEM_SECRETS);',
-        replace: ';',
-      },
-      {
-        name: 'names-system-start',
-        holds: 'Folders of the system are not written without a yes.',
-        find: "return lies(parts, SYSTEM_START) ? 'belongs to the system, not to a project' : shellStartKind(parts);",
-        replace: 'return shellStartKind(parts);',
       },
     ],
   ),

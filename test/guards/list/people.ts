@@ -64,12 +64,6 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         find: "return owners.length === 0 && listed.size === 1 ? 'owner' : 'trusted';",
         replace: "return owners.length === 0 && listed.size >= 1 ? 'owner' : 'trusted';",
       },
-      {
-        name: 'access-star-no-id',
-        holds: 'The star stands for no single person.',
-        find: "return typeof id === 'string' && id !== '' && id !== EVERYBODY;",
-        replace: "return typeof id === 'string' && id !== '';",
-      },
     ],
   ),
   ...guardsIn(
@@ -118,12 +112,6 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         find: '[...bytes].map((byte) => ALPHABET.charAt(byte % ALPHABET.length))',
         replace: '[...bytes].map((_, at) => ALPHABET.charAt(at))',
       },
-      {
-        name: 'pairing-name',
-        holds: 'Of what a stranger writes nothing is kept but a short name.',
-        find: 'name === undefined ? null : cut(name, LONGEST_NAME)',
-        replace: 'name === undefined ? null : name',
-      },
     ],
   ),
   ...guardsIn(
@@ -166,12 +154,6 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
         find: "'SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);",
         replace: "'SELECT role FROM people WHERE ? IS NOT NULL AND user_id = ?', channel, id);",
       },
-      {
-        name: 'people-removed',
-        holds: 'A person who was removed is not heard any more.',
-        find: "db.run('DELETE FROM people WHERE channel = ? AND user_id = ?', channel, id);",
-        replace: '',
-      },
     ],
   ),
   ...guardsIn(
@@ -196,19 +178,6 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     'channels/telegram/inbound.ts',
     [TELEGRAM],
     [
-      {
-        name: 'telegram-press-bot',
-        holds: 'A program presses no button.',
-        find: '|| from.is_bot) return nothing;',
-        replace: ') return nothing;',
-        tests: ['channels/telegram-senders.test.ts'],
-      },
-      {
-        name: 'telegram-quoted-author',
-        holds: 'Words that are answered are known by who wrote them; a forward is nobody’s own.',
-        find: "if (answered.from === undefined || isForward(answered)) return 'other';",
-        replace: '',
-      },
       {
         name: 'telegram-self',
         holds: 'The bot does not hear itself.',

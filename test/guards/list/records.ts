@@ -3,18 +3,6 @@ import { guardsIn, type Guard } from '../guard.ts';
 /** What is written down, who owns a home, and what a /stop ends. */
 export const RECORD_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'storage/audit-log.ts',
-    ['storage/audit-log.test.ts'],
-    [
-      {
-        name: 'audit-rotates',
-        holds: 'What is written down does not fill the disk.',
-        find: 'if ((this.#file.size ?? 0) >= LARGEST_FILE_BYTES) await this.#rotate();',
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
     'journal/stop.ts',
     ['journal/stop.test.ts'],
     [
@@ -62,24 +50,11 @@ export const RECORD_GUARDS: readonly Guard[] = [
         tests: ['e2e/retention.test.ts'],
       },
       {
-        name: 'inbox-cap',
-        holds: 'A chat does not fill the disk with messages that wait.',
-        find: 'const full = this.#overCap(message, waiting);',
-        replace: 'const full = null as string | null;\n    void waiting;',
-      },
-      {
         name: 'inbox-edits-answer',
         holds: 'A corrected message answers no question.',
         find: 'const answer = message.edits === undefined ? takeAnswer(',
         replace: "const answer = message.id !== '' ? takeAnswer(",
         tests: ['e2e/answers.test.ts'],
-      },
-      {
-        name: 'inbox-once',
-        holds: 'A message that a platform repeats is taken once.',
-        find: "if (this.#isKnown(message)) return 'duplicate';\n",
-        replace: '',
-        tests: ['journal/inbox-guards.test.ts'],
       },
       {
         name: 'inbox-edits',

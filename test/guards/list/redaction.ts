@@ -37,20 +37,6 @@ export const REDACTION_GUARDS: readonly Guard[] = [
         tests: ['security/redact-shell.test.ts'],
       },
       {
-        name: 'redact-by-value',
-        holds: 'Where people are shown what runs, nothing is left out because of how it looks.',
-        find: "if (knownBy === 'value' || (entry.keepsHead",
-        replace: 'if ((entry.keepsHead',
-        tests: ['security/redact-shell.test.ts'],
-      },
-      {
-        name: 'redact-shapes',
-        holds: 'Tokens that are known by their shape do not reach a transcript, a log or a chat.',
-        find: 'found.push(...matchesAt(text, at, entry));',
-        replace: '',
-        tests: [TOKENS],
-      },
-      {
         name: 'redact-key-blocks',
         holds: 'Private keys do not reach a transcript, a log or a chat.',
         find: 'keyBlocks(text, partial)',

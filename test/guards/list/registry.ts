@@ -18,13 +18,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         tests: ['tools/arguments.test.ts'],
       },
       {
-        name: 'registry-skill-limits',
-        holds: 'While a skill limits what may be called nothing else is called.',
-        find: "if (limited !== null) return { decision: 'deny', reason: limited };",
-        replace: '',
-        tests: ['e2e/skills.test.ts'],
-      },
-      {
         name: 'registry-taint',
         holds: 'What taint demands a yes for is asked about.',
         find: 'return withTaint(decision, declared, context.conversation.taint);',
@@ -56,13 +49,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         find: '?? shownToGroup(tool.shows?.(params, context), context.person)',
         replace: '?? null',
         tests: [TAINTED],
-      },
-      {
-        name: 'registry-caps',
-        holds: 'A result without end does not fill the conversation.',
-        find: 'output: capOutput(output, maxOutput, kept)',
-        replace: 'output: kept ?? output',
-        tests: [RUN],
       },
     ],
   ),
@@ -122,12 +108,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         replace: "if (decision.decision === 'allow' || own.decision === 'allow') return own;",
       },
       {
-        name: 'tainted-call-both-reasons',
-        holds: 'A question that is asked anyway says that text from others is in the conversation.',
-        find: 'const both = sentences(own.reason, reason);',
-        replace: 'const both = own.reason;',
-      },
-      {
         name: 'tainted-call-not-always',
         holds: 'Nothing is allowed for good while strangers have a say.',
         find: 'request: { ...request, reason: both } };',
@@ -151,18 +131,6 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         holds: 'What runs is what was allowed, down to the files that it names.',
         find: 'const changed = async (): Promise<boolean> => (await boundHash(call, context)) !== hash;',
         replace: 'const changed = async (): Promise<boolean> => false;',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'tools/registry/run-once.ts',
-    [REGISTRY],
-    [
-      {
-        name: 'run-once-dry',
-        holds: 'A dry run does nothing.',
-        find: "if (call.dryRun || decision.decision !== 'allow') return",
-        replace: "if (decision.decision !== 'allow') return",
       },
     ],
   ),

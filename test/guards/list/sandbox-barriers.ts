@@ -1,7 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const SANDBOX = 'security/sandbox.test.ts';
-const LIMITS = 'security/sandbox-limits.test.ts';
 const ARGUMENTS = 'security/sandbox-arguments.test.ts';
 
 /** What a command in the sandbox cannot reach. */
@@ -21,13 +20,6 @@ export const SANDBOX_BARRIER_GUARDS: readonly Guard[] = [
         holds: 'Commands of others than the owner do not see the memory and USER.md.',
         find: "owner: role === 'owner',",
         replace: 'owner: true,',
-      },
-      {
-        name: 'sandbox-limits-removed',
-        holds: 'Control groups do not pile up behind the assistant.',
-        find: 'if (found?.available === true) await removeLimitGroups(found.groups);',
-        replace: '',
-        tests: [LIMITS],
       },
     ],
   ),

@@ -1,7 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const SANDBOX = 'security/sandbox.test.ts';
-const LIMITS = 'security/sandbox-limits.test.ts';
 const PROBE = 'security/sandbox-probe.test.ts';
 
 /** How the sandbox is started, tried and bounded. */
@@ -41,32 +40,12 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
         find: ".replaceAll(\"'\", `'\\\\''`)}'`)",
         replace: "}'`)",
       },
-      {
-        name: 'launch-file-size',
-        holds: 'A command does not write a file without end.',
-        find: '`limit -f ${Math.floor(fileBytes / 512)}`,',
-        replace: '',
-        tests: [LIMITS],
-      },
-      {
-        name: 'launch-groups',
-        holds: 'A fork bomb ends at the limit of processes.',
-        find: 'echo 0 > "$group/cgroup.procs";',
-        replace: ':;',
-        tests: [LIMITS],
-      },
     ],
   ),
   ...guardsIn(
     'security/sandbox/protected-paths.ts',
     [SANDBOX],
     [
-      {
-        name: 'places-made',
-        holds: 'A protected place that does not exist yet is not made by a command.',
-        find: 'if (kind === undefined) {\n    await make(path, wanted);\n    kind = await kindOf(path);\n  }\n  if (kind === wanted) return path;',
-        replace: 'if (kind === wanted) return path;',
-      },
       {
         name: 'places-no-links',
         holds: 'A protected place that is a link, which could be replaced, is not taken for protected.',
@@ -91,24 +70,12 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
         find: "if (outcome.kind === 'failed') {",
         replace: "if (outcome.kind === 'failed') return undefined;\n  if (false) {",
       },
-      {
-        name: 'probe-works',
-        holds: 'A sandbox in which commands cannot work is not called available.',
-        find: 'return outcome.works ? undefined :',
-        replace: 'return outcome.works || true ? undefined :',
-      },
     ],
   ),
   ...guardsIn(
     'security/sandbox/self-test.ts',
     [PROBE],
     [
-      {
-        name: 'self-test-sockets',
-        holds: 'A sandbox from which the machine can be connected to is found out, whatever it reports itself.',
-        find: 'if (servers[i]?.reached() === true) open.add(name);',
-        replace: '',
-      },
       {
         name: 'self-test-end',
         holds: 'A test that stopped half-way is not taken for one that held.',
@@ -150,24 +117,6 @@ export const SANDBOX_TRIAL_GUARDS: readonly Guard[] = [
         holds: "A sandbox that hands on the assistant's environment is found out.",
         find: 'try read-variable read_variable',
         replace: "echo 'held read-variable'",
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/sandbox/cgroups.ts',
-    [LIMITS],
-    [
-      {
-        name: 'groups-slices',
-        holds: 'Groups that belong to others are not changed.',
-        find: "|| basename(above).endsWith('.slice') ?",
-        replace: '?',
-      },
-      {
-        name: 'groups-alive',
-        holds: 'The limits of another assistant that runs are not taken away.',
-        find: 'if (!isAlive(Number.parseInt(name.slice(PREFIX.length), 10))) await rmdir(',
-        replace: 'await rmdir(',
       },
     ],
   ),

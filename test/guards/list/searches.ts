@@ -16,12 +16,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
         find: "if (caller.role !== 'owner') for (",
         replace: "if (caller.role === 'owner') for (",
       },
-      {
-        name: 'walk-asked',
-        holds: 'A yes to where a search begins opens nothing in it that needs a yes of its own.',
-        find: "decision === 'ask' && path === this.#base.path ?",
-        replace: "decision === 'ask' ?",
-      },
     ],
   ),
   ...guardsIn(
@@ -63,12 +57,6 @@ export const SEARCH_GUARDS: readonly Guard[] = [
         holds: 'A yes to a patch is for what the files held when it was asked.',
         find: 'async (path) => [path, await filePeek.look(path)]',
         replace: 'async (path) => [path]',
-      },
-      {
-        name: 'patch-put-back',
-        holds: 'A patch that fails in the middle leaves nothing of itself.',
-        find: 'const problem = await putBack(done, files, context);',
-        replace: 'const problem = null;',
       },
     ],
   ),

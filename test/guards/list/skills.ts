@@ -75,36 +75,6 @@ export const SKILL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'skills/skills-index.ts',
-    ['skills/skills-index.test.ts'],
-    [
-      {
-        name: 'skills-index-people-only',
-        holds: 'A skill that only people may call is not shown to the model.',
-        find: '!disableModelInvocation && ',
-        replace: '',
-      },
-      {
-        name: 'skills-index-escaped',
-        holds: 'A description or path does not become markup of the prompt.',
-        find: ".replace(/[&<>\"]/gu, (character) => ENTITIES[character] ?? '')",
-        replace: '',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'skills/yaml.ts',
-    ['skills/yaml-bomb.test.ts'],
-    [
-      {
-        name: 'yaml-aliases',
-        holds: 'Front matter does not grow in memory by references to itself.',
-        find: 'maxAliasCount: MAX_ALIASES',
-        replace: 'maxAliasCount: -1',
-      },
-    ],
-  ),
-  ...guardsIn(
     'skills/catalog.ts',
     ['skills/catalog.test.ts'],
     [
@@ -118,14 +88,44 @@ export const SKILL_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'skills/plain-words.ts',
-    ['skills/plain-words.test.ts'],
+    'skills/install.ts',
+    ['skills/install.test.ts'],
     [
       {
-        name: 'plain-words-needs',
-        holds: 'What a skill of somebody else lacks gives a model no order.',
-        find: "return isPlain ? need : 'something with an odd name';",
-        replace: 'return isPlain ? need : need;',
+        name: 'remove-own-only',
+        holds: 'Nothing outside of the workspace is removed with a skill.',
+        find: "if (skill.source !== 'workspace' || !skill.folder.startsWith(root + sep)) {",
+        replace: 'if (skill.folder === sep) {',
+      },
+      {
+        name: 'install-devices',
+        holds: 'Devices, pipes and sockets are not copied with a skill.',
+        find: 'else throw refusal(`${path} is a device, pipe or socket.`);',
+        replace: '',
+      },
+      {
+        name: 'install-shows-risks',
+        holds: 'What is risky in a skill is shown before it is added.',
+        find: 'risks: findRisks(files), pin',
+        replace: 'risks: [], pin',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'cli/extensions/skills.ts',
+    ['cli/skills.test.ts'],
+    [
+      {
+        name: 'skills-add-asks',
+        holds: 'A skill is added only after a yes.',
+        find: "context.stdout.write('Nothing was added.\\n');\n    return 1;",
+        replace: "context.stdout.write('Nothing was added.\\n');",
+      },
+      {
+        name: 'skills-add-shows',
+        holds: 'The person who is asked sees all that the skill brings first.',
+        find: "context.stdout.write(`${terminalText(aboutPlan(plan).join('\\n'))}\\n`);",
+        replace: '',
       },
     ],
   ),

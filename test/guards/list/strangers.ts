@@ -33,54 +33,6 @@ export const STRANGER_GUARDS: readonly Guard[] = [
         find: "removed += 1;\n      return '';",
         replace: 'removed += 1;\n      return match;',
       },
-      {
-        name: 'invisible-controls',
-        holds: 'Control characters, which move cursors and end lines, are shown as pictures.',
-        find: '.replace(CONTROLS, (control) => {',
-        replace: '.replace(/(?!)/u, (control) => {',
-      },
-      {
-        name: 'invisible-rightful',
-        holds: 'A selector or joiner is left alone only where a script or an emoji needs it.',
-        find: 'if (rightful !== undefined) return match;',
-        replace: 'if (rightful !== undefined || match.length > 0) return match;',
-      },
-    ],
-  ),
-  ...guardsIn(
-    'security/text/look-alikes.ts',
-    [UNTRUSTED],
-    [
-      {
-        name: 'look-alikes-tags',
-        holds: 'Tags of this program, of tool calls and of reasoning are broken in words of strangers.',
-        find: "{ pattern: new RegExp(`<(?=${tagged([...TAGS, ...TOKENS])})`, 'giu'), by: '‹' },",
-        replace: '',
-      },
-      {
-        name: 'look-alikes-roles-tags',
-        holds: 'Tags that are named like a role are broken.',
-        find: "{ pattern: new RegExp(`<(?=${tagged(LOWER_CASE_TAGS)})`, 'gu'), by: '‹' },",
-        replace: '',
-      },
-      {
-        name: 'look-alikes-bars',
-        holds: 'Tokens of chat templates between bars (im_start) are broken.',
-        find: String.raw`/<(?=\|[\w/▁])|<(?=\s*\|\s*[\w/▁]+\s*\|\s*>)|`,
-        replace: '/',
-      },
-      {
-        name: 'look-alikes-brackets',
-        holds: 'Role markup in square brackets ([INST]) is broken.',
-        find: String.raw`{ pattern: new RegExp(String.raw` + '`' + String.raw`\[(?=`,
-        replace: String.raw`{ pattern: new RegExp(String.raw` + '`' + String.raw`(?!)\[(?=`,
-      },
-      {
-        name: 'look-alikes-role-lines',
-        holds: 'A line that begins like a turn of an old prompt format (Human:) is broken.',
-        find: String.raw`(?<=^[ \t>#*_-]{0,12}(?:`,
-        replace: String.raw`(?!)(?<=^[ \t>#*_-]{0,12}(?:`,
-      },
     ],
   ),
   ...guardsIn(

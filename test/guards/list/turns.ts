@@ -30,32 +30,6 @@ export const TURN_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'agent/commands/parse.ts',
-    ['agent/message-batching.test.ts'],
-    [
-      {
-        name: 'parse-pressed',
-        holds: 'The label of a button that a model made is no command, whoever presses it.',
-        find: ' || taintOfButton(message) !== null) return null;',
-        replace: ') return null;',
-        tests: ['e2e/pressed-words.test.ts'],
-      },
-    ],
-  ),
-  ...guardsIn(
-    'agent/commands/pair.ts',
-    ['e2e/pairing.test.ts'],
-    [
-      {
-        name: 'pair-names',
-        holds: 'The name that a stranger chose does not look like anything else.',
-        find: "const called = (name ?? '').replaceAll('`', \"'\");\n  return called === '' ? `${channel}:${id}` : `${channel}:${id} \\`${called}\\``;",
-        replace:
-          "const called = name ?? '';\n  return called === '' ? `${channel}:${id}` : `${channel}:${id} ${called}`;",
-      },
-    ],
-  ),
-  ...guardsIn(
     'agent/turn/tool-contexts.ts',
     [TAINT],
     [
