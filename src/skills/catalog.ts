@@ -98,6 +98,11 @@ export class SkillCatalog {
     return (await this.survey()).skills;
   }
 
+  /** As `read`, but of the last look where there was one: for what is asked many times in a turn, which began with a look. */
+  async lastRead(): Promise<readonly Skill[]> {
+    return this.#stamps === undefined ? await this.read() : this.#survey.skills;
+  }
+
   async survey(): Promise<SkillSurvey> {
     if (this.#next === undefined) {
       const refresh = (): Promise<SkillSurvey> => {

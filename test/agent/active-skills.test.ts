@@ -24,8 +24,9 @@ const SKILLS = [
   skill('habits', 'always: true\nallowed-tools: Read\n'),
 ];
 
-const catalog: Pick<SkillCatalog, 'read' | 'load'> = {
+const catalog: Pick<SkillCatalog, 'read' | 'lastRead' | 'load'> = {
   read: async () => SKILLS,
+  lastRead: async () => SKILLS,
   load: async (name) => {
     const found = SKILLS.find((one) => one.name === name);
     return found === undefined ? undefined : { skill: found, text: found.body, line: 5 };

@@ -33,7 +33,7 @@ const MENTION = /(?<![\w$\\])\$(?<name>[a-z0-9][a-z0-9-]*)/gu;
 
 /** `env`: the variables that are set for a skill. */
 export function createTurnSkills(
-  catalog: Pick<SkillCatalog, 'read' | 'load'>,
+  catalog: Pick<SkillCatalog, 'read' | 'lastRead' | 'load'>,
   env: (skill: string) => Readonly<Record<string, string>>,
 ): TurnSkills {
   return {
@@ -57,7 +57,8 @@ export function createTurnSkills(
       );
     },
     active: async (entries) => {
-      const skills = await catalog.read();
+      // The system prompt of the turn was made by a fresh look, and so is each text that is loaded.
+      const skills = await catalog.lastRead();
       const broughtIn = new Set(entries.flatMap((entry) => (entry.kind === 'message' ? skillsOf(entry) : [])));
       const active = skills.filter(
         ({ name, always, missing }) => broughtIn.has(name) || (always && missing.length === 0),
@@ -73,7 +74,7 @@ export function createTurnSkills(
         env: Object.assign({}, ...active.map(({ name }) => env(name))),
       };
     },
-    folders: async () => (await catalog.read()).map(({ folder }) => folder),
+    folders: async () => (await catalog.lastRead()).map(({ folder }) => folder),
   };
 }
 
