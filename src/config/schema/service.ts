@@ -82,7 +82,7 @@ export const logSchema = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .default('info')
       .describe(
-        'The lowest level that is logged. A gateway logs to `logs/assistant.log` in the home too; `assistant logs` shows it.',
+        'The lowest level that is logged. A gateway logs to `logs/assistant.log` in the home too; the command `logs` shows it.',
       ),
     format: z
       .enum(['auto', 'json', 'pretty'])

@@ -11,7 +11,7 @@ export interface OwnStep {
   readonly reason: string | null;
 }
 
-interface AuditedDecision {
+export interface AuditedDecision {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly turn: string | null;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { answers } from './operation.ts';
 
 /** A command that an owner allowed for good. Times are milliseconds since 1970. */
-interface RememberedCommand {
+export interface RememberedCommand {
   readonly id: string;
   /** The absolute path of the program, then its arguments. */
   readonly program: readonly string[];
@@ -11,7 +11,7 @@ interface RememberedCommand {
   readonly createdAt: number;
 }
 
-interface ApprovalsInfo {
+export interface ApprovalsInfo {
   readonly remembered: readonly RememberedCommand[];
   readonly waiting: readonly {
     readonly code: string;

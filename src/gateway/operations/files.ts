@@ -27,7 +27,7 @@ export interface FileFacts {
   readonly writable: boolean;
 }
 
-interface FileText {
+export interface FileText {
   /** Of HISTORY.md the end; configured secrets are masked. */
   readonly text: string;
   /** Of the whole file, for `filesWrite`. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { answers } from './operation.ts';
 
 /** Something that a search found. */
-interface SearchHit {
+export interface SearchHit {
   readonly source: 'memory' | 'history' | 'session';
   readonly session: string | null;
   /** Milliseconds since 1970. */
