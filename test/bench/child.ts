@@ -1,11 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Child extends AsyncDisposable {
   /** From the spawn to the line that says ready, ms. */
   readonly readyMs: number;
   /** Resident memory, MiB. */
   memory(): number;
+  /** Time on a processor since its start, of all its threads, ms. */
+  cpuMs(): number;
+  /** Bytes that it had written to files since its start. */
+  writtenBytes(): number;
+  signal(name: NodeJS.Signals): void;
 }
 
 /** Starts a program of Node and waits for its `"msg":"ready"` line on stderr, and until so many channels run. */
@@ -20,12 +25,13 @@ export async function startChild(
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
   });
   const readyMs = await ready(child, { began, channels });
+  const proc = `/proc/${child.pid}`;
   return {
     readyMs,
-    memory: () => {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-      return Number(/VmRSS:\s+(?<kb>\d+)/u.exec(status)?.groups?.['kb'] ?? 0) / 1024;
-    },
+    memory: () => Number(field(`${proc}/status`, /VmRSS:\s+(?<value>\d+)/u)) / 1024,
+    cpuMs: () => readdirSync(`${proc}/task`).reduce((sum, task) => sum + onProcessorMs(`${proc}/task/${task}`), 0),
+    writtenBytes: () => Number(field(`${proc}/io`, /\nwrite_bytes: (?<value>\d+)/u)),
+    signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
@@ -34,6 +40,19 @@ export async function startChild(
       clearTimeout(timer);
     },
   };
+}
+
+function field(path: string, pattern: RegExp): string {
+  return pattern.exec(readFileSync(path, 'utf8'))?.groups?.['value'] ?? '0';
+}
+
+function onProcessorMs(task: string): number {
+  try {
+    return Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    // The thread ended between the listing and the look.
+    return 0;
+  }
 }
 
 function ready(child: ChildProcess, { began, channels }: { began: number; channels: number }): Promise<number> {
