@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { HookSet } from '../../src/app/bus.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -59,6 +60,14 @@ const replies = (world: World, clock: SkippingClock, count: number): Promise<unk
     },
     { what: `${count} replies` },
   );
+
+const NO_MALLORY: HookSet = {
+  owner: 'no-mallory',
+  guard: true,
+  hooks: {
+    admit: ({ text }) => (text.includes('Mallory') ? { type: 'deny', reason: 'Not Mallory.' } : undefined),
+  },
+};
 
 const bodies = (world: World): string => JSON.stringify(world.model.requests.map(({ body }) => body));
 
@@ -177,20 +186,32 @@ describe('an edit of a message that its turn has taken', () => {
     expect(asked.lastIndexOf(`"${NEW}"`)).toBeGreaterThan(asked.lastIndexOf(`"${OLD}"`));
   });
 
+  test('that joins a running turn does not get past a guard either: its sender reads why', async () => {
+    const clock = new SkippingClock();
+    await using world = await startWorld({ clock, hooks: [NO_MALLORY] });
+    const photos = slowPhotos(world, clock);
+    const gate = Promise.withResolvers<void>();
+    world.model.setHandler(async ({ index }) => {
+      if (index > 0) return 'Paid.';
+      await gate.promise;
+      return { calls: [{ name: 'list_dir', arguments: { path: '.' } }] };
+    });
+    world.telegram.userSays(OWNER, 'look around');
+    await waitFor(() => world.model.inFlight === 1, { what: 'the model is asked' });
+    const id = photos.sends(NEW);
+    await accepted(world);
+    gate.resolve();
+    await waitFor(photos.asked, { what: 'the photo is asked for' });
+    await photos.edits(id, 'pay Mallory 10');
+    photos.release();
+    await replies(world, clock, 2);
+    expect(chatOf(world)).toContain('Not Mallory.');
+    expect(bodies(world)).not.toContain('Mallory');
+  });
+
   test('does not get past a guard: what the guard refuses is refused, and the old words stand', async () => {
     const clock = new SkippingClock();
-    await using world = await startWorld({
-      clock,
-      hooks: [
-        {
-          owner: 'no-mallory',
-          guard: true,
-          hooks: {
-            admit: ({ text }) => (text.includes('Mallory') ? { type: 'deny', reason: 'Not Mallory.' } : undefined),
-          },
-        },
-      ],
-    });
+    await using world = await startWorld({ clock, hooks: [NO_MALLORY] });
     const photos = slowPhotos(world, clock);
     const id = photos.sends(NEW);
     await waitFor(photos.asked, { what: 'the photo is asked for' });

@@ -98,6 +98,16 @@ describe.each(['openai', 'anthropic'] as const)('a heartbeat (%s)', (dialect) =>
   });
 });
 
+test('a turn of the heartbeat waits for its subagent, whatever the call says', async () => {
+  await using b = await beating();
+  const spawn = { name: 'spawn', arguments: { task: 'look for the backup', wait: false } };
+  b.world.model.reply(heartbeat('run'), { calls: [spawn] }, 'There is none.', 'No backup!', verdict(true));
+  await b.beat();
+  await waitFor(() => chatOf(b.world).length === 2);
+  expect(chatOf(b.world)[1]).toBe('No backup!');
+  expect(b.asked()[3]?.view.toolResults[0]?.text).toMatch(/^\[subagent [^\n]* completed[^\n]*\nThere is none\.$/u);
+});
+
 test('nothing due costs one cheap question, in which no other file of the workspace is', async () => {
   const tasks = Array.from({ length: 400 }, (_, n) => `- [ ] task number ${n}: look whether 任务 is done`).join('\n');
   await using b = await beating({ tasks });

@@ -158,6 +158,15 @@ describe('the system prompt', () => {
     expect(prompt.conversation.messages).toBe(2);
   });
 
+  test('of a conversation that has not begun is shown with the memory only if it is the owner’s', async () => {
+    await using world = await startWorld();
+    await put(world, 'memory/MEMORY.md', '- The owner is called Ming.');
+    const shown = async (session: string): Promise<string> =>
+      JSON.stringify((await world.assistant.request('prompt', { session })).layers);
+    expect(await shown('terminal:main')).toContain('Ming');
+    expect(await shown('telegram:-100')).not.toContain('Ming');
+  });
+
   test('names a file that cannot be read instead of failing the turn', async () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'ok');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ModelApiRequest, Step } from '../support/model-script.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
-import { say } from '../support/three-people.ts';
+import { GROUP, say, sayInGroup, worldOfThree } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -175,6 +175,22 @@ describe('strangers’ words', () => {
       untrusted: true,
       private: true,
     });
+  });
+});
+
+describe('private content', () => {
+  test('that a subagent read makes its result private, in a group too', async () => {
+    await using world = await worldOfThree();
+    await writeFile(join(world.workspace, 'notes.md'), 'my PIN');
+    play(world, {
+      main: [spawn({ wait: true }), 'Done.'],
+      sub: [call('read_file', { path: 'notes.md' }), 'It has a PIN.'],
+    });
+    await sayInGroup(world, 'look into the notes', 'owner');
+    const tape = await world.tape(`telegram:${GROUP}`);
+    expect(tape.find(({ kind }) => kind === 'turn-start')).not.toHaveProperty('private');
+    const result = tape.find((entry) => entry.kind === 'message' && entry.role === 'tool');
+    expect(result).toMatchObject({ name: 'spawn', private: true });
   });
 });
 

@@ -97,7 +97,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
       const { layers, texts } =
         target === undefined
           ? await read({
-              ownersDirectChat: isOwners && role === 'owner',
+              ownersDirectChat: isOwners,
               shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged),
             })
           : await read(audience(target, role));
