@@ -5,7 +5,7 @@ import type { ChannelManager } from '../channels/manager.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import { startOfDay } from '../util/time-zone.ts';
-import { sentences, megabytes } from '../util/text.ts';
+import { countText, megabytes, sentences } from '../util/text.ts';
 import type { Base } from './base.ts';
 import type { SweepReport } from '../journal/retention.ts';
 
@@ -69,7 +69,7 @@ export function storageLine(report: SweepReport | undefined, now: number): strin
     .toSorted(([, a], [, b]) => b - a)
     .map(([store, size]) => `${store} ${megabytes(size)}`);
   const total = Object.values(bytes).reduce((sum, size) => sum + size, 0);
-  const gone = Object.entries(removed).map(([store, count]) => `${count.toLocaleString('en')} ${store}`);
+  const gone = Object.entries(removed).map(([store, count]) => `${countText(count)} ${store}`);
   const when = now - at < HOUR_MS ? 'within the last hour' : `${Math.floor((now - at) / HOUR_MS)} h ago`;
   return `${megabytes(total)} (${sizes.join(', ')}); cleaned up ${when}, ${gone.length === 0 ? 'nothing was old enough to be removed' : `gone: ${gone.join(', ')}`}`;
 }

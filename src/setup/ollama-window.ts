@@ -8,6 +8,7 @@ import { deadline } from '../util/clock.ts';
 import { systemRandom } from '../util/random.ts';
 import type { Setting } from './save.ts';
 import type { SetupWorld } from './world.ts';
+import { countText } from '../util/text.ts';
 
 /** A slow machine reads a long prompt for minutes; nobody waits longer for a proof. */
 const PROOF_MS = 180_000;
@@ -36,7 +37,7 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
   const configured = configuredWindow(config, ref);
   const [now, usual] = [await windowWith(configured), await windowWith(USUAL_WINDOW)];
   if (now === null || usual === null) return [];
-  tell.say(`Sending ${ref} a long prompt, to see whether it reads ${count(now)} tokens …`);
+  tell.say(`Sending ${ref} a long prompt, to see whether it reads ${countText(now)} tokens …`);
   const found = await prove(world, place, now);
   const setting = `models."${ref}".contextWindow`;
   const write = (value: number): readonly Setting[] => [{ path: ['models', ref, 'contextWindow'], value }];
@@ -52,13 +53,13 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
   const raised = now === usual ? found : await prove(world, place, usual);
   if (raised.kind === 'proven') {
     tell.good(
-      `Ollama loaded only ${count(loaded)} tokens of ${model}; it loads ${count(usual)} now, as a prompt of ${count(raised.tokens)} tokens proved (${setting}).`,
+      `Ollama loaded only ${countText(loaded)} tokens of ${model}; it loads ${countText(usual)} now, as a prompt of ${countText(raised.tokens)} tokens proved (${setting}).`,
     );
     return write(usual);
   }
   const most = raised.kind === 'cut' ? raised.tokens : loaded;
   tell.bad(
-    `Ollama loads only ${count(most)} tokens of ${model} and drops the rest of a longer prompt without a word, so no more is sent (${setting}). If something stands between the assistant and Ollama, set providers.${provider}.baseUrl to Ollama’s own address and run this again.`,
+    `Ollama loads only ${countText(most)} tokens of ${model} and drops the rest of a longer prompt without a word, so no more is sent (${setting}). If something stands between the assistant and Ollama, set providers.${provider}.baseUrl to Ollama’s own address and run this again.`,
   );
   return write(most);
 }
@@ -69,12 +70,12 @@ function tellFound(
 ): void {
   if (found.kind === 'cut') {
     tell.bad(
-      `Ollama reads only ${count(found.tokens)} of the ${count(now)} tokens of ${limit} and drops the rest without a word: set it to ${found.tokens}.`,
+      `Ollama reads only ${countText(found.tokens)} of the ${countText(now)} tokens of ${limit} and drops the rest without a word: set it to ${found.tokens}.`,
     );
   } else if (found.kind === 'proven') {
     const why = limit === null ? '' : `, as ${limit} or agent.contextWindow says`;
     tell.good(
-      `Ollama loads a window of ${count(now)} tokens for ${model}${why}: it read a prompt of ${count(found.tokens)} tokens to the end.`,
+      `Ollama loads a window of ${countText(now)} tokens for ${model}${why}: it read a prompt of ${countText(found.tokens)} tokens to the end.`,
     );
   }
 }
@@ -91,8 +92,4 @@ async function prove({ clock, signal }: SetupWorld, place: Place, window: number
   });
   if (!limit.signal.aborted) return proof;
   return { kind: 'unknown', reason: `reading a long prompt took longer than ${PROOF_MS / 60_000} minutes.` };
-}
-
-function count(tokens: number): string {
-  return tokens.toLocaleString('en');
 }

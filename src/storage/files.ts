@@ -120,12 +120,12 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
   return (await ifThere(readdir(folder))) ?? [];
 }
 
-/** What was found; undefined if there is no such file or folder (`ENOENT`). */
+/** Resolves with the same value; undefined if there is no such file or folder (`ENOENT`, `ENOTDIR`). */
 export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
-import { lstat, readdir, rm, rmdir } from 'node:fs/promises';
+import { lstat, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../util/errors.ts';
+import { ifThere, namesIn } from './files.ts';
 
 /** Levels of folders that are swept; deeper ones are neither counted nor removed. */
 const DEEPEST = 4;
@@ -64,17 +64,4 @@ async function newestIn(folder: string, count: number): Promise<ReadonlySet<stri
       .slice(0, count)
       .map(({ name }) => name),
   );
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await ifThere(readdir(folder))) ?? [];
-}
-
-async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
 }

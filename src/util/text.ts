@@ -20,7 +20,7 @@ export function oneLine(text: string, limit: number): string {
   return flat.length <= limit ? flat : `${cut(flat, limit - 1)}…`;
 }
 
-/** The parts as sentences in a row, each with a capital letter in front and one full stop at its end; empty ones are left out. */
+/** Joins parts to sentences, each with a capital letter in front and one full stop at its end; empty ones are left out. */
 export function sentences(...parts: readonly string[]): string {
   return parts
     .map((part) => part.trim())
@@ -35,7 +35,7 @@ export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;
 }
 
-/** The candidate closest to `name` by edit distance, if it is close enough to be a slip. */
+/** The candidate closest to `name` by edit distance, if it is close enough to be a typing mistake; else undefined. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
@@ -78,7 +78,19 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** The text in a code fence, where all of it is in one. */
+/** An integer with commas, as `12,345`. */
+export function countText(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** What model calls cost, as `$12.30`, `price unknown` or `$12.30 and 2 calls of unknown price`. */
+export function costText({ calls, costUsd, unpriced }: Record<'calls' | 'costUsd' | 'unpriced', number>): string {
+  if (unpriced === 0) return dollars(costUsd);
+  if (unpriced === calls) return 'price unknown';
+  return `${dollars(costUsd)} and ${plural(unpriced, 'call')} of unknown price`;
+}
+
+/** The text without the code fence around it, trimmed. */
 export function withoutFence(text: string): string {
   const trimmed = text.trim();
   return (
@@ -86,7 +98,7 @@ export function withoutFence(text: string): string {
   ).trim();
 }
 
-/** A text as one word for a shell, in quotes where it needs them. */
+/** A text as one word for a POSIX shell, quoted if needed. */
 export function shellWord(text: string): string {
   return /^[\w./@+:,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -151,7 +151,7 @@ describe('money', () => {
     await using world = await startWorld();
     world.model.reply('Hi.');
     await ask(world, 'hello');
-    expect(await ask(world, '/status')).toContain('unknown price');
+    expect(await ask(world, '/status')).toContain('price unknown');
   });
 
   test('a used up budget ends the turn in a sentence, before the model is called, also after a restart', async () => {

@@ -1,6 +1,7 @@
 import type { ToolSpec } from '../../providers/provider.ts';
 import { tooSmall, type ContextReport } from '../context/fit.ts';
 import type { Command } from './command.ts';
+import { countText } from '../../util/text.ts';
 
 /** The parts of a session's next request to the model. */
 export interface PromptReport {
@@ -37,7 +38,7 @@ function contextLines(report: PromptReport): readonly string[] {
   const { tokens } = report;
   const rows = [
     ...report.layers.map(({ name, text }, index) =>
-      row(name, tokens.layers[index] ?? 0, `${count(text.length)} characters`),
+      row(name, tokens.layers[index] ?? 0, `${countText(text.length)} characters`),
     ),
     row('tools', tokens.tools, `${report.tools.length}`),
     row('conversation', tokens.history, `${report.messageCount} messages`),
@@ -47,16 +48,12 @@ function contextLines(report: PromptReport): readonly string[] {
   return [
     `Model: \`${report.model}\``,
     ...rows,
-    `In all about ${count(tokens.used)} of ${count(tokens.window)} tokens (${percent}%).`,
+    `In all about ${countText(tokens.used)} of ${countText(tokens.window)} tokens (${percent}%).`,
     ...(report.fewTools === null ? [] : [report.fewTools]),
-    ...(warning === null ? [`Room for the conversation: ${count(tokens.space)} tokens.`] : ['', warning]),
+    ...(warning === null ? [`Room for the conversation: ${countText(tokens.space)} tokens.`] : ['', warning]),
   ];
 }
 
 function row(name: string, tokens: number, what: string): string {
-  return `- ${name}: ${count(tokens)} tokens (${what})`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en');
+  return `- ${name}: ${countText(tokens)} tokens (${what})`;
 }

@@ -5,7 +5,7 @@ import type { RunningTurn, TapeActions, TapeAnswer } from '../../tools/tape.ts';
 import type { Taint } from '../../tools/tool.ts';
 import type { Clock } from '../../util/clock.ts';
 import { localMinute } from '../../util/time-zone.ts';
-import { cutStart, oneLine, plural, sizeText } from '../../util/text.ts';
+import { countText, cutStart, oneLine, plural, sizeText } from '../../util/text.ts';
 import { windowOf } from './last-exchange.ts';
 
 export interface SessionCommandPorts {
@@ -83,7 +83,7 @@ async function info(sessionKey: string, ports: SessionCommandPorts): Promise<Tap
       `- ${more}${plural(counts.entries, 'entry', 'entries')}, ${plural(counts.messages, 'message')} in ${plural(counts.turns, 'turn')}, ${sizeText(bytes)}`,
       `- Since ${date(first, timezone)} (${plural(days, 'day')} ago)`,
       `- ${plural(counts.anchors, 'anchor')}, ${plural(counts.resets, 'reset')}`,
-      `- In the conversation now: ${plural(session.history().messages.length, 'message')}; about ${count(used)} of ${count(window)} tokens (${Math.round(100 * share)}%) with prompt and tools`,
+      `- In the conversation now: ${plural(session.history().messages.length, 'message')}; about ${countText(used)} of ${countText(window)} tokens (${Math.round(100 * share)}%) with prompt and tools`,
     ].join('\n'),
   );
 }
@@ -145,7 +145,7 @@ async function handoff(
     return refused('Nothing was done: handoff needs text, the summary that replaces the earlier messages.');
   if (text.length > LONGEST_SUMMARY) {
     return refused(
-      `The summary has ${count(text.length)} characters; at most ${count(LONGEST_SUMMARY)} are taken. Shorten it.`,
+      `The summary has ${countText(text.length)} characters; at most ${countText(LONGEST_SUMMARY)} are taken. Shorten it.`,
     );
   }
   const session = await ports.openSession(sessionKey);
@@ -229,8 +229,4 @@ function refused(text: string): TapeAnswer {
 
 function date(entry: TapeEntry, timezone: string | null): string {
   return localMinute(entry.at, timezone);
-}
-
-function count(n: number): string {
-  return n.toLocaleString('en');
 }

@@ -1,5 +1,5 @@
 import type { UsageSum } from '../../journal/usage.ts';
-import { dollars, plural } from '../../util/text.ts';
+import { costText, countText, plural } from '../../util/text.ts';
 import type { Command, StatusReport } from './command.ts';
 
 interface StatusPorts {
@@ -19,7 +19,7 @@ export const statusCommand = (ports: StatusPorts): Command => ({
     const lines = [
       `**assistant ${status.version}**, running for ${duration(status.uptimeMs)}`,
       `Model: \`${status.model}\``,
-      `This conversation: ${count(used)} of the ${count(window)} tokens that the model can read (${percent(share)})`,
+      `This conversation: ${countText(used)} of the ${countText(window)} tokens that the model can read (${percent(share)})`,
       `Here today: ${usageOf(status.hereToday)}`,
     ];
     const subagents = message.role === 'owner' ? status.subagents : status.subagentsHere;
@@ -43,24 +43,14 @@ export const statusCommand = (ports: StatusPorts): Command => ({
   },
 });
 
-function usageOf({ calls, usage, costUsd, unpriced }: UsageSum): string {
-  const { input, cached, output } = usage;
+function usageOf(sum: UsageSum): string {
+  const { input, cached, output } = sum.usage;
   const hits = input === 0 ? '' : `, ${percent(cached / input)} of the input from the cache`;
-  const cost =
-    unpriced === 0
-      ? dollars(costUsd)
-      : unpriced === calls
-        ? 'unknown price'
-        : `${dollars(costUsd)} and calls of unknown price`;
-  return `${count(input + output)} tokens${hits}, ${cost}`;
+  return `${countText(input + output)} tokens${hits}, ${costText(sum)}`;
 }
 
 function percent(share: number): string {
   return `${Math.round(100 * share)}%`;
-}
-
-function count(tokens: number): string {
-  return tokens.toLocaleString('en');
 }
 
 function duration(ms: number): string {

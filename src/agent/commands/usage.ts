@@ -1,5 +1,5 @@
 import type { UsageSum } from '../../journal/usage.ts';
-import { dollars, plural } from '../../util/text.ts';
+import { costText, countText, plural } from '../../util/text.ts';
 import type { Command } from './command.ts';
 
 interface UsagePorts {
@@ -27,18 +27,10 @@ export const usageCommand = (ports: UsagePorts): Command => ({
   },
 });
 
-function row(name: string, { calls, usage, costUsd, unpriced }: UsageSum): string {
+function row(name: string, sum: UsageSum): string {
+  const { calls, usage } = sum;
   if (calls === 0) return `- ${name}: nothing`;
-  const cached = usage.cached === 0 ? '' : ` (${count(usage.cached)} cached)`;
-  const tokens = `${count(usage.input)} tokens in${cached}, ${count(usage.output)} out, ${plural(calls, 'call')}`;
-  return `- ${name}: ${tokens}; ${cost(calls, costUsd, unpriced)}`;
-}
-
-function cost(calls: number, costUsd: number, unpriced: number): string {
-  if (unpriced === calls) return 'price unknown';
-  return unpriced === 0 ? dollars(costUsd) : `${dollars(costUsd)} and ${plural(unpriced, 'call')} of unknown price`;
-}
-
-function count(tokens: number): string {
-  return tokens.toLocaleString('en');
+  const cached = usage.cached === 0 ? '' : ` (${countText(usage.cached)} cached)`;
+  const tokens = `${countText(usage.input)} tokens in${cached}, ${countText(usage.output)} out, ${plural(calls, 'call')}`;
+  return `- ${name}: ${tokens}; ${costText(sum)}`;
 }

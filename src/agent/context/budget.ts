@@ -5,7 +5,7 @@ import type { Pricing } from '../../providers/pricing.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import type { Clock } from '../../util/clock.ts';
-import { dollars } from '../../util/text.ts';
+import { countText, dollars } from '../../util/text.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -209,6 +209,6 @@ function sentence(rule: Rule, role: Role): string {
 }
 
 function amount({ key }: Rule, value: number): string {
-  if (!key.endsWith('Usd')) return `${Math.round(value).toLocaleString('en')} tokens`;
+  if (!key.endsWith('Usd')) return `${countText(Math.round(value))} tokens`;
   return dollars(value);
 }

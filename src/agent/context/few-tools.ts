@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../providers/provider.ts';
+import { countText } from '../../util/text.ts';
 
 /** Tokens. In a smaller context window all tools and a conversation do not fit together. */
 export const SMALL_WINDOW = 16_000;
@@ -34,6 +35,6 @@ export function fewToolsSentence(
   { window, shown, all }: { readonly window: number; readonly shown: number; readonly all: number },
 ): string | null {
   if (shown === all) return null;
-  const [has, needed] = [window, SMALL_WINDOW].map((value) => value.toLocaleString('en'));
+  const [has, needed] = [window, SMALL_WINDOW].map(countText);
   return `The context window of ${model} is ${has} tokens, so it is offered only ${shown} of ${all} tools. To offer all of them, set models."${model}".contextWindow to at least ${needed} in config.json and restart.`;
 }

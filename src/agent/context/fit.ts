@@ -7,6 +7,7 @@ import type { Usage } from '../../util/token-usage.ts';
 import { SMALL_WINDOW, toolsForWindow } from './few-tools.ts';
 import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
+import { countText } from '../../util/text.ts';
 
 export interface ContextWindowOptions {
   readonly windows: ContextWindows;
@@ -55,8 +56,8 @@ export const LEAST_SPACE = 2_000;
 /** A warning for a person when the prompt and the tools leave too little of the window; null when there is room. */
 export function tooSmall(model: string, { window, space }: ContextReport): string | null {
   if (space >= LEAST_SPACE) return null;
-  const [has, left, needed] = [window, space, window + LEAST_SPACE - space].map((value) => value.toLocaleString('en'));
-  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${LEAST_SPACE.toLocaleString('en')}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+  const [has, left, needed] = [window, space, window + LEAST_SPACE - space].map(countText);
+  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${countText(LEAST_SPACE)}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
 }
 
 interface Measured {

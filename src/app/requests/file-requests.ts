@@ -8,6 +8,7 @@ import { ifThere } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
+import { countText } from '../../util/text.ts';
 
 type FileRequests = 'filesList' | 'filesRead' | 'filesWrite' | 'filesLog' | 'filesVersion' | 'filesRestore';
 
@@ -135,7 +136,7 @@ function memoryShelf(memory: MemoryStore): Shelf {
 function tooLong(name: FileName, length: number): AppError {
   return new AppError(
     'file-too-long',
-    `${name} may have ${MAX_CHARACTERS.toLocaleString('en')} characters, because a prompt shows no more of it; this text has ${length.toLocaleString('en')}. Shorten it and save again.`,
+    `${name} may have ${countText(MAX_CHARACTERS)} characters, because a prompt shows no more of it; this text has ${countText(length)}. Shorten it and save again.`,
     { facts: { length, maxCharacters: MAX_CHARACTERS } },
   );
 }

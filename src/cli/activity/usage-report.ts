@@ -1,6 +1,6 @@
 import type { RequestParams } from '../../gateway/operations/operations.ts';
 import type { UsageSums } from '../../gateway/operations/usage.ts';
-import { dollars } from '../../util/text.ts';
+import { costText, countText } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { print } from '../format.ts';
 import { openAssistant } from '../open.ts';
@@ -25,10 +25,10 @@ export async function usageCommand(
 
 const HEAD = ['', 'calls', 'tokens in', 'cached', 'tokens out', 'cost'] as const;
 
-function cells({ name, calls, input, cached, output, costUsd, unpriced }: UsageSums): readonly string[] {
+function cells(sums: UsageSums): readonly string[] {
+  const { name, calls, input, cached, output } = sums;
   const percent = input === 0 ? '' : `${Math.round((100 * cached) / input)}%`;
-  const cost = unpriced === calls ? 'price unknown' : `${dollars(costUsd)}${unpriced === 0 ? '' : ' + unknown'}`;
-  return [name, count(calls), count(input), percent, count(output), cost];
+  return [name, countText(calls), countText(input), percent, countText(output), costText(sums)];
 }
 
 function totalOf(rows: readonly UsageSums[]): UsageSums {
@@ -58,8 +58,4 @@ function table(rows: readonly (readonly string[])[]): readonly string[] {
 
 function tokensOf({ input, output }: UsageSums): number {
   return input + output;
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en');
 }

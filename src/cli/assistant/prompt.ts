@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { json as jsonText, terminalText } from '../format.ts';
 import type { OutputFlags } from '../table/command.ts';
+import { countText } from '../../util/text.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */
 export async function promptCommand(
@@ -33,12 +34,12 @@ function toolText({ name, description, parameters }: PromptInfo['tools']['specs'
 
 function table({ session, model, layers, tools, conversation, used, window }: PromptInfo): readonly string[] {
   const row = (name: string, tokens: number, what: string): string =>
-    `  ${name.padEnd(14)} ${tokens.toLocaleString('en').padStart(8)} tokens  ${what}`;
+    `  ${name.padEnd(14)} ${countText(tokens).padStart(8)} tokens  ${what}`;
   return [
     `${terminalText(session)} with ${terminalText(model)}`,
-    ...layers.map(({ name, text, tokens }) => row(name, tokens, `${text.length.toLocaleString('en')} characters`)),
+    ...layers.map(({ name, text, tokens }) => row(name, tokens, `${countText(text.length)} characters`)),
     row('tools', tools.tokens, String(tools.count)),
     row('conversation', conversation.tokens, `${conversation.messages} messages`),
-    row('in all', used, `of ${window.toLocaleString('en')}`),
+    row('in all', used, `of ${countText(window)}`),
   ];
 }
