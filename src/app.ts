@@ -2,13 +2,13 @@ import { createAgent } from './app/agent.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks, type HookSet } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
-import { startConsumers, takeUp } from './app/consumers.ts';
+import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
 import { createModels, fullName } from './app/agent/models.ts';
-import { openPlugins, tellOfHungHooks } from './app/extensions/plugins.ts';
+import { openPlugins, reportHungHooks } from './app/extensions/plugins.ts';
 import { createReloader, type Reloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
-import { tellOfStorage } from './app/storage/storage-notices.ts';
+import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
 import { Sweeper } from './app/storage/sweeper.ts';
 import { startWhenWritable } from './app/start/waiting-start.ts';
@@ -40,6 +40,7 @@ export { definePlugin } from './plugins/plugin.ts';
 export { defineTool } from './tools/tool.ts';
 export { z } from 'zod';
 
+/** How an assistant is started in this process. */
 export interface AssistantSettings {
   /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
   readonly home?: string;
@@ -47,7 +48,7 @@ export interface AssistantSettings {
   readonly config?: Readonly<Record<string, unknown>>;
   /** What is connected: `gateway` all channels and HTTP, `local` nothing but the control socket. @default 'local' */
   readonly serve?: 'gateway' | 'local';
-  /** HTTP port instead of `gateway.port`; 0: one that is free. */
+  /** HTTP port instead of `gateway.port`; 0: any free port. */
   readonly port?: number;
   readonly hooks?: readonly HookSet[];
   /** @default stderr, as the configuration says */
@@ -59,36 +60,37 @@ export interface AssistantSettings {
   readonly logsToFile?: boolean;
   /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
   readonly onRestart?: () => void;
-  /** The disk did not confirm a write: nothing is written any more, so this process has to end. Without it `onRestart` is called. */
+  /** Called when the disk did not confirm a write: nothing is written any more, so this process has to end. @default `onRestart` */
   readonly onUnusable?: (error: AppError) => void;
-  /** What stands for the environment of the process. */
+  /** Used instead of the environment of the process. */
   readonly environment?: Environment;
   /** @default the machine's */
   readonly clock?: Clock;
-  /** Names the run of the machine that this is, so that a power loss is told from a process that died. @default what the kernel says */
+  /** Id of this boot of the machine, which tells a power loss from a process that died. @default the kernel's boot id */
   readonly boot?: string | null;
-  /** Nothing of it reaches others: MCP servers, schedule, heartbeat and plugins are off, as in safe mode. @default false */
+  /** A trial that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode. @default false */
   readonly rehearsal?: boolean;
   /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
   readonly signal?: AbortSignal;
 }
 
-/** A running assistant. Disposing stops it within 10 s; turns in flight go on at the next start. */
+/** A running assistant. Disposing stops it within 10 s; turns in flight continue at the next start. */
 export interface Assistant extends AssistantPort, AsyncDisposable {
-  /** An error that nobody caught ends this process: disposing it stops it, but its start counts as one that broke down. */
-  brokeDown(): void;
+  /** Call it before disposing when an uncaught error ends this process: the start then counts as a crash for safe mode. */
+  markCrashed(): void;
   /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
   alive(): Promise<void>;
-  /** Reads the configuration again and takes up what is different; what is wrong is refused as a whole. Never rejects. */
+  /** Reads the configuration again and applies what changed; an invalid one is refused as a whole. Never rejects. */
   reload: Reloader['reload'];
   /** Its log, free of secrets. */
   readonly log: Logger;
-  /** Says something in a session and waits for the end of its turn. */
+  /** Sends a text to a session (`main` by default) and waits for the end of its turn. */
   run(text: string, options?: RunOptions): ReturnType<AssistantPort['send']>;
-  /** The same with live events; the generator returns how the turn ended. */
+  /** Like `run`, with live events; the generator returns how the turn ended. */
   stream(text: string, options?: RunOptions): ReturnType<typeof streamOf>;
 }
 
+/** Options of `Assistant.run` and `Assistant.stream`. */
 export type RunOptions = Partial<Omit<SendInput, 'text'>> & Omit<SendOptions, 'onEvent'>;
 
 /** Starts an assistant in this process. Throws an `AppError` with one sentence when it cannot. */
@@ -156,13 +158,13 @@ async function assemble(parts: Parts): Promise<Assistant> {
   return Object.assign(assistant, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
 }
 
-/** A gateway keeps its log in its home, wherever else it goes. */
+/** A gateway always logs to the file in its home. */
 function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promise<Logger> {
   const file = logsToFile || serve === 'gateway' ? new LogFile(paths.log) : undefined;
   return openLog(loaded.config.log, { stderr: !logsToFile, file });
 }
 
-/** Opens everything; what was opened is closed again when it rejects. The home's lock must be held. */
+/** Opens everything and closes it again if it rejects. The home's lock must be held. */
 async function startOnce(
   parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void },
   ground: Ground,
@@ -199,14 +201,14 @@ async function startOnce(
   const hooks = openHooks(base, parts.hooks ?? []);
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
-  tellOfHungHooks(hooks, { ...ground, journal, bus });
+  reportHungHooks(hooks, { ...ground, journal, bus });
   const restoredAt = (await readRestored(paths.home))?.at;
   const channels = createChannels(base, { bus, journal, restoredAt });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
   const sweeper = stack.use(new Sweeper(base, stores));
   stack.use(
-    tellOfStorage({
+    reportStorageTrouble({
       storage,
       home: paths.home,
       bus,
@@ -239,11 +241,11 @@ async function startOnce(
   stack.use(mcp);
   await mcp.open();
 
-  await takeUp(base, { journal, bus, agent });
+  await resumeEarlierWork(base, { journal, bus, agent });
   const { questions, requests } = agent;
   const model = (): string => fullName(models.standard);
   const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
-  // Ends after the loop: who is attached hears how their turns end, or that they continue at the next start.
+  // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,
     { bus, journal, audit: stores.audit, channels, questions, registry, requests, model, ...parting },
@@ -254,7 +256,7 @@ async function startOnce(
   sweeper.start();
   stack.use(reloader);
   reloader.start();
-  // The first message should not wait for what can be loaded ahead, nor the start for that.
+  // Loaded after the start, so that neither the start nor the first message waits for it.
   setImmediate(() => {
     const { standard } = models;
     Promise.all([
@@ -269,7 +271,7 @@ async function startOnce(
   return Object.assign(local, {
     log,
     reload: () => reloader.reload(),
-    brokeDown: () => journal.brokeDown(),
+    markCrashed: () => journal.markCrashed(),
     alive: () => journal.answers(),
     run: (text: string, options: RunOptions = {}) => local.send({ session: 'main', ...options, text }, options),
     stream: (text: string, options: RunOptions = {}) => streamOf(local, { session: 'main', ...options, text }, options),

@@ -23,8 +23,8 @@ interface Joined {
   readonly journal: Journal;
 }
 
-/** Start is recovery: what an earlier process left is taken up before any channel opens. */
-export async function takeUp(base: Base, { agent, bus, journal }: Joined): Promise<void> {
+/** Resumes the turns and processes that an earlier process left, before any channel opens. */
+export async function resumeEarlierWork(base: Base, { agent, bus, journal }: Joined): Promise<void> {
   await endWhatRestoreLeft(base, { agent, journal });
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();

@@ -3,7 +3,7 @@ import { durationText } from './durations.ts';
 import type { Job, JobCreator } from './job.ts';
 import { localText } from '../util/time-zone.ts';
 
-/** From here on a run says that it is late. */
+/** A run that starts later than this after its due time, ms, says that it is late. */
 export const ON_TIME_MS = 60_000;
 const TTL_MS = 24 * 3_600_000;
 
@@ -11,7 +11,7 @@ export interface RunFacts {
   readonly job: Job;
   readonly dueAt: number;
   readonly now: number;
-  /** The person's, for what is said about times. */
+  /** Time zone of the person, for the times in texts. */
   readonly zone: string;
 }
 
@@ -20,20 +20,20 @@ export function jobSession(id: string): string {
   return sessionKeyOf({ channel: 'cron', chatId: id });
 }
 
-/** What a run of the kind `message` sends; the same for the same due time. */
+/** The message that a run of kind `message` sends. Its id depends on the job and the due time only, so a repeat is not sent twice. */
 export function reminder({ job, dueAt, now, zone }: RunFacts): OutboundMessage {
   const late = now - dueAt > ON_TIME_MS;
   const note = `\n\n_Late: this was for ${localText(dueAt, zone)}, and I was not running then._`;
   return toChat(job, { id: runId(job.id, dueAt), text: late ? `${job.text}${note}` : job.text, now });
 }
 
-/** What is said of a task that will not be done any more. */
+/** The notice that a task was missed and will not be done. */
 export function missedNotice({ job, dueAt, now, zone }: RunFacts, why: string): OutboundMessage {
   const text = `I missed the task \`${job.id}\` of ${localText(dueAt, zone)}: ${why}. It was not done.`;
   return toChat(job, { id: `${runId(job.id, dueAt)}:missed`, text, now });
 }
 
-/** What asks for the turn of a run, or runs its command. */
+/** The inbound message that starts the turn of a run, or runs its command. */
 export function runRequest(
   facts: RunFacts,
   by: {
@@ -52,7 +52,7 @@ export function runRequest(
     id: by.id,
     ...target,
     account: creator.channel === target.channel ? creator.account : 'cron',
-    // Of another chat nothing is known, so it counts as one in which others read along.
+    // Nothing is known of another chat, so it counts as a group.
     chatType: isHome ? creator.chatType : 'group',
     sender: { id: creator.id, ...(creator.name === undefined ? {} : { name: creator.name }), isBot: false },
     role: by.role,
@@ -69,7 +69,7 @@ export function runRequest(
   };
 }
 
-/** Where its words go. */
+/** The chat that the messages of a job go to. */
 export function jobAddressOf({ chat }: Pick<Job, 'chat'>): {
   readonly channel: string;
   readonly chatId: string;
@@ -79,7 +79,7 @@ export function jobAddressOf({ chat }: Pick<Job, 'chat'>): {
   return parseChat(chat) ?? { channel: 'terminal', chatId: 'main' };
 }
 
-/** It begins with words of the program's, so that no prompt is taken for a command. */
+/** Begins with the program's own words, so that no prompt is read as a slash command. */
 function taskText({ job, dueAt, now, zone }: RunFacts): string {
   const late = now - dueAt > ON_TIME_MS ? `, ${durationText(now - dueAt)} late` : '';
   return [

@@ -12,7 +12,7 @@ const VERSION = 1;
 
 const fileSchema = z.strictObject({
   version: z.literal(VERSION),
-  /** Of the person, where the configuration names none. */
+  /** Time zone of the person, if the configuration names none. */
   zone: z.string().refine(isZone, { error: 'expected a time zone such as "Europe/Vienna"' }).optional(),
   jobs: z.array(jobSchema).max(MOST_JOBS),
 });
@@ -32,7 +32,7 @@ export interface JobsFileOptions {
   readonly path: string;
   readonly quarantine: string;
   readonly clock: Clock;
-  /** The zone of jobs that name none, where the file has none either. */
+  /** Time zone of jobs without one if the file has none either. */
   readonly zone: string;
 }
 
@@ -48,7 +48,7 @@ export class JobsFile {
   #text: string | undefined;
   #list: JobList = NOTHING;
   #broken: BrokenFile | null = null;
-  #line: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: JobsFileOptions) {
     this.#options = options;
@@ -67,9 +67,9 @@ export class JobsFile {
     this.#list = list;
   }
 
-  /** Looks at the file, unless it is as it was; true when something is new. Throws what the disk throws. */
+  /** Reads the file if it changed; true if something is new. Rejects with file-system errors. */
   look(): Promise<boolean> {
-    return this.#inLine(() => this.#look());
+    return this.#enqueue(() => this.#look());
   }
 
   async #look(): Promise<boolean> {
@@ -91,19 +91,19 @@ export class JobsFile {
     return true;
   }
 
-  /** Replaces the list by what `change` makes of it; durable when it resolves. One after the other. */
+  /** Replaces the list by the one that `change` returns; durable when it resolves. Updates run one after the other. */
   update(change: (list: JobList) => JobList): Promise<void> {
-    return this.#inLine(() => this.#update(change));
+    return this.#enqueue(() => this.#update(change));
   }
 
-  /** A look that began before a change would bring back what was there before it. */
-  async #inLine<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#line.then(work);
-    this.#line = done.catch(() => {});
+  /** Looks and updates run one after the other: a look that began before an update would bring the old list back. */
+  async #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
     return await done;
   }
 
-  /** Makes the folder where it is missing. */
+  /** Calls `changed` when the file may have changed. Makes the folder if it is missing. */
   async watch(changed: () => void): Promise<Disposable> {
     await ensureDirectory(dirname(this.#options.path));
     return watchFile(this.#options.path, this.#options.clock, changed);
@@ -127,7 +127,7 @@ export class JobsFile {
   }
 }
 
-/** The jobs of a file, or what is wrong with it. `machineZone`: of jobs that name none, where the file has none either. Pure. */
+/** The jobs of a file, or what is wrong with it. `machineZone`: time zone of jobs without one if the file has none either. Pure. */
 export function parseJobs(text: string, machineZone: string): JobList | { readonly problem: string } {
   let data: unknown;
   try {

@@ -7,12 +7,12 @@ export type Entry =
   | { readonly type: 'file' | 'folder'; readonly path: string; readonly mode: number; readonly modifiedAt: Date }
   | { readonly type: 'manifest' };
 
-/** Throws `backup-unsafe` for whatever would be written, or would lead a later file, outside of the home. */
+/** Reads the header of an entry. Throws `backup-unsafe` if the entry, or a later one through it, would be written outside of the home. */
 export function readEntry({ name, type, mode, mtime }: Headers): Entry {
   if (name === MANIFEST && type === 'file') return { type: 'manifest' };
   const isFolder = type === 'directory';
   const path = name.startsWith(HOME_FOLDER) ? name.slice(HOME_FOLDER.length).replace(/\/$/u, '') : '';
-  // A link could lead a file that comes after it out of the home; devices and pipes belong into none.
+  // A link could lead a file that comes after it out of the home; a backup has no devices and pipes.
   if (!isFolder && type !== 'file') throw unsafe(name);
   if (!isInside(path)) throw unsafe(name);
   return {
@@ -23,7 +23,7 @@ export function readEntry({ name, type, mode, mtime }: Headers): Entry {
   };
 }
 
-/** Whether a path names something below a folder, whatever that folder is. */
+/** Whether a relative path stays below the folder that it is joined to. */
 function isInside(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
 }

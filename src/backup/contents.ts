@@ -3,29 +3,30 @@ import { lstat, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ifThere } from '../storage/files.ts';
 
-/** Something in a home that belongs into its backup. */
+/** A file, folder or link of a home that belongs in its backup. */
 export type Item =
   | { readonly type: 'folder' | 'file'; readonly path: string; readonly facts: Stats }
   | { readonly type: 'link'; readonly path: string; readonly target: string };
 
 /**
- * What stays out, by its name in the home. Of the running process: the lock and the sockets. Made again or needed for a
- * while only: the full-text index, long results of tools, logs, what the sandbox mounts. Of this machine: the launcher
- * of the service and programs that an upgrade installed. Copies: earlier backups, and homes that a restore moved aside. The journal is copied on its own.
+ * Names in the home that a backup leaves out: the lock and the sockets of the running process; what is made again or kept
+ * for a while only (full-text index, long tool results, logs, mounts of the sandbox); what belongs to this machine (the
+ * launcher of the service, programs that an upgrade installed); earlier backups and homes that a restore moved aside. The
+ * journal is copied on its own.
  */
 const LEFT_OUT =
   /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|bin|programs|backups|before-.*|restored\.json|upgrade\.json|\.probe|\.restore)$/u;
 
-/** What a write left behind that a process did not finish. */
+/** Temporary files of writes that did not finish. */
 const TEMPORARY = /^\..*\.\d+(?:\.\d+)?\.tmp$/u;
 
-/** Comes first, because what it says of turns and messages must not be newer than the other files. */
+/** The journal. It is read first, because its turns and messages must not be newer than the other files. */
 export const JOURNAL = 'state.db';
 
 /** The folders that are read right after the journal, in this order; all others come later. */
 const FIRST = ['sessions'];
 
-/** Everything of a home that belongs into a backup beside the journal, in the order in which it is read. */
+/** Everything of a home that belongs in a backup, except the journal, in the order in which it is read. */
 export async function contentsOf(home: string): Promise<readonly Item[]> {
   const names = (await readdir(home)).filter((name) => !LEFT_OUT.test(name));
   const ordered = [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
@@ -34,12 +35,12 @@ export async function contentsOf(home: string): Promise<readonly Item[]> {
   return items;
 }
 
-/** Files that only grow, line by line: a last line without its end is cut off. Those of the workspace are the person's. */
+/** Whether a file grows line by line, so that an incomplete last line is cut off. The person's files in the workspace never do. */
 export function growsByLines(path: string): boolean {
   return !path.startsWith('workspace/') && /\.jsonl(?:\.\d+)?$/u.test(path);
 }
 
-/** Sockets, pipes and devices are left out, and so is what goes away meanwhile. */
+/** Leaves out sockets, pipes, devices and whatever disappears meanwhile. */
 async function collect(home: string, path: string, items: Item[]): Promise<void> {
   if (TEMPORARY.test(basename(path))) return;
   const facts = await ifThere(lstat(join(home, path)));

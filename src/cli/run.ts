@@ -68,7 +68,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
   return program;
 }
 
-/** The home that a command line names; for what is looked up after a failure. */
+/** The value of `--home` in a command line, read without a parser because the parser may have failed. */
 function homeFlag(argv: readonly string[]): string | undefined {
   return argv[argv.indexOf('--home') + 1 || argv.length];
 }

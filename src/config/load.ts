@@ -19,16 +19,17 @@ const MAY_WRITE = 0o022;
 
 const MAY_READ = 0o044;
 
+/** A configuration that is valid, and where its values come from. */
 export interface LoadedConfig {
   readonly config: Config;
   /** One sentence each. */
   readonly warnings: readonly string[];
-  /** Of the file, whether or not it exists; `ASSISTANT_CONFIG` where that variable stands for it. */
+  /** Path of the file, whether or not it exists; `ASSISTANT_CONFIG` if that variable replaces the file. */
   readonly path: string;
   readonly exists: boolean;
   /** There is no file, or nothing in it. */
   readonly isEmpty: boolean;
-  /** What the file says, with its references to variables and files as they stand there. */
+  /** The settings of the file, with references to variables and files unresolved. */
   readonly written: Readonly<Record<string, unknown>>;
   /** The `ASSISTANT_…` variable that sets this path or a part of it; undefined: none does. */
   readonly variableOf: (path: SettingPath) => string | undefined;
@@ -36,23 +37,23 @@ export interface LoadedConfig {
   readonly setsLogLevel: boolean;
   /** The variables that keys of providers were read from, by the name of the entry. */
   readonly keyVariables: Readonly<Record<string, string>>;
-  /** Every secret value that is known, for redaction. */
+  /** Every secret value of the configuration and its variables, for redaction. */
   readonly secrets: readonly string[];
 }
 
-/** Holds a whole configuration instead of the file. */
+/** The variable that may hold a whole configuration, which replaces the file. */
 const WHOLE = 'ASSISTANT_CONFIG';
 
 /**
- * The configuration of a home. From the strongest: `overrides` (from flags), the `ASSISTANT_…` variables, the file (or
- * `ASSISTANT_CONFIG` instead of it), the usual variables of keys, the defaults. Throws `config-invalid` (exit code 78) when
- * it cannot run like that.
+ * Loads the configuration of a home. From the strongest: `overrides` (from flags), the `ASSISTANT_…` variables, the file (or
+ * `ASSISTANT_CONFIG` instead of it), the usual variables of keys, the defaults. Throws `config-invalid` (exit code 78) if it
+ * is invalid.
  */
 export async function loadConfig(options: {
   readonly home: string;
   readonly env: Environment;
   readonly overrides?: Readonly<Record<string, unknown>>;
-  /** Stands for what the file holds, to see whether it would do. */
+  /** Used instead of the text of the file, to check it before it is written. */
   readonly text?: string;
 }): Promise<LoadedConfig> {
   const { home, env, overrides = {} } = options;
@@ -123,9 +124,7 @@ function parse(
   throw problemsError(parsed.error, { ...source, raw });
 }
 
-/**
- * Whose key is one reference to a variable, or comes from its own or the usual variable because the file names none.
- */
+/** The variable of each provider whose key comes from one: from a reference in the file, or from its own or usual variable. */
 function keyVariablesOf(
   { providers }: Config,
   settings: Readonly<Record<string, unknown>>,
@@ -143,7 +142,7 @@ function keyVariablesOf(
   return Object.fromEntries(entries);
 }
 
-/** A setting whose variable is not set is worth a warning when its section is meant to work. */
+/** One warning for each setting whose variable is not set, if its section is in use. */
 function missingVariables(missing: readonly MissingVariable[], config: Config, written: unknown): readonly string[] {
   return missing
     .filter(({ path }) => isNeeded(path, config, written))
@@ -174,8 +173,8 @@ function asSettings(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * What other users of this machine may do with the configuration file, one sentence with the command that ends it. That
- * they may read it is only told when a key stands in it. `written`: the file's values as they stand there.
+ * Warns, with the command that mends it, if other users of this machine may change the configuration file, or may read it
+ * while it holds a key. `written`: the settings of the file with references unresolved.
  */
 async function openToOthers(path: string, written: unknown): Promise<readonly string[]> {
   // Windows has no such modes.
@@ -192,7 +191,7 @@ async function openToOthers(path: string, written: unknown): Promise<readonly st
   return [`${path} holds keys and may be read by other users of this machine (mode ${shown}). ${remedy}`];
 }
 
-/** Whether a key itself stands there; a variable's or a file's name is none. */
+/** Whether the settings hold a key itself, and not only the name of a variable or file. */
 function holdsKeys(written: unknown): boolean {
   return collectSecrets(written, {}, []).some((value) => !/\$\{\w+\}/u.test(value));
 }

@@ -228,12 +228,12 @@ export class CronRuns {
       'SELECT due_at, last_due, state, reason FROM cron_run WHERE job = ? ORDER BY due_at DESC LIMIT 1',
       job,
     );
-    const goesOn =
+    const isContinued =
       newest !== undefined &&
       newest.text('state') === state &&
       newest.textOrNull('reason') === reason &&
       newest.number('last_due') < first;
-    if (goesOn) {
+    if (isContinued) {
       db.run(
         'UPDATE cron_run SET last_due = ?, count = count + ?, at = ? WHERE job = ? AND due_at = ?',
         last,

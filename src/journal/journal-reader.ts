@@ -16,20 +16,20 @@ export interface RecordedCall {
   readonly costUsd: number | null;
 }
 
-/** What is used of budgets. */
+/** What model calls used up: tokens, and US dollars as far as prices are known. */
 export interface SpentTokens {
   readonly tokens: number;
   readonly costUsd: number;
 }
 
-/** A job that was agreed to. */
+/** A scheduled job that a person has approved. */
 export interface AgreedRow {
   readonly id: string;
   readonly hash: string;
   /** `active`, `over` or `removed`. */
   readonly state: string;
   readonly enabled: boolean;
-  /** How the newest run that ended went; null: there is none. */
+  /** Outcome of the newest run that ended; null: none did. */
   readonly lastOutcome: string | null;
 }
 
@@ -40,11 +40,10 @@ export interface Waiting {
 }
 
 /**
- * Reads a journal without changing a byte of its home, whether or not an assistant has it open. It never migrates. `isOpen`: a
- * process has it open.
+ * Reads a journal without changing a byte of its home, whether or not an assistant has it open. Never migrates.
  */
 export class JournalReader implements Disposable {
-  /** The schema of the file; less than `newestSchema` before the update that the next start makes. */
+  /** Schema version of the file; less than `newestSchema` if the next start will migrate it. */
   readonly schema: number;
   readonly #db: DatabaseSync;
 
@@ -53,10 +52,10 @@ export class JournalReader implements Disposable {
     this.schema = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   }
 
-  /** The schema of this program. */
+  /** Schema version of this program. */
   readonly newestSchema = journalMigrations.length;
 
-  /** Throws what SQLite throws for a file that is no database. The file must exist. */
+  /** Opens a file, which must exist. `isOpen`: another process has it open. Throws SQLite's error if it is not a database. */
   static open(path: string, { isOpen }: { readonly isOpen: boolean }): JournalReader {
     const db = openToRead(path, { isOpen });
     try {
@@ -67,13 +66,13 @@ export class JournalReader implements Disposable {
     }
   }
 
-  /** The oldest schema whose programs may use the file. */
+  /** The oldest schema version whose programs may use the file. */
   get oldestReader(): number {
     const has = this.#rows("SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_reader'").length > 0;
     return has ? (this.#rows('SELECT min FROM schema_reader')[0]?.number('min') ?? this.schema) : this.schema;
   }
 
-  /** What SQLite's own check complains of; none: the file is whole. Reads all of it. */
+  /** The first five faults that `PRAGMA quick_check` reports; none: the file is sound. Reads the whole file. */
   damage(): readonly string[] {
     return this.#rows('PRAGMA quick_check(5)').flatMap((row) => {
       const said = row.text('quick_check');
@@ -81,7 +80,7 @@ export class JournalReader implements Disposable {
     });
   }
 
-  /** The room in the file that nothing uses, as a share of it. */
+  /** Share of the file that is free pages, 0 to 1. */
   freeShare(): number {
     const [free, all] = ['freelist_count', 'page_count'].map((name) =>
       this.#rows(`PRAGMA ${name}`).reduce((_, row) => row.number(name), 0),
@@ -106,7 +105,7 @@ export class JournalReader implements Disposable {
         `state NOT IN ('delivered', 'streaming') AND payload IS NOT NULL AND ${where}`,
       );
     return {
-      // What a person gave up, or what answered too late on purpose, is no fault.
+      // A message that the owner dropped is not a fault.
       lost: count(
         `state IN ('dead', 'expired', 'uncertain') AND updated_at > ${now - 7 * DAY_MS} AND coalesce(reason, '') <> 'dropped by the owner'`,
       ),
@@ -124,7 +123,7 @@ export class JournalReader implements Disposable {
     };
   }
 
-  /** What model calls used since a time, in all or for these sources. */
+  /** What model calls used since a time, ms since 1970; `sources`: only those. */
   spentSince(at: number, sources?: readonly string[]): SpentTokens {
     const which = sources === undefined ? '' : ` AND source IN (${sources.map(() => '?').join(', ')})`;
     const [row] = this.#rows(
@@ -153,12 +152,12 @@ export class JournalReader implements Disposable {
     }));
   }
 
-  /** The starts in a row after which the process died, ms since 1970, oldest first; the last is that of the newest process. */
+  /** Times of the starts in a row whose process died, ms since 1970, oldest first; the last is the start of the newest process. */
   starts(): readonly number[] {
     return this.#rows('SELECT at FROM starts ORDER BY rowid').map((row) => row.number('at'));
   }
 
-  /** The newest process did not close the journal: it runs, or it died. */
+  /** Whether the newest process did not close the journal: it runs, or it died. */
   wasLeftOpen(): boolean {
     return this.#rows('SELECT 1 AS one FROM opened WHERE boot IS NOT ?', CLOSED).length > 0;
   }
@@ -181,7 +180,7 @@ export class JournalReader implements Disposable {
     });
   }
 
-  /** What the newest heartbeats did, newest first: `skip`, `run`, `failed` or `refused`. */
+  /** Actions of the newest heartbeats, newest first: `skip`, `run`, `failed` or `refused`. */
   heartbeats(count: number): readonly string[] {
     return this.#rows('SELECT action FROM heartbeat ORDER BY at DESC LIMIT ?', count).map((row) => row.text('action'));
   }

@@ -55,7 +55,7 @@ export interface Journal extends Disposable {
   /** This start and the failed ones before it. */
   readonly starts: Starts;
   /** Call it when the process ends because of an error: the journal is closed, but the next start counts it as a crash. */
-  brokeDown(): void;
+  markCrashed(): void;
   /** Ends what waits in a journal that was restored from a backup; null: that was done before. */
   endWaiting(ending: Parameters<typeof endWaiting>[1]): Promise<EndedByRestore | null>;
   /** Resolves when the journal has made a commit durable, which is a sign of life; rejects when it cannot. */
@@ -128,7 +128,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     lossRecovered: () => lossRecovered(db),
     endWaiting: (ending) => endWaiting({ ...shared, outbox }, ending),
     answers: () => db.write(() => {}),
-    brokeDown: () => {
+    markCrashed: () => {
       isBroken = true;
     },
     [Symbol.dispose]: () => db.close(isBroken ? undefined : () => closedInOrder(db)),

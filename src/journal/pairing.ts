@@ -93,7 +93,7 @@ export class Pairing {
     const outcome = await db.write(() => {
       if (this.lockedUntil() !== null) return 'locked';
       const row = this.#waiting(code);
-      return row === undefined ? this.#wrong() : this.#letIn(row, { by, role });
+      return row === undefined ? this.#wrong() : this.#admit(row, { by, role });
     });
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'locked') throw this.#locked();
@@ -155,7 +155,7 @@ export class Pairing {
     return db.get('SELECT * FROM pairing WHERE code = ? AND expires_at > ?', typed, clock.now());
   }
 
-  #letIn(row: Row, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Person {
+  #admit(row: Row, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Person {
     const { db, clock, outbox, people, newId } = this.#ports;
     const now = clock.now();
     const channel = row.text('channel');

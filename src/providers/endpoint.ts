@@ -12,20 +12,20 @@ const PRIVATE_V6 = /^\[(?:::1|::ffff:7f.*|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.
 export interface EndpointOptions {
   /** The key in `config.providers`. */
   readonly name: string;
-  /** Null: the server asks for none. */
+  /** Null: the server needs none. */
   readonly apiKey: string | null;
   /** Null: the API's own address. */
   readonly baseUrl: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where a server that speaks OpenAI's API differs from most. */
+  /** How an OpenAI-compatible server differs from most. */
   readonly quirks?: Partial<Quirks> | undefined;
-  /** It is an Ollama, so that errors name its commands. @default false */
+  /** The server is Ollama, so errors name its commands. @default false */
   readonly ollama?: boolean;
   /** Merged over the request's body. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
-  /** @default 60_000, on local addresses and for thinking 300_000 */
+  /** Deadline for the first byte of a response, ms. @default 60_000; 300_000 for local addresses and for thinking */
   readonly firstByteMs?: number;
-  /** @default as `firstByteMs` */
+  /** Longest pause between two bytes, ms. @default as `firstByteMs` */
   readonly idleMs?: number;
   /** Which of the provider's keys this is, counted from 1. @default it has one or none */
   readonly keyNumber?: number;
@@ -35,16 +35,16 @@ export interface EndpointOptions {
 }
 
 const PATIENCE_MS = 60_000;
-/** Models at home load for minutes, and thinking takes minutes anywhere. */
+/** A local model may take minutes to load, and thinking takes minutes anywhere. */
 const LONG_PATIENCE_MS = 300_000;
 
-/** The same endpoint for calls in which the model thinks first. */
+/** The endpoint with the deadlines for calls in which the model thinks first. */
 export function forThinking(endpoint: EndpointOptions): EndpointOptions {
   const { firstByteMs = LONG_PATIENCE_MS, idleMs = LONG_PATIENCE_MS } = endpoint;
   return { ...endpoint, firstByteMs, idleMs };
 }
 
-/** The endpoint's deadlines, with what is usual where it has none of its own. */
+/** The endpoint's deadlines, with the defaults for those that it does not set. */
 export function deadlinesOf({ baseUrl, firstByteMs, idleMs }: EndpointOptions): {
   readonly firstByteMs: number;
   readonly idleMs: number;

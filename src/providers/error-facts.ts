@@ -1,14 +1,14 @@
 import { oneLine } from '../util/text.ts';
 
-/** What can be read off a thrown value, whichever SDK or layer threw it. */
+/** What a thrown value says about a failed call, whichever SDK or layer threw it. */
 export interface ErrorFacts {
-  /** The HTTP status; undefined when the failure was not an answer. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   /** The status, or the one that the error's own type stands for. */
   readonly effectiveStatus: number | undefined;
-  /** What the server said, on one line; pages of HTML say nothing. */
+  /** The server's message on one line; '' if there is none or it is a page of HTML. */
   readonly detail: string;
-  /** The server's types, codes and words in lower case, to look for known phrases. */
+  /** The server's types, codes and message in lower case, to search for known phrases. */
   readonly haystack: string;
   readonly retryAfterMs: number | undefined;
 }
@@ -31,6 +31,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
 
 const DETAIL_LENGTH = 300;
 
+/** Reads the facts of a thrown value. `now`: ms since 1970, for a `retry-after` that is a date. */
 export function readFacts(thrown: unknown, now: number): ErrorFacts {
   const status = httpStatus(field(thrown, 'status'));
   // OpenAI's SDK keeps what was under `error`, Anthropic's the whole body.

@@ -7,10 +7,10 @@ import { requireProgram, runProgram, type Ended, type Variables } from './progra
 import type { Supervisor } from './supervisor.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
-/** Seconds that launchd may take to stop it: `ExitTimeOut` is shorter. */
+/** Seconds that `launchctl` may take to stop the service; longer than the `ExitTimeOut` of the service. */
 const STOP_SECONDS = 40;
 
-/** A launchd agent of one person, on macOS. */
+/** Manages the service as a launchd agent of one person, on macOS. */
 export function launchdSupervisor(
   places: Places,
   { host, env }: { readonly host: Host; readonly env: Variables },

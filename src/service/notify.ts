@@ -1,29 +1,30 @@
 import { AppError, errorMessage } from '../util/errors.ts';
 import { runProgram } from './program.ts';
 
-/** What systemd is told: `READY=1`, `STATUS=…`, `WATCHDOG=1` and so on, sd_notify(3). */
+/** A state that is reported to systemd: `READY=1`, `STATUS=…`, `WATCHDOG=1` and so on, see sd_notify(3). */
 export type Notice = `${string}=${string}`;
 
+/** Reports the state of this process to systemd. */
 export interface Notifier {
-  /** Tells systemd, in order with what was sent before. Never rejects; the first failure is told. */
+  /** Sends notices, after those that were sent before. Never rejects; the first failure goes to `onFailure`. */
   send(...notices: readonly Notice[]): Promise<void>;
-  /** Milliseconds within which systemd waits for a sign of life; null: it does not watch this process. */
+  /** systemd kills this process if it gets no `WATCHDOG=1` within this time, ms; null: it does not watch this process. */
   readonly watchdogMs: number | null;
 }
 
-/** systemd-notify waits for the answer of systemd for 5 seconds at most. */
+/** Deadline of `systemd-notify`, which itself waits for systemd for 5 seconds at most. */
 const SECONDS = 8;
 
 export interface NotifierOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
-  /** Told once, with a sentence, when nothing can be sent. */
+  /** Called once, with a sentence for people, when a notice cannot be sent. */
   readonly onFailure: (sentence: string) => void;
 }
 
 /**
- * What tells systemd how this process is; undefined where systemd did not start it (no `NOTIFY_SOCKET`). Node opens no
- * datagram socket of a path, so each notice is one run of `systemd-notify`, which knows abstract names (`@…`) too.
+ * Opens the notifier; undefined if systemd did not start this process (no `NOTIFY_SOCKET`). Node cannot open a datagram
+ * socket of a path, so each notice is one run of `systemd-notify`, which also knows abstract names (`@…`).
  */
 export function openNotifier({ env, pid, onFailure }: NotifierOptions): Notifier | undefined {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: watchdog, WATCHDOG_PID: watched } = env;

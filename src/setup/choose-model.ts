@@ -10,14 +10,14 @@ import { localAddress, scan } from './scan.ts';
 import { tryModel, type TrialResult } from './try-model.ts';
 import { setupError, type Given, type SetupWorld } from './world.ts';
 
-/** Which model answers, and what has to be written for that. */
+/** The chosen model, and the settings to write for it. */
 export interface ModelChoice {
   readonly provider: string;
   readonly model: string;
   readonly settings: readonly Setting[];
 }
 
-/** The key of a draft, and what is written so that it is found again. */
+/** An API key, and the setting to write for it; null: it is found without one. */
 interface Key {
   readonly value: string | null;
   readonly setting: Setting | null;
@@ -34,8 +34,8 @@ const OTHER = '(other)';
 const CUSTOM = 'custom';
 
 /**
- * Finds out which model answers: asks for provider, key and model, or takes what was given, and makes one real call.
- * Where that fails the person corrects what was wrong; without a person it throws. Throws `Cancelled` at Ctrl-C.
+ * Chooses the model: asks for provider, key and model unless flags give them, and makes one real call. If that fails the
+ * person corrects the part that was wrong; without a person it throws. Throws `Cancelled` at Ctrl-C.
  */
 export async function chooseModel(world: SetupWorld, config: Config, given: Given): Promise<ModelChoice> {
   let provider = await chooseProvider(world, config, given);
@@ -88,7 +88,7 @@ function requireKnown(provider: string, config: Config, { baseUrl }: Given): str
   throw setupError(`The provider "${provider}" is not known. Known: ${known}; any other needs --base-url.`);
 }
 
-/** Provider, address and key; not yet the model. */
+/** A draft with provider, address and key, still without a model. */
 async function draftOf(world: SetupWorld, config: Config, given: Given, chosen: string): Promise<Draft> {
   const { env, person } = world;
   const provider = chosen === OTHER ? CUSTOM : chosen;
@@ -136,7 +136,7 @@ async function askKey({ person }: SetupWorld, provider: string): Promise<Key> {
   return { value: secret, setting: { path: ['providers', provider, 'apiKey'], name, secret } };
 }
 
-/** Repeats until the model has answered; null: the person wants another provider. */
+/** Asks for the model and tries it until it has answered; null: the person wants another provider. */
 async function complete(world: SetupWorld, config: Config, begun: Draft, given: Given): Promise<Draft | null> {
   let draft = begun;
   const wanted = given.model === undefined ? '' : withoutProvider(given.model, draft.provider);
@@ -162,7 +162,7 @@ async function complete(world: SetupWorld, config: Config, begun: Draft, given: 
       const choices = [
         { value: 'again', label: 'Try again' },
         { value: 'provider', label: 'Choose another provider' },
-        { value: 'save', label: 'Go on with it, without an answer' },
+        { value: 'save', label: 'Use it anyway' },
         { value: 'stop', label: 'Stop; nothing is written' },
       ];
       const next = await world.person.choose('What now?', choices, 'again');
@@ -182,7 +182,7 @@ async function tryDraft({ tell, clock, signal }: SetupWorld, settings: Config, d
   return result;
 }
 
-/** The draft with a model, and with another key where the first was refused. */
+/** Adds a model to the draft, and another key if the first was refused. Null: the provider has no model. */
 async function askModel(world: SetupWorld, config: Config, begun: Draft): Promise<Draft | null> {
   const { person, clock, tell } = world;
   let draft = begun;
@@ -204,7 +204,7 @@ async function askModel(world: SetupWorld, config: Config, begun: Draft): Promis
     tell.bad(`${provider} has no model yet.${pull}`);
     return null;
   }
-  // What a person wrote comes first, listed or not.
+  // A model that the configuration names comes first, listed or not.
   const first = configured !== '' || names.length === 0 || names.includes(usual) ? usual : (names[0] ?? usual);
   if (person === null) {
     if (first === '') throw setupError(`${provider} does not say which models it has. Give --model NAME.`);

@@ -134,6 +134,7 @@ export class PromptParts {
   }
 }
 
+/** SHA-256 of a text, in hex. */
 export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

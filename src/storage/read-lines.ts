@@ -15,7 +15,7 @@ export interface ReadLinesOptions {
   readonly chunkBytes?: number;
   /** Reads as if the file ended here. @default its size */
   readonly end?: number;
-  /** Ends after the chunk that reaches this many bytes; a line that is not whole then is left out. @default Infinity */
+  /** Stops after the chunk that reaches this many bytes and leaves out a line that is incomplete then. @default Infinity */
   readonly mostBytes?: number;
   /** Called after each read with its number of bytes. */
   readonly onRead?: (bytes: number) => void;

@@ -4,21 +4,21 @@ import { oneLine } from '../util/text.ts';
 import { errorResult } from './registry/result.ts';
 import { defineTool, type CallIds, type CallPerson, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
-/** Who calls, as far as the schedule has to know. */
+/** What the schedule has to know about the caller of the tool. */
 export interface CronToolCaller extends Pick<CallIds, 'messageId' | 'turnId'>, Pick<CallPerson, 'role'> {}
 
 interface Answer {
   readonly text: string;
 }
 
-/** What the schedule does for the model. Throws one sentence when it cannot be done. */
+/** The schedule, as the tool `cron` uses it. Each function rejects with one sentence if it cannot do its work. */
 export interface CronPort {
   readonly add: (by: CronToolCaller, job: CronToolJob) => Promise<Answer>;
   readonly list: (by: CronToolCaller) => Promise<Answer>;
   readonly one: (by: CronToolCaller, action: CronJobAction, id: string) => Promise<Answer>;
-  /** A job as it stands now; null where the caller has none of this id. */
+  /** A job as it is now; null: the caller has no job with this id. */
   readonly job: (by: CronToolCaller, id: string) => Promise<ScheduledJob | null>;
-  /** The run that this turn carries out has nothing to tell; false when it carries out none. */
+  /** Makes the run that this turn carries out send nothing; false: this turn does not carry out a run. */
   readonly silence: (turnId: string, reason: string) => Promise<boolean>;
 }
 
@@ -37,7 +37,7 @@ interface ScheduledJob {
   /** `own` or `main`: the conversation in which it runs. */
   readonly session: string;
   readonly text: string;
-  /** Hash of all of it. */
+  /** Hash of all other fields. */
   readonly code: string;
 }
 
@@ -87,7 +87,7 @@ type Params = z.infer<typeof parameters>;
 const STARTS: ReadonlySet<Params['action']> = new Set(['enable', 'run']);
 const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable', 'disable', 'run']);
 
-/** Reminders and repeated tasks. */
+/** Creates the tool `cron`: reminders, and tasks that run once or repeatedly. */
 export function cronTool(cron: CronPort): Tool {
   return defineTool({
     name: 'cron',
@@ -140,7 +140,7 @@ export function cronTool(cron: CronPort): Tool {
   });
 }
 
-/** What will run, whole; null: nothing will. */
+/** Describes, for the question to the owner, the whole job that this call would make run; null: it makes none run. */
 async function declared(
   cron: CronPort,
   { action, job: id, when = '', text = '', kind = 'message', chat }: Params,

@@ -133,7 +133,7 @@ export class CommandLine {
     const { assistant } = this;
     return Object.assign(assistant, {
       reload: async () => ({ changes: [], refused: null }),
-      brokeDown: () => {},
+      markCrashed: () => {},
       alive: async () => {},
       log: this.#log(),
       run: (text: string) => assistant.send({ session: 'main', text }, {}),

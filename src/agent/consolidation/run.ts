@@ -3,7 +3,7 @@ import {
   noteEntry,
   rawEntries,
   rawSummary,
-  saidByPeople,
+  withoutAssistant,
   tagOf,
   withNote,
   LONGEST_SUMMARY,
@@ -165,7 +165,7 @@ class ConsolidationRun {
     }
     const { held, reason } = reply;
     if (reply.scripted === true) {
-      const paragraphs = this.#paragraphs(part, untrusted, rawEntries(saidByPeople(part.turns)));
+      const paragraphs = this.#paragraphs(part, untrusted, rawEntries(withoutAssistant(part.turns)));
       const entry = rawSummary(part.turns);
       await record.answered(part, { entry, memory: memoryWith(null), paragraphs: [...noted, ...paragraphs] });
       return null;

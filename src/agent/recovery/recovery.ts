@@ -85,7 +85,7 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promi
     const place = alone ? order.next() : null;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
       using probation = place === null ? null : await place(signal);
-      await takeUp(suspect, loop, ports.store);
+      await resumeTurnLeft(suspect, loop, ports.store);
       if (probation === null) return await loop.finish(suspect.turn);
       // Once its probation is over, a later death of the process does not count against this turn.
       using slot = probation.begin(() => {
@@ -182,7 +182,7 @@ async function recoverCommand(open: OpenTurn, ports: RecoveryPorts): Promise<Lef
 }
 
 /** Counts an attempt of the turn in the journal; must be durable before the turn runs. */
-async function takeUp({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: StorePorts): Promise<void> {
+async function resumeTurnLeft({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: StorePorts): Promise<void> {
   await loop.written(() => journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 }));
 }
 
@@ -222,7 +222,7 @@ async function recoverLater(
       for (const one of left) {
         if (one.type === 'command') void repeat(one, loop, ports.store);
         else {
-          await takeUp(one, loop, ports.store);
+          await resumeTurnLeft(one, loop, ports.store);
           await loop.finish(one.turn);
         }
       }

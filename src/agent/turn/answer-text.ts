@@ -92,16 +92,16 @@ export function textOf(entry: AssistantEntry): string {
 /** The texts of the turn, one per answer: a text that was cut off is joined with its continuations. */
 function joinedTexts(entries: readonly TapeEntry[]): readonly string[] {
   const texts: string[] = [];
-  let goesOn = false;
+  let continues = false;
   for (const entry of entries) {
     if (entry.kind !== 'message') continue;
     if (entry.role === 'assistant') {
       const text = textOf(entry);
-      if (goesOn) texts.push((texts.pop() ?? '') + text);
+      if (continues) texts.push((texts.pop() ?? '') + text);
       else texts.push(text);
-      goesOn = isCutOff(entry);
+      continues = isCutOff(entry);
     } else if (entry.role === 'user' && entry.sources.length > 0) {
-      goesOn = false;
+      continues = false;
     }
   }
   return texts.map((text) => text.trim());

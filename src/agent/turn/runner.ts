@@ -100,9 +100,9 @@ export class TurnRunner {
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
     const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
-    const { letIn, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
+    const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
-    const messages = [...letIn];
+    const messages = [...admitted];
     const newest = messages.at(-1) ?? target;
     const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused))];
     const signal = AbortSignal.any([shutdown, ...ended]);

@@ -9,7 +9,7 @@ export interface PendingCall {
   readonly call: ToolCallPart;
   /** Its intent is on the tape, so it may have run already. */
   readonly started: boolean;
-  /** Ids (`<call id>.<n>`) of the calls that a program of this call made and whose intent is on the tape. @default none */
+  /** For a call that makes calls of its own (`batch`): ids (`<call id>.<n>`) of those whose intent is on the tape. @default none */
   readonly begun?: ReadonlySet<string>;
   /** The output limit cut off the model's message, so the arguments may be incomplete: the call is not run. */
   readonly cutOff: boolean;

@@ -52,8 +52,8 @@ class Scanner {
       const found = NEXT.exec(this.#text);
       this.#copyTo(found?.index ?? this.#text.length);
       if (found === null) return this.#out;
-      const goesOn = found[0] === '<' ? this.#angle() : this.#code();
-      if (!goesOn) return this.#out;
+      const continues = found[0] === '<' ? this.#angle() : this.#code();
+      if (!continues) return this.#out;
     }
   }
 

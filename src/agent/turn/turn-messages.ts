@@ -54,7 +54,7 @@ async function correct(
  * Adds messages to a running turn: new ones that may join, edits, and those that a power loss took off the tape. They are
  * written to the tape first, then assigned in the journal, so that a crash in between loses none.
  */
-export async function hearMore(turn: Turn, ports: MessagePorts): Promise<void> {
+export async function addWaitingMessages(turn: Turn, ports: MessagePorts): Promise<void> {
   const { session, facts } = turn;
   const entries = session.turn(facts.turnId);
   const corrections = await turn.corrections.after(unreadOf(turn));
@@ -86,13 +86,13 @@ async function join(turn: Turn, joining: readonly Joining[], ports: MessagePorts
   const edited = taken.filter((now) =>
     joining.some(({ message }) => message.id === now.id && message.text !== now.text),
   );
-  const letIn: InboundMessage[] = [];
+  const admitted: InboundMessage[] = [];
   for (const message of edited) {
     const admission = await ports.hooks.admit(message);
     if ('denied' in admission) await refuse(message, { turnId: facts.turnId, reason: admission.denied }, ports);
-    else letIn.push(admission.value);
+    else admitted.push(admission.value);
   }
-  if (letIn.length > 0) await session.append(await userEntries(turn, letIn, ports));
+  if (admitted.length > 0) await session.append(await userEntries(turn, admitted, ports));
 }
 
 /** Tells the sender why no model will read the message. */
@@ -113,16 +113,16 @@ export async function admittedOf(
   messages: readonly InboundMessage[],
   entries: readonly TapeEntry[],
   hooks: Pick<HookRunner, 'admit'>,
-): Promise<{ readonly letIn: readonly InboundMessage[]; readonly refused: string | null }> {
+): Promise<{ readonly admitted: readonly InboundMessage[]; readonly refused: string | null }> {
   const hasEnded = entries.some(({ kind }) => kind === 'turn-end');
   const unknown = new Set(hasEnded ? [] : notOnTape(messages, entries));
-  const letIn: InboundMessage[] = [];
+  const admitted: InboundMessage[] = [];
   for (const message of messages) {
     const admission = unknown.has(message) ? await hooks.admit(message) : { value: message };
-    if ('denied' in admission) return { letIn: messages, refused: admission.denied };
-    letIn.push(admission.value);
+    if ('denied' in admission) return { admitted: messages, refused: admission.denied };
+    admitted.push(admission.value);
   }
-  return { letIn, refused: null };
+  return { admitted, refused: null };
 }
 
 /** The messages of a turn that no model has read. */

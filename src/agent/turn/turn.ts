@@ -15,7 +15,7 @@ import { unfinishedText } from './answer-text.ts';
 import { runCalls } from './tool-calls.ts';
 import { endCut, endDraft, EndTurn, partialOf } from './end.ts';
 import type { Turn } from './current-turn.ts';
-import { beginTurn, hearMore, isCorrected } from './turn-messages.ts';
+import { beginTurn, addWaitingMessages, isCorrected } from './turn-messages.ts';
 
 /**
  * Runs a turn until it is ended on the tape: model, tools, results, model, until done. Works from the tape alone, so the
@@ -58,7 +58,7 @@ async function think(turn: Turn, ports: Omit<TurnPorts, 'people'>): Promise<void
   const { session, facts, live, chosen } = turn;
   const { runtime, model, limits, hooks } = ports;
   await shortRound();
-  await hearMore(turn, ports);
+  await addWaitingMessages(turn, ports);
   const entries = session.turn(facts.turnId);
   const last = iterationsOf(entries) >= limits.maxIterations - 1;
   const note = last ? lastCallNote(facts.turnId, entries) : null;

@@ -70,8 +70,8 @@ export async function openPlugins(
   };
 }
 
-/** Tells the owner of hooks that do not answer, once for each and start. */
-export function tellOfHungHooks(
+/** Sends the owner a notice about each hook that does not answer, once for each start. */
+export function reportHungHooks(
   hooks: HookRunner,
   ports: {
     readonly clock: Clock;

@@ -28,10 +28,10 @@ export interface StorageNoticePorts {
 }
 
 /**
- * Tells the owner once when the home cannot be written, by a running channel and without the journal, which takes
- * nothing then; and once when it can be again, through the outbox.
+ * Sends the owner one notice when the home cannot be written, through a running channel and past the journal, which cannot
+ * be written either; and one through the outbox when it can be written again.
  */
-export function tellOfStorage(ports: StorageNoticePorts): Disposable {
+export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const { storage, home, bus, outlets, clock, log } = ports;
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readAnswer } from '../../agent/questions/answers.ts';
 import { openJournal, type Journal } from '../../journal/journal.ts';
-import { holdsStrangers } from '../../memory/files/history-file.ts';
+import { hasStrangersTag } from '../../memory/files/history-file.ts';
 import { MemorySearch } from '../../memory/search/search.ts';
 import { MemoryStore } from '../../memory/files/store.ts';
 import { Sessions } from '../../session/sessions.ts';
@@ -94,7 +94,7 @@ export async function openStores(
     origins: new UntrustedFiles({
       path: join(paths.versions, 'untrusted.jsonl'),
       folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
-      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: holdsStrangers },
+      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: hasStrangersTag },
       clock,
       disk,
     }),

@@ -28,7 +28,7 @@ export const RESEND_MARK = '↻ ';
 export interface Outlets {
   /** The channel when it can send now; `waiting`: it is enabled but cannot send now; `unknown`: no such channel is enabled. */
   outlet(name: string): Channel | 'waiting' | 'unknown';
-  /** Says what a channel is sending, so that one that is replaced finishes it first. Returns the same promise. */
+  /** Registers a send, which a channel that is replaced finishes first. Returns the same promise. */
   sending<T>(channel: string, work: Promise<T>): Promise<T>;
   /** Reports that the platform refused the channel's credentials. */
   revoked(name: string, reason: string): void;

@@ -2,13 +2,13 @@ import { REST } from '@discordjs/rest';
 import { payloads } from './payload.ts';
 
 const API_VERSION = '10';
-/** Until the headers of an answer. */
+/** Deadline for the headers of a response. */
 const CALL_DEADLINE_MS = 15_000;
-/** The same for files; delivery cuts an upload off much earlier, by its size. */
+/** The same for uploads; delivery aborts one much earlier, by its size. */
 const UPLOAD_DEADLINE_MS = 3_600_000;
 const DISCORD = 'https://discord.com/api';
 
-/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object */
+/** Types of an interaction response. https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object */
 export const CALLBACK = { thinking: 5, seen: 6 } as const;
 
 export interface UploadFile {
@@ -17,7 +17,7 @@ export interface UploadFile {
   readonly contentType: string;
 }
 
-/** A message as Discord took it. */
+/** A sent message as Discord stored it. */
 export interface SentMessage {
   readonly id: string;
   readonly content?: string | undefined;
@@ -25,13 +25,13 @@ export interface SentMessage {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** Who pressed or commanded; the token is a secret of 15 minutes. */
+/** A pressed button or a slash command. The token is a secret that is valid for 15 minutes. */
 export interface InteractionKey {
   readonly id: string;
   readonly token: string;
 }
 
-/** The calls to Discord's API that are made here; each rejects as the library does. */
+/** The calls to Discord's API. Each rejects with the errors of `@discordjs/rest`. */
 export interface DiscordApi extends Disposable {
   /** For the Gateway. */
   readonly rest: REST;
@@ -51,9 +51,9 @@ export interface DiscordApi extends Disposable {
   readonly react: (place: string, message: string, emoji: string) => Promise<void>;
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
   readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
-  /** Answers an interaction, which waits for 3 s. */
+  /** Acknowledges an interaction; Discord waits 3 s for that. */
   readonly confirm: (interaction: InteractionKey, type: number, signal: AbortSignal) => Promise<void>;
-  /** Puts a message into the place of an answer that was put off. */
+  /** Replaces the placeholder of a deferred response by a message. */
   readonly fill: (
     application: string,
     token: string,
@@ -61,13 +61,13 @@ export interface DiscordApi extends Disposable {
     files: readonly UploadFile[],
     signal: AbortSignal,
   ) => Promise<SentMessage>;
-  /** Takes the place of an answer that was put off away. */
+  /** Deletes the placeholder of a deferred response. */
   readonly unfill: (application: string, token: string, signal: AbortSignal) => Promise<void>;
-  /** The present addresses of attachments. */
+  /** Fetches fresh addresses for an attachment whose address has expired. */
   readonly refresh: (url: string, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The library without what it does by itself: it sends nothing twice and waits for no limit. */
+/** Opens the library's client without its own retries and waits for rate limits, which are left to delivery. */
 export function openApi({ token, apiBase }: { token: string; apiBase?: string | null | undefined }): DiscordApi {
   const open = (timeout: number): REST =>
     new REST({

@@ -73,7 +73,7 @@ export class GroupTalk {
 
   #hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
     const talk = this.#talkIn(draft);
-    const mentioned = isMeant || this.#goesOn(talk, draft);
+    const mentioned = isMeant || this.#continues(talk, draft);
     const isTaken = (mentioned || this.#options.policy === 'open') && this.#mayBegin(draft);
     if (!isTaken) {
       talk.context = [...talk.context, contextOf(draft)].slice(-MOST_CONTEXT);
@@ -100,7 +100,7 @@ export class GroupTalk {
     return talk;
   }
 
-  #goesOn({ partner }: Talk, { sender, receivedAt }: InboundDraft): boolean {
+  #continues({ partner }: Talk, { sender, receivedAt }: InboundDraft): boolean {
     return !sender.isBot && partner?.id === sender.id && receivedAt <= partner.until;
   }
 

@@ -3,7 +3,7 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Logger } from '../../util/log.ts';
 
 const EVERY_MS = 3_600_000;
-/** Cap of remembered strangers; the oldest is forgotten. */
+/** Most people that are remembered; the oldest is forgotten. */
 const CAP = 1_000;
 
 /** Logs who tried to write without being allowed, and how to allow it; once an hour for each person. */

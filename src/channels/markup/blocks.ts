@@ -1,19 +1,19 @@
 import type { LayoutRow } from './rows.ts';
 import type { ListItem, Span } from './spans.ts';
 
-/** How a platform that reads a kind of Markdown wants its lines. */
+/** How a platform writes its kind of Markdown, line by line. */
 export interface Dialect {
-  /** A line of text. */
+  /** Renders a line of text. */
   readonly line: (spans: readonly Span[]) => string;
-  /** A line of a heading. */
+  /** Renders a heading. */
   readonly heading: (spans: readonly Span[], level: number, inList: boolean) => string;
-  /** The lines of a block of code, with its fences. */
+  /** Renders a code block as lines, with its fences. */
   readonly code: (text: string, language: string) => readonly string[];
-  /** A rule; behind the marker of a list item if `marked`. */
+  /** A horizontal rule. `marked`: it follows the marker of a list item. */
   readonly rule: (marked: boolean) => string;
-  /** What an item without content shows. */
+  /** Stands for the content of an empty list item. */
   readonly nothing: string;
-  /** The marker of a list item; another one in every second of two lists that follow each other. */
+  /** The marker of a list item. Lists that follow each other alternate between two markers, so that they stay separate. */
   readonly marker: (item: ListItem, place: MarkerPlace) => Marker;
   /** Whether a blank line has to stand between two blocks that follow each other without one. */
   readonly apart: (before: LayoutRow, row: LayoutRow, items: OpenItems) => boolean;
@@ -23,23 +23,23 @@ export interface Dialect {
 
 interface Marker {
   readonly text: string;
-  /** How far what belongs to the item is moved in below it. */
+  /** Columns by which the further lines of the item are indented. */
   readonly indent: number;
 }
 
 interface MarkerPlace {
   readonly other: boolean;
-  /** The markers before it in its line. */
+  /** The markers that stand before this one in the same line. */
   readonly before: string;
 }
 
-/** Items as they are written, the outermost first. */
+/** The list items around the break between two rows, outermost first. */
 export interface OpenItems {
-  /** Those the row before stands in. */
+  /** Items that contain the row before. */
   readonly before: readonly ListItem[];
-  /** Those of them that go on. */
+  /** Those of them that also contain this row. */
   readonly kept: readonly ListItem[];
-  /** The first that begins. */
+  /** The outermost item that begins with this row. */
   readonly first: ListItem | undefined;
 }
 
@@ -51,8 +51,8 @@ interface OpenItem {
 const QUOTE = '> ';
 
 /**
- * Lines → the platform's markup. Items that were opened in another part are not indented here: what belongs to them
- * begins at the margin.
+ * Renders rows as the platform's markup. Rows of an item that was opened in an earlier part are not indented: they begin at
+ * the margin.
  */
 export function renderRows(rows: readonly LayoutRow[], dialect: Dialect): string {
   const markers = new Markers(dialect);
@@ -60,15 +60,15 @@ export function renderRows(rows: readonly LayoutRow[], dialect: Dialect): string
   let before: LayoutRow | undefined;
   let markup = '';
   for (const row of rows) {
-    const goesOn = before !== undefined && before.quote === row.quote && (!row.quote || row.sameQuote);
-    const kept = goesOn ? open.filter(({ item }) => row.items.includes(item) && !row.marked.has(item)) : [];
+    const continues = before !== undefined && before.quote === row.quote && (!row.quote || row.sameQuote);
+    const kept = continues ? open.filter(({ item }) => row.items.includes(item) && !row.marked.has(item)) : [];
     const begun = row.items.filter((item) => row.marked.has(item));
     const quote = row.quote ? QUOTE : '';
     const indent = indentOf(kept);
     if (before !== undefined) {
       const items = { before: open.map(itemOf), kept: kept.map(itemOf), first: begun[0] };
       const isApart = row.after === 'blank' || (row.after === 'block' && dialect.apart(before, row, items));
-      const blank = (goesOn ? quote : '') + (dialect.indentsBlank ? indent : '');
+      const blank = (continues ? quote : '') + (dialect.indentsBlank ? indent : '');
       markup += isApart ? `\n${blank}\n` : '\n';
     }
     const opened: OpenItem[] = [];
@@ -109,7 +109,7 @@ function linesOf(row: LayoutRow, dialect: Dialect): readonly string[] {
   }
 }
 
-/** Gives each list its markers, other ones than the list before it at the same depth. */
+/** Gives each list a marker that differs from that of the list before it at the same depth. */
 class Markers {
   readonly #dialect: Dialect;
   readonly #last: { list: symbol; other: boolean }[] = [];

@@ -1,23 +1,23 @@
 import { isInvisible, SpanIndex, spanText, type Span } from './spans.ts';
 import { afterBreak, nextRange } from './split.ts';
 
+/** What fits into one message of a platform, and how it is rendered. */
 export interface PartRules {
-  /** Visible units a part may have at most. */
+  /** Most visible UTF-16 units of a part. */
   readonly limit: number;
-  /** How much of the things that the platform counts the spans of a part hold; at most 1 fits. */
+  /** Share of a limit on the number of elements, such as blocks, that these spans use; up to 1 fits. @default no such limit */
   readonly count?: (spans: readonly Span[]) => number;
   readonly render: (spans: readonly Span[]) => string;
-  /** How much of what the platform allows a rendered part takes; at most 1 fits. */
+  /** Share of the platform's size limit that a rendered part uses; up to 1 fits. */
   readonly load: (part: string) => number;
 }
 
-/** Neighbours are alike: where a part had to be short, the next one is tried with so many times its length. */
+/** Neighbouring texts render alike, so after a part that had to be short the next one is tried with this many times its length. */
 const GROWTH = 3;
 
 /**
- * Cuts a document into parts that each fit and stand alone: what is open at a cut is closed and opened again. What all
- * parts show one after the other is what the document shows, but for the white space at the cuts and for stretches in
- * which nothing can be seen.
+ * Cuts a document into parts that each fit and stand alone: markup that is open at a cut is closed and opened again. Together
+ * the parts show all of the document except white space at the cuts and stretches without anything visible.
  */
 export function toParts(spans: readonly Span[], rules: PartRules): readonly string[] {
   const text = spanText(spans);

@@ -17,7 +17,7 @@ const HEADING_LIMIT = 150;
 
 /** A message for `chat.postMessage`. */
 export interface SlackMessage {
-  /** For notifications, and for everybody when the block is refused. */
+  /** Shown in notifications, and to everyone if Slack refuses the block. */
   readonly text: string;
   readonly blocks: readonly [{ readonly type: 'markdown'; readonly text: string }];
 }
@@ -34,7 +34,7 @@ const slack: Dialect = {
     const name = /^[\w+#.-]{1,40}$/u.test(language) ? language : '';
     return [fence + name, ...breakMentions(text).split('\n'), fence];
   },
-  // Behind the marker of a list these would be one rule.
+  // Behind the marker of a list `---` would be one rule together with the marker.
   rule: (marked) => (marked ? '___' : '---'),
   nothing: BREAK,
   marker: ({ number }, { other }) => {
@@ -73,7 +73,7 @@ export function slackMessage(part: string): SlackMessage {
   return { text: escapeEntities(slackMarkup.plain(part)), blocks: [{ type: 'markdown', text: part }] };
 }
 
-/** Emphasis that would not be read as it is meant is left out: every character is to be seen, and no other. */
+/** Renders a line, without its emphasis if Slack would misread that and show other characters than the text has. */
 function line(spans: readonly Span[]): string {
   const pieces = toPieces(spans, slackPieces.urls);
   const looks = renderPieces(pieces, slackPieces);
@@ -104,7 +104,7 @@ function isHeading(spans: readonly Span[]): boolean {
   return spanText(spans).length <= HEADING_LIMIT;
 }
 
-/** Rules, and lines of headings. */
+/** Counts rules and lines of headings. */
 function countBreaks(spans: readonly Span[]): number {
   const begins = ({ role, heading, text }: Span, at: number): boolean =>
     role === 'rule' || (heading !== undefined && (text === '\n' || spans[at - 1]?.heading === undefined));

@@ -11,7 +11,7 @@ const LONGEST_CLUSTER = 64;
 
 /**
  * Cuts a text into ranges of at most `limit` UTF-16 units, where possible between paragraphs, else lines, sentences,
- * words, characters as people see them. No surrogate pair is cut; only white space at the cuts is left out, never the
+ * words, graphemes. No surrogate pair is cut; only white space at the cuts is left out, never the
  * indentation of a line.
  */
 export function splitRanges(text: string, limit: number): readonly Range[] {
@@ -36,7 +36,7 @@ export function nextRange(
   return { range: { start, end }, next: afterBreak(text, start + length) };
 }
 
-/** How much of a window that reaches beyond `limit` to take. */
+/** How many units of `beyond`, a text that is longer than `limit`, the next range takes. */
 function breakAt(beyond: string, limit: number): number {
   const window = beyond.slice(0, limit + 1);
   const paragraph = window.lastIndexOf('\n\n');
@@ -52,7 +52,7 @@ function breakAt(beyond: string, limit: number): number {
 
 let graphemes: Intl.Segmenter | undefined;
 
-/** Between two characters as people see them; a pair of surrogates is taken whole even where only one unit is allowed. */
+/** Cuts between two graphemes; a surrogate pair is taken whole even where only one unit is allowed. */
 function hardCut(beyond: string, limit: number): number {
   const plain = cut(beyond, limit).length || 2;
   const from = Math.max(0, plain - LONGEST_CLUSTER);

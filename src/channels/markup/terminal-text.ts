@@ -6,7 +6,7 @@ export interface TerminalLook {
   readonly width: number;
   /** `mono`: bold and the like, without colours. `plain`: no control sequence at all. */
   readonly style: 'color' | 'mono' | 'plain';
-  /** Whether the terminal knows links (OSC 8); where it does not, the address stands behind the text. */
+  /** Whether the terminal supports links (OSC 8); if not, the address follows the text. */
   readonly hyperlinks: boolean;
   /** Makes text safe for a terminal. Every piece of a text passes it, since Markdown can spell characters as entities. */
   readonly clean: (text: string) => string;
@@ -15,7 +15,7 @@ export interface TerminalLook {
 /** What a piece of text is, which decides its colour. */
 export type Tone = 'code' | 'keyword' | 'string' | 'number' | 'comment' | 'added' | 'removed' | 'prompt' | 'wrong';
 
-/** A run of text that looks the same. */
+/** A run of text in one style. */
 export interface Piece {
   readonly text: string;
   readonly bold?: boolean;
@@ -52,12 +52,12 @@ export function textWidth(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
-/** The characters of a text as a person counts them. */
+/** The graphemes of a text. */
 export function characters(text: string): readonly string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** One line with its control sequences; each line stands alone. */
+/** A row as one line with control sequences, which all end with the line. */
 export function paint(row: Row, { style, hyperlinks }: Pick<TerminalLook, 'style' | 'hyperlinks'>): string {
   if (style === 'plain') return row.map(({ text }) => text).join('');
   let line = '';
@@ -71,7 +71,7 @@ export function paint(row: Row, { style, hyperlinks }: Pick<TerminalLook, 'style
   return open === '' ? line : line + endOf(open);
 }
 
-/** What turns the looks of a piece on. */
+/** The control sequences that switch the style and the link of a piece on. */
 function sequenceOf(piece: Piece, { style, hyperlinks }: Pick<TerminalLook, 'style' | 'hyperlinks'>): string {
   const codes = [
     ...(piece.bold === true ? [1] : []),
@@ -101,7 +101,7 @@ export function wrapWords(pieces: readonly Piece[], width: number): readonly Row
   return rows;
 }
 
-/** Lines of at most `width` columns, broken anywhere and with all their spaces, as code needs it. */
+/** Lines of at most `width` columns, broken anywhere, with all their spaces; for code. */
 export function wrapAnywhere(pieces: readonly Piece[], width: number): readonly Row[] {
   const rows: Row[] = [];
   for (const line of linesOf(pieces)) {

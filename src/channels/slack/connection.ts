@@ -17,12 +17,12 @@ export interface SlackConnection extends AsyncDisposable {
   readonly context: ChannelContext;
 }
 
-/** Asks for the bot, opens Socket Mode, and fetches what was posted meanwhile. */
+/** Identifies the bot, opens Socket Mode, and backfills what was posted meanwhile. */
 export async function connect(options: SlackOptions, commandPrefix: string, link: Link): Promise<SlackConnection> {
   const { name, context, report } = link;
   const client = openClient(options);
   const me = await hello(client, link);
-  /** Whether Slack can bring something now. */
+  /** Whether events can arrive now. */
   const line = { isUp: false };
   const reader = new EventReader({ options, me, client, link, isLineUp: () => line.isUp });
   reader.lost();
@@ -81,7 +81,7 @@ async function hello(client: SlackClient, { name, context, signal }: Link): Prom
   }
 }
 
-/** Of who opens the app's home; null: they may not write. */
+/** The role of the person who opens the app's home; null: they may not write. */
 function roleOf(id: string, options: SlackOptions, context: ChannelContext): 'owner' | 'other' | null {
   const decision = decideAccess({
     via: 'channel',

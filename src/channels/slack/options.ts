@@ -8,18 +8,18 @@ const token = (prefix: string, what: string, where: string) =>
 
 /** What a Slack channel needs from its configuration. */
 export const slackOptions = z.object({
-  /** Of the bot, from "OAuth & Permissions". */
+  /** Token of the bot, from "OAuth & Permissions". */
   botToken: token('xoxb-', 'bot token', '"OAuth & Permissions" of your Slack app'),
-  /** Of the app, with the scope `connections:write`, from "Basic Information". */
+  /** Token of the app, with the scope `connections:write`, from "Basic Information". */
   appToken: token('xapp-', 'app-level token', '"Basic Information" of your Slack app'),
   /** Another Web API server; null for Slack's own. */
   apiUrl: z
     .url({ protocol: /^https?$/u, error: 'expected an http(s) address' })
     .transform((url) => `${url.replace(/\/+$/u, '')}/`)
     .nullish(),
-  /** Ids (`U…`) of those who may write; `*` is everybody. @default nobody */
+  /** User ids (`U…`) of people who may write; `*`: everyone. @default no one */
   allowFrom: z.array(z.coerce.string()).default([]),
-  /** Ids of the owners. */
+  /** User ids of the owners. @default none */
   owners: z.array(z.coerce.string()).default([]),
   groups: groupOptions,
 });

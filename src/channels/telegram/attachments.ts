@@ -3,18 +3,18 @@ import { cut } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
 import type { TelegramContent, TelegramFile } from './update.ts';
 
-/** What the Bot API hands out of a file, bytes. */
+/** The largest file that a bot can download, bytes. */
 export const LARGEST_DOWNLOAD = 20 * 1024 * 1024;
 const LONGEST_NAME = 200;
 
-/** What came with a message beside its text. */
+/** The attachments of a message. */
 export interface TelegramAttachments {
   readonly media: readonly Media[];
-  /** What is no file, or no file that can be had, in words. */
+  /** One text in brackets for each thing that is not a file (a place, a poll) and for each file that is too large. */
   readonly words: readonly string[];
 }
 
-/** Reads photos, files, speech, places, people and the rest. */
+/** Reads the photos, files, voice messages, places, contacts and so on of a message. */
 export function attachmentsOf(message: TelegramContent): TelegramAttachments {
   const files = filesOf(message);
   const large = files.filter(({ size = 0 }) => size > LARGEST_DOWNLOAD);
@@ -24,7 +24,7 @@ export function attachmentsOf(message: TelegramContent): TelegramAttachments {
   };
 }
 
-/** The same in a few words, for a message that is only quoted. */
+/** One text in brackets for each attachment of a message, for a message that is only quoted. */
 export function namedAttachments(message: TelegramContent): readonly string[] {
   return [
     ...filesOf(message).map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`)),

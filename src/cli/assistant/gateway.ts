@@ -79,7 +79,7 @@ export async function gatewayCommand(
     log.error('gateway: uncaught error', { error });
     if (!fatal) return;
     code = 1;
-    assistant.brokeDown();
+    assistant.markCrashed();
     ended.abort();
   });
   // A terminal sends it when it is closed: then it ends the process, as it does by default.

@@ -26,8 +26,8 @@ export async function initCommand(flags: InitFlags, context: CliContext): Promis
 }
 
 /**
- * The set-up from within a conversation in this terminal, after which this process begins anew with a conversation: with
- * the assistant that was set up, or as before if the person stopped. The conversation has to be over.
+ * Sets up from within a conversation in this terminal, then restarts this process with a conversation: with the assistant
+ * that was set up, or as before if the person stopped. The conversation has to be over.
  */
 export async function setUpHere(
   { home, port }: { readonly home: string | undefined; readonly port?: number | undefined },
@@ -39,7 +39,7 @@ export async function setUpHere(
   return 0;
 }
 
-/** The set-up from within a conversation with an assistant in another process, which restarts if something changed. */
+/** Sets up from within a conversation with an assistant in another process, which restarts if something changed. */
 export async function setUpRunning(
   home: string | undefined,
   {
@@ -54,7 +54,7 @@ export async function setUpRunning(
   context.stdout.write(`${terminalText(text)}\n`);
 }
 
-/** Whatever goes wrong is told, and the conversation continues. */
+/** Prints an error instead of throwing it, so that the conversation continues. */
 async function setUpBetween(home: string | undefined, context: CliContext): Promise<Result | null> {
   try {
     return await setUpAll({ ...NOTHING_GIVEN, home }, { context, isConversation: true });
@@ -82,7 +82,7 @@ const NOTHING_GIVEN = {
   slackOwner: undefined,
 } as const satisfies Omit<InitFlags, 'home'>;
 
-/** A gateway that talks in this terminal, whatever platforms it has. */
+/** The arguments of a gateway with a conversation in this terminal. */
 function gatewayWords(home: string | undefined, port?: number): readonly string[] {
   const flags = { ...(home === undefined ? {} : { home }), ...(port === undefined ? {} : { port }) };
   return ['gateway', '--talk', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])];

@@ -22,17 +22,17 @@ export interface ReconnectPorts {
   readonly connect: () => Promise<Connection | undefined>;
 }
 
-/** Told what becomes of the connection. */
+/** Learns what becomes of the connection. */
 export interface ConnectionWatcher {
-  /** It is lost and tried again, still lost, or there again. */
+  /** Called when the connection is lost, is still lost after a while, or is there again (`isThere`). */
   readonly news: (text: string, isThere: boolean) => void;
 }
 
-/** After so long without an assistant, how to start it is told. */
+/** After this time without an assistant the watcher learns how to start one. */
 const HINT_MS = 30_000;
 const BACKOFF = { firstMs: 500, maxMs: 5_000 };
 
-/** A message that was stopped before an assistant could be reached; its text, so that it is not lost. */
+/** A message was stopped before an assistant could be reached. Has its text, so that it is not lost. */
 export class NotSentError extends Error {
   readonly text: string;
 
@@ -44,9 +44,9 @@ export class NotSentError extends Error {
 }
 
 /**
- * A running assistant that may go away and come back. Its loss is told at once, and it is tried again until this is
- * disposed of. Messages that were sent and not acknowledged are sent again, each under an id of its own, so that none is
- * lost and none is answered twice; one that is stopped meanwhile rejects with `NotSentError`.
+ * A connection to a running assistant that may go away and come back. Reports a loss at once and reconnects until it is
+ * disposed of. Sends messages that were not acknowledged again under the same id, so that none is lost and none is answered
+ * twice; one that is stopped meanwhile rejects with `NotSentError`.
  */
 export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   readonly #ports: ReconnectPorts;
@@ -151,7 +151,7 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     let isTold = false;
     for (let failures = 1; ; failures += 1) {
       await sleep(clock, backoffMs(failures, BACKOFF), this.#closing.signal);
-      // One that does not answer yet is like none.
+      // An assistant that does not answer yet counts as none.
       const port = await connect().catch(() => undefined);
       if (port !== undefined) {
         this.#follow(port);

@@ -1,20 +1,20 @@
-/** Where earlier entries come from, and where new ones go. */
+/** The inputs of a person, earlier and new ones. */
 export interface InputHistory {
   /** Oldest first. */
   readonly entries: readonly string[];
   add(text: string): void;
 }
 
-/** One that lasts as long as the conversation. */
+/** A history in memory, which ends with the conversation. */
 export function shortHistory(): InputHistory {
   const entries: string[] = [];
   return { entries, add: (text) => void entries.push(text) };
 }
 
-/** Walks through earlier entries and back to the draft, and searches in them. */
+/** Walks through earlier entries and back to the draft (the input that is not entered yet), and searches the entries. */
 export class HistoryWalk {
   readonly #history: InputHistory;
-  /** The entry that is shown; as many as there are: the draft. */
+  /** Index of the entry that is shown; the number of entries means the draft. */
   #at: number;
   #draft = '';
 
@@ -32,7 +32,7 @@ export class HistoryWalk {
     return entries[this.#at];
   }
 
-  /** The entry after it, at last the draft; undefined there. */
+  /** The entry after the one that is shown, after the newest the draft; undefined at the draft. */
   forward(): string | undefined {
     const { entries } = this.#history;
     if (this.#at >= entries.length) return undefined;
@@ -40,14 +40,14 @@ export class HistoryWalk {
     return entries[this.#at] ?? this.#draft;
   }
 
-  /** What was entered last is the newest. */
+  /** Adds an entry as the newest and starts an empty draft. */
   add(text: string): void {
     this.#history.add(text);
     this.#at = this.#history.entries.length;
     this.#draft = '';
   }
 
-  /** The newest entry that holds `query`, or of these the one that comes `skip` places before it. */
+  /** The newest entry that contains `query`, ignoring case; `skip`: how many newer matches to leave out. */
   find(query: string, skip: number): string | undefined {
     if (query === '') return undefined;
     const found = this.#history.entries.filter((entry) => entry.toLowerCase().includes(query.toLowerCase()));

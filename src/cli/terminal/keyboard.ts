@@ -7,7 +7,7 @@ import { HistoryWalk, type InputHistory } from './history.ts';
 
 type TerminalIn = Readable & { setRawMode?(raw: boolean): unknown };
 
-/** Enter that was pressed before the keys were listened to comes as Ctrl-J. */
+/** Ctrl-J counts as Enter this long after the start, because Enter that was pressed before arrives as Ctrl-J. */
 const TYPED_AHEAD_MS = 100;
 
 export interface KeyboardPorts {
@@ -20,7 +20,7 @@ export interface KeyboardPorts {
   readonly interrupt: () => void;
   /** Ctrl-D with nothing typed, or the terminal is gone. */
   readonly end: () => void;
-  /** What is shown has to be drawn again. */
+  /** The input changed and has to be drawn again. */
   readonly changed: () => void;
 }
 
@@ -56,7 +56,7 @@ export class Keyboard implements Disposable {
     input.resume();
   }
 
-  /** What is shown of it, and where the cursor is. */
+  /** The input as it is drawn, and the position of the cursor in it. */
   get shown(): { readonly text: string; readonly cursor: number } {
     return { text: this.#editor.shown, cursor: this.#editor.shownCursor };
   }
@@ -65,34 +65,35 @@ export class Keyboard implements Disposable {
     return this.#editor.isEmpty;
   }
 
-  /** What it could be completed to. */
+  /** Possible completions of the input; empty when there are none or only one. */
   get candidates(): readonly string[] {
     return this.#candidates;
   }
 
-  /** What is searched in the history. */
+  /** The text that is searched in the history; undefined: no search runs. */
   get query(): string | undefined {
     return this.#search?.query;
   }
 
-  /** Takes away what is typed. */
+  /** Clears the input. */
   clear(): void {
     this.#search = undefined;
     this.#editor.take();
   }
 
-  /** Puts a text in front of what is typed. */
+  /** Puts a text in front of the input, on a line of its own. */
   restore(text: string): void {
     const editor = this.#aside ?? this.#editor;
     editor.set([text, editor.take()].filter((part) => part !== '').join('\n'));
   }
 
-  /** What is typed from now on answers a question; what was typed before is put aside until `resume`. */
+  /** Starts an empty input for the answer to a question; the input so far is put aside until `resume`. */
   putAside(): void {
     this.#aside ??= this.#editor;
     this.#editor = new Editor();
   }
 
+  /** Brings the input back that was put aside. */
   resume(): void {
     this.#editor = this.#aside ?? this.#editor;
     this.#aside = undefined;
@@ -135,7 +136,7 @@ export class Keyboard implements Disposable {
     if (ctrl && !meta) return this.#control(name, sequence);
     const isTypedAhead = this.#ports.clock.monotonic() - this.#openedAt < TYPED_AHEAD_MS;
     if (name === 'enter' && isTypedAhead) return this.#enter();
-    // Also Shift-Enter, where the terminal tells it.
+    // Also Shift-Enter, if the terminal reports it.
     const isNewLine = name === 'enter' || (name === 'return' && meta) || sequence === '\u001B[13;2u';
     if (isNewLine) return editor.insert('\n');
     if (meta) return this.#alt(name);

@@ -10,7 +10,7 @@ const OLDEST_NODE = 24;
 /** No clock that is right shows an earlier year. */
 const FIRST_YEAR = 2026;
 const LAST_YEAR = 2100;
-/** A difference to the time of a server that is told, milliseconds; sign-ins with a time in them fail beyond the second. */
+/** Differences to the time of a server, ms: a note from `toldMs` on; a warning from `badMs` on, because signed requests fail then. */
 const SKEW = { toldMs: 60_000, badMs: 300_000 };
 
 export const programChecks: readonly Check[] = [
@@ -67,7 +67,7 @@ async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Findin
   return [skipped('No server could be asked for the time.')];
 }
 
-/** The time that a server tells, to the second; null: it does not answer, or not with a time. */
+/** The `date` header of a server, ms since 1970; null: it does not answer, or without a time. */
 async function timeOf(address: string, signal: AbortSignal): Promise<number | null> {
   try {
     const response = await fetch(address, {

@@ -6,7 +6,7 @@ const name = z.string().describe('Name of the server in the configuration.');
 
 export const extensions = {
   mcpList: answers<readonly ServerFacts[]>()({
-    description: 'Lists the MCP servers of the configuration, and how each of them does.',
+    description: 'Lists the MCP servers of the configuration, each with its state.',
     role: 'owner',
     changes: false,
     params: z.object({}),

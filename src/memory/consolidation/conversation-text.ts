@@ -133,8 +133,8 @@ export function rawEntries(turns: readonly TurnSpan[]): readonly HistoryEntry[] 
   return turns.map((turn) => ({ at: turn.at, text: copyOf(turn, { most: LONGEST_PARAGRAPH }) }));
 }
 
-/** The turns without what the assistant said in them. */
-export function saidByPeople(turns: readonly TurnSpan[]): readonly TurnSpan[] {
+/** The turns without the messages of the assistant. */
+export function withoutAssistant(turns: readonly TurnSpan[]): readonly TurnSpan[] {
   return turns.map((turn) => ({
     ...turn,
     entries: turn.entries.filter((entry) => entry.kind === 'message' && entry.role === 'user'),

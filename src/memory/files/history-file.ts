@@ -20,11 +20,11 @@ const SHOWN = 200_000;
 const LONGEST_TAG = 200;
 const NEWLINE = 0x0a;
 
-/** The end of the tag of a paragraph in which strangers had a say. */
+/** The end of the tag of a paragraph that has untrusted content. */
 export const STRANGERS_TAG = 'words of strangers';
 
-/** Whether strangers had a say in a paragraph of HISTORY.md, or in one of several. */
-export function holdsStrangers(text: string): boolean {
+/** Whether a paragraph of HISTORY.md, or one of several, is tagged as having untrusted content. */
+export function hasStrangersTag(text: string): boolean {
   return /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] \((?:[^()\n]*, )?words of strangers\)/mu.test(text);
 }
 

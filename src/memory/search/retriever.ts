@@ -3,11 +3,11 @@ export type SearchSource = 'memory' | 'history' | 'session';
 
 export interface SearchQuery {
   readonly text: string;
-  /** The most hits. */
+  /** Most hits to return. */
   readonly limit: number;
-  /** `all`: everything, for the owner; otherwise only these sessions; an empty list finds nothing. */
+  /** `all`: everything, for the owner; a list: only these sessions. */
   readonly scope: 'all' | readonly string[];
-  /** Milliseconds since 1970; hits without a time are left out by them. */
+  /** Milliseconds since 1970; `since` and `until` leave out hits without a time. */
   readonly since?: number;
   readonly until?: number;
 }
@@ -21,21 +21,21 @@ export interface MemoryHit {
   readonly at?: number;
   /** Who said it. */
   readonly role?: 'user' | 'assistant';
-  /** Somebody else than the owner wrote it. */
+  /** Someone other than the owner wrote it. */
   readonly untrusted: boolean;
-  /** One line around what was found. */
+  /** One line of the text around the match. */
   readonly snippet: string;
-  /** Higher is better; of no meaning by itself. */
+  /** Higher is better; comparable only within one search. */
   readonly score: number;
 }
 
-/** Finds what was said and written earlier. Another way of finding (embeddings, say) is another one of these. */
+/** Searches conversations and memory. Another way to search, such as embeddings, implements this too. */
 export interface Retriever {
   /** Best first. Throws one sentence when it cannot search. */
   search(query: SearchQuery): Promise<readonly MemoryHit[]>;
 }
 
-/** Absolute paths. */
+/** What is searched, and where the index is; absolute paths. */
 export interface SearchFiles {
   /** The folder of the tapes. */
   readonly sessions: string;

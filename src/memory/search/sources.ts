@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { keyOfTapeName } from '../../session/tape-name.ts';
 import { errorCode } from '../../util/errors.ts';
-import { holdsStrangers } from '../files/history-file.ts';
+import { hasStrangersTag } from '../files/history-file.ts';
 import type { SearchFiles } from './retriever.ts';
 import { readTapeFrom } from './tape-text.ts';
 import type { IndexWriter, SearchDocument } from './index-writer.ts';
@@ -122,7 +122,7 @@ function paragraphsOf(text: string): readonly SearchDocument[] {
     .filter((paragraph) => paragraph !== '' && !/^#[^\n]*$/u.test(paragraph))
     .map((paragraph) => ({
       ...OWN,
-      untrusted: holdsStrangers(paragraph),
+      untrusted: hasStrangersTag(paragraph),
       key: keyOf(paragraph),
       source: 'history',
       at: timeOf(paragraph),

@@ -85,7 +85,7 @@ function toTurns({ assistant, results, user }: Exchange, idOf: WireRequest['idOf
 
 const turnsOf = perExchange(toTurns);
 
-/** Thinking alone is no answer that may be replayed. */
+/** Whether a message has text or calls; one with thinking alone may not be sent again. */
 function hasWords(content: readonly Block[]): boolean {
   return content.some((block) => block.type === 'text' || block.type === 'tool_use');
 }
@@ -124,8 +124,8 @@ function toUserBlock(part: UserPart): Anthropic.TextBlockParam | Anthropic.Image
 }
 
 /**
- * Marks where the request before ended (a sure hit) and where this one ends. With tools and system these are the
- * four marks that the API allows.
+ * Sets two cache breakpoints: where the previous request ended, which is in the cache, and where this one ends. With tools
+ * and system these are the four that the API allows.
  */
 function withCacheMarks(messages: readonly WireMessage[]): Anthropic.MessageParam[] {
   const marked = [...messages];
@@ -143,7 +143,7 @@ function withCacheMarks(messages: readonly WireMessage[]): Anthropic.MessagePara
 
 const EFFORT_TOKENS = { low: 2048, medium: 8192, high: 16_384 };
 
-/** Nothing when thinking is off or cannot be on: a forced tool, a budget too small, a tool round begun without it. */
+/** Undefined if thinking is off or impossible: a forced tool, too small a budget, a tool round that began without it. */
 function thinkingOf(
   { reasoning = 'off', toolChoice, maxOutputTokens }: ModelRequest,
   messages: readonly WireMessage[],

@@ -29,11 +29,11 @@ export function toResponsesRequest(request: ModelRequest, provider: string): Bod
     ...(instructions === '' ? {} : { instructions }),
     ...(request.tools.length === 0 ? {} : { tools: toTools(request), ...toChoice(request.toolChoice) }),
     input: exchanges.flatMap((exchange) => itemsOf(exchange, idOf)),
-    // The API takes no less.
+    // The least that the API accepts.
     max_output_tokens: Math.max(16, maxOutputTokens),
     ...(temperature === undefined ? {} : { temperature }),
     ...(reasoning === 'off' ? {} : { reasoning: { effort: reasoning, summary: 'auto' } }),
-    // The transcript is ours: thoughts come back encrypted instead of being kept there.
+    // Nothing is kept at the provider, so its reasoning comes back encrypted and is sent again.
     store: false,
     include: ['reasoning.encrypted_content'],
     stream: true,
@@ -73,7 +73,7 @@ const phaseMark = z.object({ type: z.literal('phase'), phase: z.enum(['commentar
 
 const itemsOf = perExchange(toItems);
 
-/** Thoughts are legal only before what they led to, so that those at the end stay out. */
+/** Reasoning is legal only before the text or call that it led to, so reasoning at the end is left out. */
 function toAnswer(parts: readonly AssistantPart[], idOf: WireRequest['idOf']): Item[] {
   const last = parts.findLastIndex((part) => part.type !== 'reasoning');
   const items: Item[] = [];

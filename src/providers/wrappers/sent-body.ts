@@ -11,32 +11,33 @@ export interface BodyFacts {
 
 const NOTHING: BodyFacts = { body: null, bytes: 0 };
 
-/** SDKs take no note of who called them; the asynchronous context does. */
+/** The call that runs now. An SDK's `fetch` does not know for which call it is; the asynchronous context does. */
 const calls = new AsyncLocalStorage<SentBody>();
 
-/** Characters that are hashed in one go, in a fraction of a millisecond. */
+/** Characters that are hashed at once, which takes a fraction of a millisecond. */
 const PIECE = 65_536;
 
-/** The body that an SDK sends in one call. Hashed piece by piece while the server thinks. */
+/** The request body that an SDK sends in one call. It is hashed piece by piece while the server works on the answer. */
 export class SentBody {
   #facts: Promise<BodyFacts> | undefined;
 
-  /** Runs a call; what it sends by `noteBody` is this body. */
+  /** Runs a call. The body that `noteBody` is given meanwhile becomes this one. */
   during<T>(call: () => Promise<T>): Promise<T> {
     return calls.run(this, call);
   }
 
+  /** Begins to hash the body; a later one replaces it. */
   note(text: string): void {
     this.#facts = factsOf(text);
   }
 
-  /** Never rejects. */
+  /** Waits for the hash. Never rejects. */
   async facts(): Promise<BodyFacts> {
     return (await this.#facts) ?? NOTHING;
   }
 }
 
-/** Called with what an SDK hands to `fetch`, after the request is on its way. */
+/** Notes the body that an SDK passed to `fetch`, for the call that runs now. Called after the request was sent. */
 export function noteBody(body: unknown): void {
   if (typeof body === 'string') calls.getStore()?.note(body);
 }
@@ -46,7 +47,7 @@ async function factsOf(text: string): Promise<BodyFacts> {
   let bytes = 0;
   for (let from = 0; from < text.length;) {
     await othersFirst();
-    // A character of two halves is not cut: each half alone would be other bytes.
+    // A surrogate pair is not cut: each half alone has other bytes.
     const end = from + PIECE;
     const to = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
     const piece = Buffer.from(text.slice(from, to));

@@ -6,19 +6,21 @@ import type { ModelEvent, ModelRequest } from '../provider.ts';
 import { noteBody, SentBody } from './sent-body.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
 
-/** Made once: an error with its stack costs more than it tells. */
-const LEFT = new Error('nobody listens any more');
+/** The reason of an abort because the caller stopped reading. Made once: its stack would say nothing. */
+const LEFT = new Error('the caller stopped reading');
 
+/** One streamed call of a model through an SDK. */
 export interface StreamCall<Raw> {
   readonly endpoint: EndpointOptions;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Sends the request, whose images were read; the signal also fires when nobody listens any more. */
+  /** Sends the request; `ready` has the data of its images. The signal also fires when the caller stops reading. */
   open(signal: AbortSignal, ready: ModelRequest): Promise<AsyncIterable<Raw>>;
+  /** Turns the SDK's events into ours. */
   read(raw: AsyncIterable<Raw>, context: ErrorContext): AsyncIterable<ModelEvent>;
 }
 
-/** Runs one call as the contract of `Provider` wants it: never throws, exactly one end or error, prompt on abort. */
+/** Runs one call as `Provider` demands: never throws, ends with exactly one `end` or `error`, and at once on abort. */
 export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<ModelEvent> {
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
@@ -37,7 +39,7 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
     const events = call.read(raw, context)[Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
-      // SDKs end quietly when aborted, so that an end is believed only after this look.
+      // An SDK may end a stream quietly when it is aborted, which is not the end of the answer.
       call.signal.throwIfAborted();
       if (step.done === true) break;
       yield step.value;
@@ -61,8 +63,8 @@ async function requestEvent<Raw>({ endpoint, request }: StreamCall<Raw>, sent: S
 }
 
 /**
- * Opens an SDK's client when first needed, and another one for calls in which the model thinks, whose deadlines are
- * longer. A failure to open is tried anew at the next call.
+ * Opens an SDK's client when it is first needed, and another one for calls in which the model thinks, whose deadlines are
+ * longer. After a failure the next call tries again.
  */
 export function clientsFor<Client>(
   endpoint: EndpointOptions,
@@ -92,7 +94,7 @@ export function endpointFetch(endpoint: EndpointOptions): Fetch {
   };
 }
 
-/** A time-out for the SDK that never fires before our own deadlines do. */
+/** A timeout for the SDK, ms, that never fires before our own deadlines. */
 export function sdkTimeout(endpoint: EndpointOptions): number {
   return 2 * deadlinesOf(endpoint).firstByteMs + 60_000;
 }

@@ -23,14 +23,14 @@ import { unwrapCommand } from './wrappers.ts';
 
 const FETCHED_CODE = 'it runs what a server sends, which no one has read';
 const WORDS_PER_STEP = 2;
-/** A pattern is compared with each name that is protected, in each folder where it may stand. */
+/** Steps that one glob pattern costs: it is compared with each protected name in each folder that it may match in. */
 const PATTERN_STEPS = 16;
 /** No system opens a longer path, and no option that matters is longer. */
 const LONGEST_PATH = 4_096;
-/** What keeps a loop from starting ever more. */
+/** Commands that keep an endless loop from starting ever more processes. */
 const HOLDS = /^(?:wait|sleep|break|exit|return|read)$/;
 
-/** Checks one command whose words are expanded; returns what it writes, as far as that can be known. */
+/** Checks one command whose words are expanded; returns its output as far as that can be known. */
 export function runSimple(argv: readonly string[], scope: Scope): string {
   step(scope, 1 + argv.length / WORDS_PER_STEP);
   countWords(argv);
@@ -46,7 +46,7 @@ export function runSimple(argv: readonly string[], scope: Scope): string {
   const simple = { name, args: args.map((arg) => arg.slice(0, LONGEST_PATH)), directories };
   refuseIf(code.refusal);
   judgeProgram(simple, scope);
-  // Nobody knows its name: it may be rm.
+  // The name of the program is not known, so it may be rm.
   if (isUndecided(program) && args.some((arg) => /^-[a-zA-Z]*[rR]|^--recursive$/.test(arg)))
     judgeProgram({ ...simple, name: 'rm' }, scope);
   networkRisks(simple, code.text, scope);
@@ -146,7 +146,7 @@ function valueOf(assignment: string): string {
   return assignment.slice(assignment.indexOf('=') + 1);
 }
 
-/** Of those in which it may stand. */
+/** Most working directories that are considered at the same time. */
 const MOST_DIRECTORIES = 8;
 const NOWHERE = `/${UNKNOWN}/x/y`;
 
@@ -160,7 +160,7 @@ function changeDirectory(args: readonly string[], scope: Scope): void {
   scope.directories = [...new Set([...before, ...next])].slice(-MOST_DIRECTORIES);
 }
 
-/** Files are known when the command itself wrote them. `args`: left as they are when undefined. */
+/** Runs a script file, whose content is known if the command itself wrote it. `args`: its arguments; undefined: unchanged. */
 function runFile(path: string, args: readonly string[] | undefined, scope: Scope): string {
   if (args !== undefined) scope.variables.set('@', [args.join(SPLIT)]);
   const outputs = contentsOf(path, scope).map((code) => runText(code, scope));
@@ -173,7 +173,7 @@ function runText(code: string, scope: Scope): string {
   return isUnknown(code) ? UNKNOWN : scope.shared.run(parse(asCode(code)), scope);
 }
 
-/** In the same shell: what it changes stays. */
+/** Runs code in the same shell, so its variables and directories stay. */
 function runEval(code: string, scope: Scope): string {
   const inner = descend(scope, { variables: scope.variables });
   const output = runText(code, inner);
@@ -216,7 +216,7 @@ function runFind(args: readonly string[], scope: Scope): string {
   const expression = start < 0 ? [] : args.slice(start);
   const named = args.slice(0, start < 0 ? undefined : start).filter((arg) => !arg.startsWith('-'));
   const roots = named.length === 0 ? ['.'] : named;
-  // Only some of what lies there is meant, unless a condition holds for all of it, or is not the only one.
+  // A condition narrows the search, unless it matches every file or is joined to another with `-o`.
   const isNarrowed =
     !expression.some((word) => /^(?:-o|-or|,)$/.test(word)) &&
     expression.some(

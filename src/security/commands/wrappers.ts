@@ -1,6 +1,6 @@
 import { UNKNOWN } from './placeholders.ts';
 
-/** What a program that runs another program leads to: a command line, shell code, or a file of it. */
+/** What a wrapper such as `sudo` runs: a command line, shell code, or a file of shell code. */
 export type Unwrapped =
   | { readonly argv: readonly string[] }
   | { readonly code: string; /** `$0 $1 …` */ readonly args: readonly string[] }
@@ -65,7 +65,7 @@ const WRAPPERS = new Map(
 );
 
 const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/;
-/** It prints something, and runs no program that anybody knows. */
+/** It runs no known program. */
 const NOTHING: Unwrapped = { argv: [UNKNOWN] };
 
 /** What `name args` would run; undefined when it is an ordinary program. */

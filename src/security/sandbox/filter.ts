@@ -28,9 +28,9 @@ interface Processor {
   readonly refused: readonly number[];
 }
 
-/** open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr: the same everywhere. */
+/** open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr: the same numbers on all processors. Refused with EPERM. */
 const REFUSED = [428, 429, 430, 431, 432, 433, 442];
-/** io_uring_setup, and clone3, whose flags cannot be seen: programs fall back to clone. */
+/** io_uring_setup, and clone3, whose flags a filter cannot read. Answered with ENOSYS, so that programs fall back to clone. */
 const MISSING = [425, 435];
 
 const CLONE_NEWUSER = 0x1000_0000;
@@ -56,9 +56,9 @@ const argument = (n: number): number => 16 + 8 * n;
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
 /**
- * A program for `bwrap --seccomp` that refuses new user namespaces, mounting, the kernel's keyrings, typing into
- * terminals and entrances to the kernel that commands do not need; foreign kinds of system calls do not exist.
- * Undefined when the processor (`process.arch`) is not known.
+ * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings, typing into
+ * terminals and system calls that commands do not need; system calls of another architecture fail with ENOSYS.
+ * Undefined if the processor (`process.arch`) is not known.
  */
 export function callFilter(arch: string): Uint8Array | undefined {
   const processor = PROCESSORS[arch];
@@ -93,7 +93,7 @@ function answer(test: number, value: number, result: number): readonly Instructi
   ];
 }
 
-/** Looks at an argument (its low half) of one system call; what no rule answers is allowed. */
+/** Applies rules to the low half of an argument of one system call; without a match the call is allowed. */
 function when(number: number, index: number, rules: readonly Instruction[]): readonly Instruction[] {
   const body: readonly Instruction[] = [[LOAD, 0, 0, argument(index)], ...rules, [RETURN, 0, 0, ALLOW]];
   return [[EQUAL, 0, body.length, number], ...body];

@@ -12,7 +12,7 @@ import { CODE_MS, isCode, newCode } from './code.ts';
 import type { ReadyChannel } from './telegram.ts';
 import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
 
-/** Sets an app in Slack up: the manifest to paste, both tokens, and the owner by a code that the person sends to it. Null: it was left out. */
+/** Sets up an app in Slack: shows the manifest to paste, asks for both tokens, and finds the owner by a code that they send to the bot. Null: the person skipped it. */
 export async function setUpSlack(
   world: SetupWorld,
   before: ChannelSettings | undefined,
@@ -90,7 +90,7 @@ interface App {
   readonly apiUrl: string | null;
 }
 
-/** The sender of a code; where none comes, the person types their member id. Null: nobody can be asked. */
+/** The owner: the sender of a code or, if none arrives, the member id that the person types. Null: there is no terminal to ask in. */
 async function chooseOwner(world: SetupWorld, app: App): Promise<string | null> {
   const { person, tell } = world;
   if (person === null) {
@@ -122,7 +122,7 @@ const directMessage = z.object({
   }),
 });
 
-/** Who sent the code in a direct chat; null when Slack brought none in time. Throws `Cancelled` at Ctrl-C. */
+/** Member id of the person who sent the code in a direct chat; null: it did not arrive in time. Throws `Cancelled` at Ctrl-C. */
 async function codeSender(
   { clock, signal }: SetupWorld,
   { appToken, apiUrl }: App,
@@ -156,12 +156,12 @@ function isMember(text: string): boolean {
   return /^[UW][A-Z0-9]{5,20}$/u.test(text);
 }
 
-/** The SDK wants the address to end in a slash. */
+/** The address of the Web API with the slash at its end that the SDK needs. */
 function apiUrlOf(before: ChannelSettings | undefined): string | null {
   return before?.apiUrl == null ? null : `${before.apiUrl.replace(/\/+$/u, '')}/`;
 }
 
-/** Asks Slack whether a token is right: by its prefix that of the bot, whose name it returns, or that of the app. */
+/** Tries a token with Slack: for a bot token (`xoxb-`) returns the bot's name, for an app-level token (`xapp-`) ''. */
 export async function askSlack(
   token: string,
   before: ChannelSettings | undefined,

@@ -12,34 +12,35 @@ import { PageCache, type FoundPage } from './page-cache.ts';
 import { createPageReader, type ReadPage } from './page-reader.ts';
 import { isIP } from 'node:net';
 
-/** Addresses of one site that strangers may choose among freely; each yes lets as many more. */
+/** How many addresses of one site that only untrusted content names are fetched without a question; each yes allows as many more. */
 const FREE = 3;
 
-/** Second parts of names under which countries give names out: `co.uk`. */
+/** Longest second-level label under which countries register names, as `co` in `co.uk`. */
 const SHORT = 3;
 
+/** What the tool `web_fetch` needs. */
 export interface WebFetchOptions {
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
-  /** Longest result in characters; a page of the answer has 50,000 at most. */
+  /** Longest result, characters; 50,000 at most. */
   readonly maxChars: number;
   /** @default a child process for each page */
   readonly readPage?: ReadPage;
 }
 
 const PAGE_CHARS = 50_000;
-/** An answer that is an error is shown so far. */
+/** Most characters that are shown of the page of an error. */
 const ERROR_CHARS = 2_000;
-/** A page ends at the end of a line that is not farther back. */
+/** A result ends at a line end if one is within this many characters of the limit. */
 const LINE_WITHIN = 1_000;
-/** Markdown first: some servers have it for those who ask. */
+/** Markdown first: some servers send it if it is asked for. */
 const ACCEPT =
   'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5';
 const NO_TEXT = '(there is no text on this page; it may be made by scripts in a browser)';
 
 /**
- * Pages of the web as text, straight from their servers. What it answers is by strangers. A page is kept for 15
- * minutes, so that its parts fit together.
+ * Creates the tool `web_fetch`, which returns web pages as text, fetched from their servers. Its results are untrusted. A
+ * page is cached for 15 minutes, so that the parts of a long one fit together.
  */
 export function webFetchTool({
   fetch,
@@ -64,11 +65,11 @@ export function webFetchTool({
       const decision = await fetch.checkUrl(withScheme(url));
       return decision.decision === 'allow' ? { decision: 'allow' } : decision;
     },
-    // A server that was asked for what nobody gave may answer with it.
+    // The server may send back an address that the model composed.
     repeats: ({ url }, { conversation }) => urlOrigin(withScheme(url), conversation.given()) === 'composed',
     action: async ({ url }, { conversation }) => {
       const address = withScheme(url);
-      // What is kept is shown without asking any server.
+      // A cached page is shown without a request.
       if (cache.get(withoutFragment(address)) !== undefined) return null;
       const texts = conversation.given();
       const composed = urlOrigin(address, texts) === 'composed';
@@ -146,7 +147,7 @@ function show(page: FoundPage, offset: number, pageChars: number): ToolResult {
   };
 }
 
-/** Up to `limit` characters, to the end of a line where one is near. */
+/** Up to `limit` characters, ending at a line end if one is near. */
 function partOf(text: string, offset: number, limit: number): string {
   const part = cut(text.slice(offset, offset + limit + 1), limit);
   if (offset + part.length >= text.length) return part;
@@ -173,12 +174,12 @@ function titleOf(url: string): string {
   return `fetched ${URL.canParse(url) ? new URL(url).host : url}`;
 }
 
-/** As people write addresses: without a scheme it is https. */
+/** Adds `https://` to an address without a scheme. */
 function withScheme(url: string): string {
   return /^[a-z][a-z0-9+.-]*:(?!\d)/iu.test(url) ? url : `https://${url.replace(/^\/\//u, '')}`;
 }
 
-/** The address by which a page is kept: what is behind `#` is never sent. */
+/** The address under which a page is cached: without the fragment, which is never sent. */
 function withoutFragment(url: string): string {
   if (!URL.canParse(url)) return url;
   const address = new URL(url);
@@ -187,8 +188,8 @@ function withoutFragment(url: string): string {
 }
 
 /**
- * Whether an address is one of many of one site that strangers alone gave: which of them is fetched, one after the
- * other, could spell something out. Names below one another are one site, since one owner may have them all.
+ * Whether an address is one of too many addresses of one site that only untrusted content names: the choice among them could
+ * spell out a secret to that site. Subdomains count as one site, because one owner may have them all.
  */
 export function isOneOfMany(address: string, texts: readonly GivenText[], earlier: readonly EarlierFetch[]): boolean {
   if (urlOrigin(address, texts) !== 'untrusted') return false;

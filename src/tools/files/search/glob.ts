@@ -9,6 +9,7 @@ import { searchBaseOf, foundResult, type FindToolOptions } from './find-tool.ts'
 const LIMIT = 200;
 const MOST = 2_000;
 
+/** Creates the tool `glob`, which finds files by their names. */
 export function globTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'glob',
@@ -39,7 +40,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
   });
 }
 
-/** A whole path in the pattern says where to begin, up to its first sign. */
+/** Splits an absolute pattern into the folder before its first wildcard and the pattern below it. */
 function placed({ pattern, path }: { readonly pattern: string; readonly path?: string | undefined }): {
   readonly pattern: string;
   readonly path: string;

@@ -95,9 +95,9 @@ class Pieces {
       this.#keep(bytes.subarray(0, firstEnd));
       if (!this.end()) return false;
     }
-    const goesOn = last <= firstEnd || eachIn(decode(bytes.subarray(firstEnd + 1, last)), this.#onLine);
+    const continues = last <= firstEnd || eachIn(decode(bytes.subarray(firstEnd + 1, last)), this.#onLine);
     this.#keep(bytes.subarray(last + 1));
-    return goesOn;
+    return continues;
   }
 
   /** The line that is open, if there is one. */
