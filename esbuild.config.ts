@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build, type Metafile } from 'esbuild';
+import { buildPage, type PageBuild } from './page.config.ts';
 
 const ROOT = import.meta.dirname;
 
@@ -55,19 +56,20 @@ function requireWhole({ outputs }: Metafile): void {
   if (outside.length > 0) throw new Error(`not in the bundle: ${[...new Set(outside)].join(', ')}`);
 }
 
-/** Folders of the packages of which the bundle has something, in order. */
-function packagesIn({ inputs }: Metafile): readonly string[] {
-  const folders = Object.keys(inputs).flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(input)?.[0] ?? []);
+/** Folders of the packages of which the bundles have something, in order. */
+function packagesIn(metafiles: readonly Metafile[]): readonly string[] {
+  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
+  const folders = inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(input)?.[0] ?? []);
   return [...new Set(folders)].toSorted();
 }
 
 /**
- * The licences of all packages in the bundle, as their files say. One without such a file has to declare MIT, whose
+ * The licences of all packages in the bundles, as their files say. One without such a file has to declare MIT, whose
  * text is then given with the author that it names. Throws for any other.
  */
-async function licencesOf(metafile: Metafile): Promise<string> {
+async function licencesOf(...metafiles: readonly Metafile[]): Promise<string> {
   const own = await readFile(join(ROOT, 'LICENSE'), 'utf8');
-  const texts = packagesIn(metafile).map(async (folder) => {
+  const texts = packagesIn(metafiles).map(async (folder) => {
     const facts = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8')) as PackageFacts;
     const title = `${facts.name} ${facts.version} (${typeof facts.license === 'string' ? facts.license : 'see below'})`;
     const names = (await readdir(join(ROOT, folder))).filter((name) => /^(?:licen[cs]e|copying|notice)/iu.test(name));
@@ -86,6 +88,13 @@ interface PackageFacts {
   readonly version: string;
   readonly license?: unknown;
   readonly author?: string | { readonly name?: string };
+}
+
+async function writePage({ files }: PageBuild, folder: string): Promise<void> {
+  for (const { path, body } of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), body);
+  }
 }
 
 /** Removes the declarations that nothing reaches from the package's own. */
@@ -111,7 +120,9 @@ if (import.meta.main) {
   const outdir = process.argv[2] ?? 'dist';
   const metafile = await bundle(['src/main.ts', 'src/app.ts'], outdir);
   requireWhole(metafile);
-  await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile));
+  const page = await buildPage();
+  await writePage(page, join(outdir, 'page'));
+  await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile, page.metafile));
   await copyFile('src/launcher.cjs', join(outdir, 'launcher.cjs'));
   await chmod(join(outdir, 'launcher.cjs'), 0o755);
   const types = join(outdir, 'types');

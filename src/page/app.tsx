@@ -1,0 +1,17 @@
+import type { VNode } from 'preact';
+import { Login } from './login.tsx';
+import { loggedIn } from './net/http.ts';
+import { Shell } from './shell.tsx';
+import { announcement } from './state/app.ts';
+
+/** The whole page. */
+export function App(): VNode {
+  return (
+    <>
+      {loggedIn.value === false ? <Login /> : <Shell />}
+      <p class="unseen" role="status">
+        {announcement.value}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import type { VNode } from 'preact';
+import { wanted } from '../net/http.ts';
+import { useLoaded } from '../parts/loaded.tsx';
+import { changes } from '../state/app.ts';
+import { sendMessage } from '../state/unsent.ts';
+
+/** Which model answers here; another choice holds for this conversation, also elsewhere. */
+export function ModelChoice({ session, chat }: { readonly session: string; readonly chat: string }): VNode | null {
+  const { value } = useLoaded(() => wanted('modelsList', { session }), [session, changes.sessions.value]);
+  if (value === undefined || value.models.length < 2) return null;
+  return (
+    <select
+      class="quiet model"
+      aria-label="Model"
+      value={value.chosen ?? ''}
+      onChange={({ currentTarget }) => {
+        const name = currentTarget.value;
+        void sendMessage({ chat, text: `/model ${name === '' ? 'default' : name}` });
+      }}
+    >
+      <option value="">{value.chosen === null ? value.current : 'Default model'}</option>
+      {value.models.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

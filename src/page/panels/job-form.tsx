@@ -1,0 +1,98 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { RequestParams, RequestResult } from '../../gateway/operations/operations.ts';
+import { operation } from '../net/http.ts';
+import { sentenceOf } from '../net/http.ts';
+
+export type Job = RequestResult<'cron'>['jobs'][number];
+type Draft = NonNullable<RequestParams<'cron'>['job']>;
+type Kind = Draft['kind'];
+
+const KINDS: Readonly<Record<Kind, string>> = {
+  agent: 'A task for the assistant',
+  message: 'A text, sent as it is',
+  command: 'A comma command',
+};
+
+function isKind(text: string): text is Kind {
+  return Object.hasOwn(KINDS, text);
+}
+
+/** A new job, or another text and time for one; an edited job is made anew under its id. */
+export function JobForm({ job, close }: { readonly job: Job | undefined; readonly close: () => void }): VNode {
+  const [problem, say] = useState('');
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const data = new FormData(form);
+    const [when, text, kind] = [field(data, 'when'), field(data, 'text'), field(data, 'kind')];
+    if (!isKind(kind)) return;
+    try {
+      const draft: Draft = { when, text, kind };
+      if (job === undefined) await operation('cron', { action: 'add', job: draft });
+      else await replace(job, draft);
+      close();
+    } catch (error) {
+      say(sentenceOf(error));
+    }
+  };
+  return (
+    <form
+      class="form"
+      aria-label={job === undefined ? 'New job' : `Edit ${job.id}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit(event.currentTarget);
+      }}
+    >
+      <label>
+        What
+        <textarea name="text" class="text short" required autofocus>
+          {job?.text ?? ''}
+        </textarea>
+      </label>
+      <label>
+        When
+        <input
+          type="text"
+          name="when"
+          required
+          placeholder="tomorrow at 9, every 2h, 0 9 * * 1-5"
+          defaultValue={job?.schedule ?? ''}
+        />
+      </label>
+      <label>
+        Kind
+        <select name="kind" defaultValue={job?.kind ?? 'agent'}>
+          {Object.entries(KINDS).map(([kind, words]) => (
+            <option key={kind} value={kind} selected={kind === (job?.kind ?? 'agent')}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      {problem === '' ? null : (
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+      )}
+      <p class="buttons">
+        <button type="submit" class="main">
+          Save
+        </button>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function field(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** Makes the job anew under its id. */
+async function replace({ id, chat, session }: Job, draft: Draft): Promise<void> {
+  await operation('cron', { action: 'remove', id });
+  await operation('cron', { action: 'add', job: { ...draft, id, chat, session } });
+}

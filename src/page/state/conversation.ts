@@ -1,0 +1,110 @@
+import { batch, signal, type Signal } from '@preact/signals';
+import type { HistoryItem, HistoryPage, Row } from '../../gateway/http/wire.ts';
+import { ask, isOffline, sentenceOf } from '../net/http.ts';
+
+/** The conversation that is open. */
+export interface Conversation {
+  /** Such as `web:main`. */
+  readonly session: string;
+  /** What is loaded of its history, oldest first. */
+  readonly items: Signal<readonly HistoryItem[]>;
+  /** Messages that came since it was opened; commands and notices are only here. */
+  readonly rows: Signal<readonly Row[]>;
+  readonly state: Signal<'loading' | 'ready' | 'failed'>;
+  /** Why it could not be loaded. */
+  readonly problem: Signal<string>;
+  /** There is more before what is loaded, or after it. */
+  readonly hasOlder: Signal<boolean>;
+  readonly hasNewer: Signal<boolean>;
+}
+
+const PAGE = 50;
+/** What is kept on the page at once. */
+const MOST_ITEMS = 600;
+const MOST_ROWS = 400;
+
+export function newConversation(session: string): Conversation {
+  return {
+    session,
+    items: signal([]),
+    rows: signal([]),
+    state: signal('loading'),
+    problem: signal(''),
+    hasOlder: signal(false),
+    hasNewer: signal(false),
+  };
+}
+
+/** Loads the newest part in place of what was loaded. */
+export async function loadNewest(open: Conversation): Promise<void> {
+  try {
+    const { items, more } = await fetchPage(open, {});
+    batch(() => {
+      open.items.value = items;
+      open.hasOlder.value = more;
+      open.hasNewer.value = false;
+      open.state.value = 'ready';
+    });
+  } catch (error) {
+    fail(open, error);
+  }
+}
+
+/** Loads what came before; what is then too much leaves at the end. */
+export async function loadOlder(open: Conversation): Promise<void> {
+  const first = open.items.value[0];
+  if (first === undefined || !open.hasOlder.value) return;
+  const { items, more } = await fetchPage(open, { before: first.entry });
+  batch(() => {
+    const all = [...items, ...open.items.value];
+    open.items.value = all.slice(0, MOST_ITEMS);
+    open.hasOlder.value = more;
+    if (all.length > MOST_ITEMS) open.hasNewer.value = true;
+  });
+}
+
+/** Loads what came since. */
+export async function loadNewer(open: Conversation): Promise<void> {
+  if (open.hasNewer.value) return;
+  const last = open.items.value.at(-1);
+  if (last === undefined) return await loadNewest(open);
+  const known = new Set(open.items.value.map(({ id }) => id));
+  try {
+    // A page at a time; more than this many came only to those who were away.
+    for (let pages = 0; pages < 4; pages += 1) {
+      const from = open.items.value.at(-1)?.entry ?? last.entry;
+      const { items, more } = await fetchPage(open, { after: from });
+      const fresh = items.filter(({ id }) => !known.has(id));
+      for (const { id } of fresh) known.add(id);
+      if (fresh.length > 0) open.items.value = [...open.items.value, ...fresh].slice(-MOST_ITEMS);
+      if (!more) return;
+    }
+    await loadNewest(open);
+  } catch (error) {
+    fail(open, error);
+  }
+}
+
+/** Adds rows, or replaces what was known of them. */
+export function takeRows(open: Conversation, rows: readonly Row[]): void {
+  const mine = rows.filter(({ session }) => session === open.session);
+  if (mine.length === 0) return;
+  const known = new Map(open.rows.value.map((row) => [row.id, row]));
+  for (const row of mine) known.set(row.id, row);
+  open.rows.value = [...known.values()].slice(-MOST_ROWS);
+}
+
+async function fetchPage(
+  { session }: Conversation,
+  where: { readonly before?: string; readonly after?: string },
+): Promise<HistoryPage> {
+  const query = new URLSearchParams({ ...where, limit: String(PAGE) });
+  return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
+}
+
+function fail(open: Conversation, error: unknown): void {
+  // What is shown stays; the page loads it when the connection is back.
+  if (isOffline(error) && open.state.value === 'ready') return;
+  open.problem.value = sentenceOf(error);
+  open.state.value = 'failed';
+}
