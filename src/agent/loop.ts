@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
-import type { Ended } from '../journal/stop.ts';
+import type { EndedWork } from '../journal/stop.ts';
 import { weakest } from '../security/access/access.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
@@ -50,7 +50,7 @@ export class AgentLoop {
   readonly #ending = new AbortController();
   readonly #background = new Set<Promise<void>>();
   /** By the message id of a command that interrupts (/new): what it ended, until the command runs or is dropped. */
-  readonly #ended = new Map<string, Promise<Ended>>();
+  readonly #ended = new Map<string, Promise<EndedWork>>();
   #stopping = false;
 
   constructor(ports: LoopPorts) {
@@ -165,7 +165,7 @@ export class AgentLoop {
     this.#background.add(task);
   }
 
-  async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
+  async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<EndedWork> {
     const ended = await this.#written(() => this.#ports.store.journal.turns.interrupt(message, options));
     for (const id of ended.turnIds) this.#ports.runner.stop(id);
     this.#ports.people.questions.cancelled(message.sessionKey);

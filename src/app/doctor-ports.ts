@@ -46,9 +46,9 @@ export function doctorPorts(
     tryMcp: async ({ config }, name, signal) => {
       const settings = config.mcpServers[name];
       if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
-      const { connect } = await import('../tools/mcp/connect.ts');
+      const { connectServer } = await import('../tools/mcp/connect.ts');
       const nothing = (): void => {};
-      const connection = await connect(
+      const connection = await connectServer(
         {
           settings,
           environment: mcpEnvironment(env),

@@ -5,7 +5,7 @@ import { ConfigError, placed } from '../config/config-error.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { SettingChange } from '../config/settings-store.ts';
 import { pathText } from '../config/setting.ts';
-import { watchFile } from '../config/watch-file.ts';
+import { watchEditedFile } from '../config/watch-file.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { sleep } from '../util/clock.ts';
@@ -134,7 +134,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
       return { changes: [...new Map(all.map((change) => [change.path, change])).values()], refused };
     },
     start: () => {
-      watching = watchFile(paths.config, () => void look(), clock);
+      watching = watchEditedFile(paths.config, () => void look(), clock);
       // It may have been changed between the start and now.
       void look();
     },

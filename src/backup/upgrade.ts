@@ -18,7 +18,7 @@ const TRIAL_SECONDS = 180;
 const MOST_BACKUPS = 5;
 const AUTOMATIC = /^upgrade-.*\.tar\.gz$/u;
 
-export interface Installed {
+export interface InstalledVersion {
   readonly version: string;
   /** Where its package is. */
   readonly folder: string;
@@ -38,7 +38,7 @@ interface At {
 export async function installVersion(
   spec: string,
   { home, node, env, present }: At & { /** The version that runs, whose files stay. */ readonly present: string },
-): Promise<Installed | null> {
+): Promise<InstalledVersion | null> {
   const folder = programsFolder(home);
   const fresh = join(folder, '.new');
   await rm(fresh, { recursive: true, force: true });
@@ -112,7 +112,7 @@ const trialSchema = z.object({
  * home afterwards.
  */
 export async function tryVersion(
-  { version, folder }: Installed,
+  { version, folder }: InstalledVersion,
   { home, node, env, backup, clock }: At & { readonly backup: string; readonly clock: Pick<Clock, 'now'> },
 ): Promise<void> {
   const copy = join(programsFolder(home), '.trial');

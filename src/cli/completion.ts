@@ -1,5 +1,5 @@
 import type { CliContext } from './context.ts';
-import { flagName, type Command, type Group } from './table/command.ts';
+import { flagName, type CliCommand, type Group } from './table/command.ts';
 import type { Option } from './table/values.ts';
 import { usageError } from './usage.ts';
 
@@ -20,7 +20,7 @@ const HELP: Option<unknown> = { description: 'show help', read: () => undefined 
 
 /** `assistant completion SHELL`: a script that completes these commands and their options. */
 export function completionCommand(
-  rows: readonly (Command | Group)[],
+  rows: readonly (CliCommand | Group)[],
 ): (given: { readonly shell: string }, context: Pick<CliContext, 'stdout'>) => Promise<number> {
   return async ({ shell }, { stdout }) => {
     const known = SHELLS.find((name) => name === shell);
@@ -31,7 +31,7 @@ export function completionCommand(
   };
 }
 
-function placesOf(rows: readonly (Command | Group)[], path: readonly string[] = []): readonly Place[] {
+function placesOf(rows: readonly (CliCommand | Group)[], path: readonly string[] = []): readonly Place[] {
   const here: Place = { path: path.join(' '), commands: rows, options: optionsOf({}) };
   const below = rows.flatMap((row): readonly Place[] => {
     const inner = [...path, row.name];

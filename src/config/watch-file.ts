@@ -12,7 +12,7 @@ const LOOK_MS = 3_000;
  * Calls back after a file was changed, made, replaced or removed, until disposed of. The folder is watched, since editors put
  * another file in place of the old one, and the file is looked at every few seconds.
  */
-export function watchFile(path: string, onChange: () => void, clock: Clock): Disposable {
+export function watchEditedFile(path: string, onChange: () => void, clock: Clock): Disposable {
   let seen: string | undefined;
   let settling: Disposable | undefined;
   let looking: Disposable | undefined;

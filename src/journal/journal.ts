@@ -13,7 +13,7 @@ import { DeadLetters } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
-import { Pairing } from './pairing.ts';
+import { PairingCodes } from './pairing.ts';
 import { People } from './people.ts';
 import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
@@ -45,7 +45,7 @@ export interface Journal extends Disposable {
   readonly cursors: CursorStore;
   readonly subagents: Subagents;
   readonly people: People;
-  readonly pairing: Pairing;
+  readonly pairing: PairingCodes;
   /** Deletes old rows. */
   readonly retention: Retention;
   /** The greatest id of a turn, message or consolidation; '' when there is none. */
@@ -120,7 +120,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cursors: new CursorStore(shared),
     subagents: new Subagents({ ...shared, inbox }),
     people,
-    pairing: new Pairing({ ...shared, outbox, people, random: options.random ?? systemRandom }),
+    pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     retention: new Retention(shared),
     newestId: newestId(db),
     mayHaveLost,

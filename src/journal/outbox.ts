@@ -5,12 +5,12 @@ import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { takeRendered } from './previews.ts';
 import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type JournalPorts } from './rows.ts';
-import { SET_OWED, Undelivered, type Ending } from './undelivered.ts';
+import { SET_OWED, Undelivered, type DeliveryFailure } from './undelivered.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
 
 /** One platform message of an outbound message, rendered. */
-export interface Part {
+export interface OutboxPart {
   readonly n: number;
   readonly text: string;
   readonly state: PartState;
@@ -37,7 +37,7 @@ export interface OutboundState {
    */
   readonly doubt: 'oldest' | 'later' | null;
   /** Empty until the message is rendered. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly OutboxPart[];
 }
 
 /** A new outbound message, with its rendered parts; these are empty when its channel is not running yet. */
@@ -139,7 +139,7 @@ export class Outbox implements OutboxPort {
   /** A message and its last part, if the platform has that part; else undefined. */
   lastSent(
     id: string,
-  ): { readonly message: OutboundMessage; readonly part: Part & { readonly platformId: string } } | undefined {
+  ): { readonly message: OutboundMessage; readonly part: OutboxPart & { readonly platformId: string } } | undefined {
     const { db } = this.#ports;
     const row = db.get('SELECT payload FROM outbound WHERE id = ? AND payload IS NOT NULL', id);
     const [part] = db.all('SELECT * FROM parts WHERE outbound_id = ? ORDER BY n DESC LIMIT 1', id).map(toPart);
@@ -248,7 +248,7 @@ export class Outbox implements OutboxPort {
   }
 
   /** Ends all messages that wait for this chat; later ones are tried again. Returns how many it ended. */
-  endChat(channel: string, chatId: string, ending: Ending): Promise<number> {
+  endChat(channel: string, chatId: string, ending: DeliveryFailure): Promise<number> {
     const { db, clock } = this.#ports;
     return db.write(() => {
       this.#undelivered.refused(ending);
@@ -266,7 +266,7 @@ export class Outbox implements OutboxPort {
   }
 
   /** Ends a message with a reason. If it did not arrive, a person will be told, see `Undelivered`. */
-  finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: Ending): Promise<void> {
+  finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: DeliveryFailure): Promise<void> {
     return this.#ports.db.write(() => {
       this.#undelivered.refused(ending);
       const owed = state === 'delivered' ? '' : `${SET_OWED}, `;
@@ -326,7 +326,7 @@ function toDoubt(value: string | null): OutboundState['doubt'] {
   return value === 'oldest' || value === 'later' ? value : null;
 }
 
-function toPart(row: Row): Part {
+function toPart(row: Row): OutboxPart {
   return {
     n: row.number('n'),
     text: row.text('text'),

@@ -48,7 +48,7 @@ const MOST_WRONG = 5;
 const LOCK_MS = 15 * MINUTE_MS;
 
 /** Pairing codes: gives them to unknown people and checks them. Of such a person it stores name, id and chat, no messages. */
-export class Pairing {
+export class PairingCodes {
   readonly #ports: PairingPorts;
 
   constructor(ports: PairingPorts) {

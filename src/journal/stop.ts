@@ -15,7 +15,7 @@ export function isStopRequest(message: InboundMessage): boolean {
 }
 
 /** The work of a session that a message ended. */
-export interface Ended {
+export interface EndedWork {
   /** Ids of turns that were marked as stopping and have to be aborted. */
   readonly turnIds: readonly string[];
   /** Waiting messages that were dropped. */
@@ -23,7 +23,7 @@ export interface Ended {
 }
 
 /** What a /stop ended. */
-export interface Stopped extends Ended {
+export interface Stopped extends EndedWork {
   readonly stop: InboundMessage;
   readonly reply: string;
 }

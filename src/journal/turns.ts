@@ -5,7 +5,7 @@ import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { parseInbound, type JournalPorts } from './rows.ts';
-import { dropOlder, dropTasks, endTurns, type Ended } from './stop.ts';
+import { dropOlder, dropTasks, endTurns, type EndedWork } from './stop.ts';
 
 /** A turn that was begun and not closed. */
 export interface OpenTurn {
@@ -115,7 +115,7 @@ export class Turns {
   }
 
   /** Marks the session's running turns as stopping; with `drop` also drops the messages and subagent tasks that wait. */
-  interrupt(message: InboundMessage, options: { drop: boolean }): Promise<Ended> {
+  interrupt(message: InboundMessage, options: { drop: boolean }): Promise<EndedWork> {
     return this.#ports.db.write(() => {
       cancelQuestions(this.#ports, { session: message.sessionKey });
       return {

@@ -28,7 +28,7 @@ const IS_OWED = `(kind IN ('answer', 'part')
 export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 END`;
 
 /** Why a message ends without success. `refused`: the part that the platform certainly did not take. */
-export interface Ending {
+export interface DeliveryFailure {
   readonly reason: string;
   readonly refused?: { readonly id: string; readonly n: number } | undefined;
 }
@@ -113,7 +113,7 @@ export class Undelivered {
   }
 
   /** Marks the part that the platform refused, so that it does not count as possibly arrived. */
-  refused({ refused }: Ending): void {
+  refused({ refused }: DeliveryFailure): void {
     if (refused === undefined) return;
     this.#ports.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
   }

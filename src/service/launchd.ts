@@ -3,7 +3,7 @@ import { AppError } from '../util/errors.ts';
 import type { Host } from './host.ts';
 import { LABEL, type Places } from './places.ts';
 import { plistText } from './plist.ts';
-import { requireProgram, runProgram, type Ended, type Variables } from './program.ts';
+import { requireProgram, runProgram, type ProgramResult, type Variables } from './program.ts';
 import type { Supervisor } from './supervisor.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
@@ -18,7 +18,7 @@ export function launchdSupervisor(
   const domain = `gui/${host.uid}`;
   const target = `${domain}/${LABEL}`;
   const next = `Look at what happened in ${places.log}, and log in at the screen of this Mac if you are connected from elsewhere.`;
-  const launchctl = (...args: readonly string[]): Promise<Ended> =>
+  const launchctl = (...args: readonly string[]): Promise<ProgramResult> =>
     runProgram('launchctl', args, { env, seconds: STOP_SECONDS });
   const require = async (...args: readonly string[]): Promise<void> => {
     await requireProgram('launchctl', args, { env, seconds: STOP_SECONDS, next });

@@ -1,7 +1,7 @@
 import { assistantCommand } from '../util/assistant-command.ts';
 
 /** Node and the program, as they were at the time of the installation. Absolute paths without symbolic links. */
-export interface Installed {
+export interface InstalledProgram {
   readonly node: string;
   readonly program: string;
 }
@@ -21,7 +21,7 @@ const USUAL = [
  * folders of their other versions (`/versions/node/v24.1.0/` is also `/versions/node/v26.0.2/`), then on the PATH.
  * With `--check` it prints what it found. It ends with 78, which is not tried again, and one sentence if it finds none.
  */
-export function launcherScript({ node, program }: Installed, variables: string | null): string {
+export function launcherScript({ node, program }: InstalledProgram, variables: string | null): string {
   return `#!/bin/sh
 # Starts the assistant for its service. Made by its command \`service install\`, which writes it anew.
 set -u

@@ -4,7 +4,7 @@ import { AppError } from '../util/errors.ts';
 export type Variables = Readonly<Record<string, string>>;
 
 /** How a program of the system ended. */
-export interface Ended {
+export interface ProgramResult {
   readonly code: number;
   readonly out: string;
   /** The first line of what it wrote to stderr; empty: none. */
@@ -27,7 +27,7 @@ export async function runProgram(
   name: string,
   args: readonly string[],
   { env, seconds = 20, next = 'Run it by hand to see why, then try again.' }: Asked,
-): Promise<Ended> {
+): Promise<ProgramResult> {
   const { execa } = await import('execa');
   const ended = await execa(name, [...args], {
     env,
@@ -57,7 +57,7 @@ export async function requireProgram(
   name: string,
   args: readonly string[],
   { next, ...asked }: Asked & { readonly next: string },
-): Promise<Ended> {
+): Promise<ProgramResult> {
   const ended = await runProgram(name, args, { ...asked, next });
   if (ended.code === 0) return ended;
   const why = ended.said === '' ? `it ended with code ${ended.code}` : ended.said.replace(/[.\s]*$/u, '');

@@ -1,7 +1,7 @@
 import { AppError } from '../util/errors.ts';
 import type { Host } from './host.ts';
 import { SERVICE, SYSTEM_USER_HOME, UNIT, type Places } from './places.ts';
-import { requireProgram, runProgram, type Ended, type Variables } from './program.ts';
+import { requireProgram, runProgram, type ProgramResult, type Variables } from './program.ts';
 import type { ServiceState, Supervisor } from './supervisor.ts';
 import { isPersonal, unitText } from './unit.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -27,7 +27,7 @@ export function systemdSupervisor(
   const isUser = places.kind === 'user';
   const scope = isUser ? ['--user'] : [];
   const next = `Look at what happened with: ${isUser ? 'journalctl --user-unit' : 'journalctl -u'} ${SERVICE} -n 50`;
-  const systemctl = (args: readonly string[], seconds = 20): Promise<Ended> =>
+  const systemctl = (args: readonly string[], seconds = 20): Promise<ProgramResult> =>
     runProgram('systemctl', [...scope, ...args], { env, seconds });
   const require = async (args: readonly string[], seconds = 20): Promise<void> => {
     await requireProgram('systemctl', [...scope, ...args], { env, seconds, next });

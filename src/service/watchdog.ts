@@ -12,7 +12,7 @@ export interface Watchdog extends Disposable {
   restarting(): Promise<void>;
 }
 
-export interface WatchdogOptions {
+export interface ServiceWatchdogOptions {
   readonly notifier: Notifier | undefined;
   readonly clock: Clock;
   /** Told why a sign of life was left out. */
@@ -36,7 +36,7 @@ const NOTHING: Watchdog = {
  * they end when it hangs; after `ready` each waits for `alive`, so they end when that hangs too. What `alive` throws is
  * an answer. Does nothing without a notifier.
  */
-export function startWatchdog({ notifier, clock, onSilence }: WatchdogOptions): Watchdog {
+export function startWatchdog({ notifier, clock, onSilence }: ServiceWatchdogOptions): Watchdog {
   if (notifier === undefined) return NOTHING;
   const everyMs = notifier.watchdogMs === null ? null : notifier.watchdogMs / 3;
   let timer: Disposable | undefined;

@@ -11,7 +11,7 @@ import { tryModel, type TrialResult } from './try-model.ts';
 import { setupError, type Given, type SetupWorld } from './world.ts';
 
 /** The chosen model, and the settings to write for it. */
-export interface ModelChoice {
+export interface SetUpModel {
   readonly provider: string;
   readonly model: string;
   readonly settings: readonly Setting[];
@@ -37,7 +37,7 @@ const CUSTOM = 'custom';
  * Chooses the model: asks for provider, key and model unless flags give them, and makes one real call. If that fails the
  * person corrects the part that was wrong; without a person it throws. Throws `Cancelled` at Ctrl-C.
  */
-export async function chooseModel(world: SetupWorld, config: Config, given: Given): Promise<ModelChoice> {
+export async function chooseModel(world: SetupWorld, config: Config, given: Given): Promise<SetUpModel> {
   let provider = await chooseProvider(world, config, given);
   for (;;) {
     if (provider === 'demo') return { provider, model: 'scripted', settings: [] };

@@ -14,16 +14,16 @@ export { Cancelled, terminalAsker, type Choice } from './asker.ts';
 export type { Given, SetupWorld } from './world.ts';
 
 /** What one run of the set-up is about. */
-export type Part = 'all' | 'model' | 'zone' | 'channel' | 'nothing';
+export type SetupPart = 'all' | 'model' | 'zone' | 'channel' | 'nothing';
 
 /** Everything the first time; later what the person chooses of it. Without a person everything. */
-export async function choosePart({ paths, env, person }: SetupWorld, given: Given): Promise<Part> {
+export async function choosePart({ paths, env, person }: SetupWorld, given: Given): Promise<SetupPart> {
   const { config } = await loadConfig({ home: paths.home, env });
   const isGiven = Object.values(given).some((value) => value !== undefined && value !== false);
   if (person === null || isGiven || config.agent.model === 'auto') return 'all';
   const channels = Object.keys(enabledChannels(config));
   const where = channels.length === 0 ? '' : `, also on ${channels.join(', ')}`;
-  const choices: readonly (Choice & { readonly value: Part })[] = [
+  const choices: readonly (Choice & { readonly value: SetupPart })[] = [
     { value: 'nothing', label: 'nothing more' },
     { value: 'channel', label: channels.length === 0 ? 'a chat platform' : 'another chat platform' },
     { value: 'model', label: 'the model or its key' },
@@ -45,7 +45,7 @@ export async function hasChannel({ paths, env }: SetupWorld): Promise<boolean> {
  * model before anything is written. Existing values are what is offered first, and what a person wrote stays. Throws
  * `Cancelled` at Ctrl-C and an `AppError` where nobody can be asked; nothing is written then.
  */
-export async function setUp(world: SetupWorld, given: Given, part: Part = 'all'): Promise<Saved> {
+export async function setUp(world: SetupWorld, given: Given, part: SetupPart = 'all'): Promise<Saved> {
   const { paths, env } = world;
   const { config, exists } = await loadConfig({ home: paths.home, env });
   const asksModel = part === 'all' || part === 'model';

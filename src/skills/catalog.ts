@@ -1,7 +1,7 @@
 import { assistantCommand } from '../util/assistant-command.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import { lookUpNeeds, type Needs, type SkillHost } from './needs.ts';
+import { lookUpNeeds, type SkillNeeds, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import type { Skill, SkillText } from './skill.ts';
 import { isCurrent, folderStampOf, type Stamps, walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
@@ -82,7 +82,7 @@ export class SkillCatalog {
   #pins: SkillPins = new Map();
   /** Undefined before the first look. */
   #stamps: Stamps | undefined;
-  #needs: Needs | undefined;
+  #needs: SkillNeeds | undefined;
   #survey: SkillSurvey = { skills: [], disabled: [], found: [], warnings: [] };
   /** One look after the other: each sees what was changed before it was asked for. */
   #last: Promise<unknown> = Promise.resolve();
@@ -215,7 +215,7 @@ export class SkillCatalog {
   }
 
   /** Which name goes to which skill, what is left out, what is missing. */
-  #judge(needs: Needs): SkillSurvey {
+  #judge(needs: SkillNeeds): SkillSurvey {
     const { disabled, entries } = this.#options;
     const warnings = [...this.#warnings];
     const byName = new Map<string, Skill>();

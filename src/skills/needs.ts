@@ -13,7 +13,7 @@ export interface SkillHost {
   readonly platform: string;
 }
 
-export interface Needs {
+export interface SkillNeeds {
   /** What a skill requires and is not there, one short phrase each. */
   missing(skill: SkillText, place: { folder: string; env: Readonly<Record<string, string>> }): readonly string[];
   /** The folders of the PATH: an installed program changes them. */
@@ -21,7 +21,7 @@ export interface Needs {
 }
 
 /** Looks requirements up, each program once; nothing is run. */
-export function lookUpNeeds({ env, config, platform }: SkillHost): Needs {
+export function lookUpNeeds({ env, config, platform }: SkillHost): SkillNeeds {
   const folders = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
   const stamps: Stamps = new Map(folders.map((folder) => [folder, folderStampOf(folder)]));
   const known = new Map<string, boolean>();
@@ -31,7 +31,7 @@ export function lookUpNeeds({ env, config, platform }: SkillHost): Needs {
     known.set(program, found);
     return found;
   };
-  const missing: Needs['missing'] = ({ requires, os }, place) => {
+  const missing: SkillNeeds['missing'] = ({ requires, os }, place) => {
     const has = (program: string): boolean => isThere(program, place.folder);
     const isSet = (name: string): boolean => (ownValue(place.env, name) ?? ownValue(env, name) ?? '') !== '';
     const phrases: string[] = [];

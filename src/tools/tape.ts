@@ -4,7 +4,7 @@ import { errorResult } from './registry/result.ts';
 import { defineTool, type Taint, type Tool, type ToolContext, type ToolResult } from './tool.ts';
 
 /** The turn that an action is asked for in; it stays whole. */
-export interface RunningTurn extends Taint {
+export interface TapeCall extends Taint {
   readonly turnId: string;
   /** Done twice under one id, an action is done once. */
   readonly callId: string;
@@ -24,9 +24,9 @@ export interface TapeActions {
   search(request: { sessionKey: string; query: string; role: Role; signal?: AbortSignal }): Promise<TapeAnswer>;
   anchors(request: { sessionKey: string; role: Role }): Promise<TapeAnswer>;
   /** Lets a summary stand for all that was said before the running turn; null: none is running. */
-  handoff(request: { sessionKey: string; summary: string; during: RunningTurn | null }): Promise<TapeAnswer>;
+  handoff(request: { sessionKey: string; summary: string; during: TapeCall | null }): Promise<TapeAnswer>;
   /** Lets all that was said before the running turn leave the conversation. */
-  reset(request: { sessionKey: string; archive: boolean; during: RunningTurn | null }): Promise<TapeAnswer>;
+  reset(request: { sessionKey: string; archive: boolean; during: TapeCall | null }): Promise<TapeAnswer>;
 }
 
 const CHANGES: ReadonlySet<string> = new Set(['handoff', 'reset']);
@@ -80,7 +80,7 @@ export function tapeTool(actions: TapeActions): Tool {
   });
 }
 
-function runningTurn({ call, conversation }: ToolContext): RunningTurn {
+function runningTurn({ call, conversation }: ToolContext): TapeCall {
   return { turnId: call.turnId, callId: call.id, ...conversation.taint };
 }
 

@@ -6,7 +6,7 @@ import {
   type SessionCommandPorts,
 } from '../../src/agent/commands/session-commands.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
-import type { RunningTurn, TapeActions } from '../../src/tools/tape.ts';
+import type { TapeCall, TapeActions } from '../../src/tools/tape.ts';
 import {
   anchor,
   assistant,
@@ -23,7 +23,7 @@ import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
 
 const DAY_MS = 86_400_000;
-const during: RunningTurn = { turnId: 't3', callId: 't3.1', untrusted: false, private: false };
+const during: TapeCall = { turnId: 't3', callId: 't3.1', untrusted: false, private: false };
 const THREE = [...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), turnStart('t3'), user('t3', 'three')];
 
 function actionsOf({ sessions, files }: SessionsWorld, consolidated: boolean[] = []): TapeActions {
@@ -147,7 +147,7 @@ describe('anchors', () => {
 });
 
 describe('handoff', () => {
-  const hand = (world: SessionsWorld, summary: string, turn: RunningTurn | null): ReturnType<TapeActions['handoff']> =>
+  const hand = (world: SessionsWorld, summary: string, turn: TapeCall | null): ReturnType<TapeActions['handoff']> =>
     actionsOf(world).handoff({ sessionKey: SESSION, summary, during: turn });
 
   test('lets a summary stand for all ended turns; the running one stays whole', async () => {

@@ -1,4 +1,4 @@
-import { flagName, type Command, type Group } from '../../src/cli/table/command.ts';
+import { flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
 import { COMMANDS } from '../../src/cli/table/table.ts';
 import { codeLines, inlineCode } from './documents.ts';
 
@@ -41,9 +41,9 @@ function splitWords(line: string): readonly string[] {
 /** The command that a line calls; undefined where there is none. */
 export function commandOf({
   words,
-}: CommandLine): { readonly command: Command; readonly rest: readonly string[] } | undefined {
+}: CommandLine): { readonly command: CliCommand; readonly rest: readonly string[] } | undefined {
   const [first, second, ...rest] = words;
-  const row: Command | Group | undefined = COMMANDS.find(({ name }) => name === first);
+  const row: CliCommand | Group | undefined = COMMANDS.find(({ name }) => name === first);
   if (row === undefined) return undefined;
   if (!('commands' in row)) return { command: row, rest: words.slice(1) };
   const named = row.commands.find(({ name }) => name === second);
@@ -64,7 +64,7 @@ export function problemOf(line: CommandLine): string | null {
   return restProblem(found.command, found.rest.map(withoutBrackets));
 }
 
-function restProblem(command: Command, rest: readonly string[]): string | null {
+function restProblem(command: CliCommand, rest: readonly string[]): string | null {
   const options = new Map(
     Object.entries(command.options).flatMap(([key, option]) => [
       [flagName(key), option] as const,

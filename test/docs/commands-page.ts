@@ -1,11 +1,11 @@
-import type { Command as ChatCommand } from '../../src/agent/commands/command.ts';
-import { flagName, type Command, type Group } from '../../src/cli/table/command.ts';
+import type { ChatCommand } from '../../src/agent/commands/command.ts';
+import { flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
 import { table } from './generated-part.ts';
 
 const ROLES = { owner: 'owner', trusted: 'trusted', guest: 'everyone' } as const;
 
 /** Every command of the terminal, with what it takes. */
-export function terminalCommands(rows: readonly (Command | Group)[]): string {
+export function terminalCommands(rows: readonly (CliCommand | Group)[]): string {
   return rows.map((row) => ('commands' in row ? groupSection(row) : section(row))).join('\n\n');
 }
 
@@ -26,11 +26,11 @@ function groupSection({ name, description, commands }: Group): string {
   );
 }
 
-function section(command: Command): string {
+function section(command: CliCommand): string {
   return [`### assistant ${command.name}`, usage(command)].join('\n\n');
 }
 
-function usage(command: Command, group?: string): string {
+function usage(command: CliCommand, group?: string): string {
   const names = [...(group === undefined ? [] : [group]), command.name];
   const taken = Object.entries(command.arguments).map(([name, { isRequired }]) =>
     isRequired ? `<${name}>` : `[${name}]`,

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { launcherScript, type Installed } from '../../src/service/launcher-script.ts';
+import { launcherScript, type InstalledProgram } from '../../src/service/launcher-script.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { writeProgram } from '../support/program-file.ts';
 
@@ -24,7 +24,7 @@ function program(path: string): string {
 }
 
 function start(
-  installed: Installed,
+  installed: InstalledProgram,
   { variables = null as string | null, path = '/usr/bin:/bin', args = [] as string[] } = {},
 ) {
   const script = writeProgram(join(temporaryFolder(), 'run'), launcherScript(installed, variables));
@@ -49,7 +49,7 @@ describe('the launcher of the service', () => {
 
   test('finds both again when a version manager has put another version in their place', () => {
     const folder = temporaryFolder();
-    const at = (version: string): Installed => ({
+    const at = (version: string): InstalledProgram => ({
       node: join(folder, 'versions/node', version, 'bin/node'),
       program: join(folder, 'versions/node', version, 'lib/node_modules/assistantd/dist/launcher.cjs'),
     });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Command } from '../../src/agent/commands/command.ts';
+import type { ChatCommand } from '../../src/agent/commands/command.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
@@ -27,7 +27,7 @@ export interface LoopWorldOptions {
   /** What decides whether a message gets a turn. */
   readonly admit: NonNullable<Hooks['admit']>;
   /** @default none */
-  readonly commands?: readonly Command[];
+  readonly commands?: readonly ChatCommand[];
   /** What runs a turn. @default every turn fails */
   readonly runner?: LoopPorts['runner'];
 }

@@ -2,7 +2,7 @@ import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
-import type { Command, CommandContext } from './command.ts';
+import type { ChatCommand, CommandContext } from './command.ts';
 
 /** The names of a tool's parameters. */
 interface ParameterNames {
@@ -23,7 +23,7 @@ const MOST_SHOWN = 8_000;
 /** `,tool key=value …`: runs a tool under the usual rules, but without the model and its cost. */
 export const commaCommand =
   ({ registry, toolContext }: CommaPorts) =>
-  (name: string): Command => ({
+  (name: string): ChatCommand => ({
     name,
     description: 'run this tool directly',
     role: 'owner',

@@ -62,7 +62,7 @@ export interface Rerun {
  * A chat command: it runs without the model and is not part of the conversation that the model reads. Each is created
  * by a function that takes its ports.
  */
-export interface Command {
+export interface ChatCommand {
   /** Without the slash. */
   readonly name: string;
   readonly description: string;

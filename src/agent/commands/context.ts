@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../../providers/provider.ts';
 import { tooSmall, type ContextReport } from '../context/fit.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 import { countText } from '../../util/text.ts';
 
 /** The parts of a session's next request to the model. */
@@ -23,7 +23,7 @@ interface ContextPorts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
 }
 
-export const contextCommand = ({ prompt }: ContextPorts): Command => ({
+export const contextCommand = ({ prompt }: ContextPorts): ChatCommand => ({
   name: 'context',
   description: 'what the model is sent here, and how much space is left',
   role: 'trusted',

@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import { AppError } from '../../util/errors.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 type CronAction = 'list' | 'show' | 'remove' | 'enable' | 'disable' | 'run';
 
@@ -13,7 +13,7 @@ const ACTIONS: ReadonlySet<string> = new Set<CronAction>(['show', 'remove', 'ena
 const isAction = (word: string): word is CronAction => ACTIONS.has(word);
 
 /** /cron: lists and changes scheduled jobs without the model. */
-export const cronCommand = ({ cron }: CronPorts): Command => ({
+export const cronCommand = ({ cron }: CronPorts): ChatCommand => ({
   name: 'cron',
   description: 'list scheduled jobs; `/cron show|remove|enable|disable|run ID`',
   role: 'owner',

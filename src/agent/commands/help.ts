@@ -1,9 +1,9 @@
 import type { Role } from '../../bus/messages.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface HelpPorts {
   /** What a person of the asking role may use, in the order of the list. */
-  readonly commands: (role: Role) => readonly Pick<Command, 'name' | 'description'>[];
+  readonly commands: (role: Role) => readonly Pick<ChatCommand, 'name' | 'description'>[];
 }
 
 /** What people use commands for, a line of /help each. */
@@ -16,7 +16,7 @@ const USES: readonly { readonly use: string; readonly commands: readonly string[
   { use: 'Set up', commands: ['start', 'help', 'setup', 'restart'] },
 ];
 
-export const helpCommand = ({ commands }: HelpPorts): Command => ({
+export const helpCommand = ({ commands }: HelpPorts): ChatCommand => ({
   name: 'help',
   description: 'the commands by use; `/help all` explains each',
   role: 'guest',

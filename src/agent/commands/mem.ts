@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import { oneLine, plural } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 /** The result of /mem. */
 export type MemResult =
@@ -34,7 +34,7 @@ const MEMORY = {
   'not-here': 'MEMORY.md is only written from your direct chats.',
 } as const;
 
-export const memCommand = ({ consolidate }: MemPorts): Command => ({
+export const memCommand = ({ consolidate }: MemPorts): ChatCommand => ({
   name: 'mem',
   description: 'save this conversation to memory now; `/mem text` adds a note',
   role: 'owner',

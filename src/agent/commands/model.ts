@@ -1,7 +1,7 @@
 import { errorMessage } from '../../util/errors.ts';
-import type { Command, ModelChoice } from './command.ts';
+import type { ChatCommand, ModelChoice } from './command.ts';
 
-export const modelCommand = (models: ModelChoice): Command => ({
+export const modelCommand = (models: ModelChoice): ChatCommand => ({
   name: 'model',
   description: 'show which model answers here; `/model provider/name` changes it, `/model default` goes back',
   role: 'owner',

@@ -1,12 +1,12 @@
 import { plural } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface NewPorts {
   /** Removes all earlier messages from the session's history; the same `id` does so only once. */
   readonly resetSession: (sessionKey: string, reason: string, options: { readonly id: string }) => Promise<void>;
 }
 
-export const newCommand = ({ resetSession }: NewPorts): Command => ({
+export const newCommand = ({ resetSession }: NewPorts): ChatCommand => ({
   name: 'new',
   description: 'start a fresh conversation; the old one stays on record',
   role: 'guest',

@@ -2,7 +2,7 @@ import type { PairedRole } from '../../bus/messages.ts';
 import type { PairedPerson, Pairing } from '../../bus/pairing.ts';
 import { AppError } from '../../util/errors.ts';
 import { localMinute } from '../../util/time-zone.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 /** Reads and changes who is paired. Errors are `AppError`s with a sentence for a person. */
 export interface PairingPort {
@@ -26,7 +26,7 @@ interface PairPorts {
   readonly timezone: string | null;
 }
 
-export const pairCommand = ({ pairing, timezone }: PairPorts): Command => ({
+export const pairCommand = ({ pairing, timezone }: PairPorts): ChatCommand => ({
   name: 'pair',
   description:
     'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair CODE guest` a guest, `/pair remove CHANNEL:ID` removes them',

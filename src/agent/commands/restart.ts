@@ -1,7 +1,7 @@
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface RestartPorts {
   /** Restarts the process after a moment; undefined when nothing would start it again. */
@@ -12,7 +12,7 @@ interface RestartPorts {
   readonly locksOut: (message: InboundMessage) => Promise<string | null>;
 }
 
-export const restartCommand = ({ restart, rehearse, locksOut }: RestartPorts): Command => ({
+export const restartCommand = ({ restart, rehearse, locksOut }: RestartPorts): ChatCommand => ({
   name: 'restart',
   description: 'restart the program; unfinished work continues',
   role: 'owner',

@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { ClosedTurn } from '../../journal/turns.ts';
 import { oneLine } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface RetryPorts {
   /** The newest turn of a session that was not a command. */
@@ -17,7 +17,7 @@ const MOST_NAMED = 5;
 /** Characters by which a message is quoted. */
 const QUOTED = 40;
 
-export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Command => ({
+export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): ChatCommand => ({
   name: 'retry',
   description:
     'run your last message again if it failed or was stopped; `/retry words`, or a reply, picks an earlier one',

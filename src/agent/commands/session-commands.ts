@@ -1,7 +1,7 @@
 import type { Role } from '../../bus/messages.ts';
 import { type EntryDraft, type TapeEntry, saidIn } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
-import type { RunningTurn, TapeActions, TapeAnswer } from '../../tools/tape.ts';
+import type { TapeCall, TapeActions, TapeAnswer } from '../../tools/tape.ts';
 import type { Taint } from '../../tools/tool.ts';
 import type { Clock } from '../../util/clock.ts';
 import { localMinute } from '../../util/time-zone.ts';
@@ -17,7 +17,7 @@ export interface SessionCommandPorts {
   resetSession(
     sessionKey: string,
     reason: string,
-    options: { readonly consolidate: boolean; readonly during: RunningTurn | null },
+    options: { readonly consolidate: boolean; readonly during: TapeCall | null },
   ): Promise<void>;
   /** How full the session's context is. */
   fullness(
@@ -56,7 +56,7 @@ export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
  * The tape entry of a reset. With `during`, that turn stays in the history as a whole, and the entry has its taint, so
  * that untrusted content cannot remove its mark by asking for a reset.
  */
-export function resetDraft(reason: string, during: RunningTurn | null): EntryDraft {
+export function resetDraft(reason: string, during: TapeCall | null): EntryDraft {
   return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
 }
 

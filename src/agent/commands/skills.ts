@@ -1,7 +1,7 @@
 import type { Skill } from '../../skills/skill.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { nearest, oneLine } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface SkillsPorts {
   /** Every skill, by name. */
@@ -12,7 +12,7 @@ interface SkillsPorts {
 
 const MOST_FOUND = 20;
 
-export const skillsCommand = ({ skills, found }: SkillsPorts): Command => ({
+export const skillsCommand = ({ skills, found }: SkillsPorts): ChatCommand => ({
   name: 'skills',
   description: 'list the skills I have; `/skills name` shows one',
   role: 'trusted',

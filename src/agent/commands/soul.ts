@@ -2,7 +2,7 @@ import type { InboundMessage } from '../../bus/messages.ts';
 import { readSoul, soulQuestion } from '../../memory/files/soul.ts';
 import { diffLines } from '../../util/line-diff.ts';
 import { cut, plural } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface SoulPorts {
   /** SOUL.md; empty when there is none. */
@@ -19,7 +19,7 @@ interface SoulPorts {
 const SHOWN_CHANGES = 30;
 const SHOWN_LINE = 300;
 
-export const soulCommand = ({ read, replace, ask }: SoulPorts): Command => ({
+export const soulCommand = ({ read, replace, ask }: SoulPorts): ChatCommand => ({
   name: 'soul',
   description: 'show my personality file SOUL.md; `/soul wish` changes it as you wish',
   role: 'owner',

@@ -1,6 +1,6 @@
 import type { Role } from '../../bus/messages.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface StartPorts {
   /** Names of the tools that a role may use. */
@@ -28,7 +28,7 @@ const ABOUT: Readonly<Record<Role, string>> = {
 };
 
 /** The greeting. Telegram sends `/start` when a person opens the chat. */
-export const startCommand = ({ tools }: StartPorts): Command => ({
+export const startCommand = ({ tools }: StartPorts): ChatCommand => ({
   name: 'start',
   description: 'a greeting: who I am, and what to try',
   role: 'guest',
@@ -51,7 +51,7 @@ export const startCommand = ({ tools }: StartPorts): Command => ({
  * `/setup` where it cannot work: keys and tokens do not belong into a chat. A conversation in a terminal starts the
  * set-up itself and does not come here.
  */
-export const setupCommand: Command = {
+export const setupCommand: ChatCommand = {
   name: 'setup',
   description: 'set up model, key and chat platforms; in a terminal only',
   role: 'owner',

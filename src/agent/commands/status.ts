@@ -1,12 +1,12 @@
 import type { UsageSum } from '../../journal/usage.ts';
 import { costText, countText, plural } from '../../util/text.ts';
-import type { Command, StatusReport } from './command.ts';
+import type { ChatCommand, StatusReport } from './command.ts';
 
 interface StatusPorts {
   readonly status: (sessionKey: string) => Promise<StatusReport>;
 }
 
-export const statusCommand = (ports: StatusPorts): Command => ({
+export const statusCommand = (ports: StatusPorts): ChatCommand => ({
   name: 'status',
   description: 'how I am: model, conversation, cost, channels, troubles',
   role: 'guest',

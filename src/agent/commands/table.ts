@@ -1,21 +1,21 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
 import { nearest } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 import { parseCommand } from './parse.ts';
 
 /** Other names of commands. */
 const ALIASES: Readonly<Record<string, string>> = { reset: 'new', clear: 'new' };
 
 export type FoundCommand =
-  | { readonly type: 'command'; readonly command: Command; readonly args: string }
+  | { readonly type: 'command'; readonly command: ChatCommand; readonly args: string }
   | { readonly type: 'refused'; readonly reason: string };
 
 export interface CommandTableOptions {
   /** In the order in which /help shows them. */
-  readonly commands: readonly Command[];
+  readonly commands: readonly ChatCommand[];
   /** Makes the command for a message `,NAME …`, which runs the tool NAME directly. @default such messages are ordinary ones */
-  readonly comma?: (name: string) => Command;
+  readonly comma?: (name: string) => ChatCommand;
   /** One sentence that a channel has no owner, with the next step; null when it has one. @default always null */
   readonly ownerless?: (channel: string) => string | null;
   /** Names of the skills that people may call as `/name`. A message that calls one begins an ordinary turn. */
@@ -31,7 +31,7 @@ export class CommandTable {
   }
 
   /** The commands that a role may use, in the order of /help. */
-  of(role: Role): readonly Command[] {
+  of(role: Role): readonly ChatCommand[] {
     return this.#options.commands.filter((command) => atLeast(role, command.role));
   }
 

@@ -1,10 +1,10 @@
 import type { TapeActions } from '../../tools/tape.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 const USAGE =
   'Use `/tape info`, `/tape search WORDS`, `/tape anchors`, `/tape handoff SUMMARY` or `/tape reset [archive]`.';
 
-export const tapeCommand = (actions: TapeActions): Command => ({
+export const tapeCommand = (actions: TapeActions): ChatCommand => ({
   name: 'tape',
   description:
     'look at or restart the record of this conversation: `/tape info`, `search`, `anchors`, `handoff`, `reset [archive]`',

@@ -6,7 +6,7 @@ import { callTitle } from '../../tools/registry/result.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { lastExchange, startedCalls, type NoExchange } from './last-exchange.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 export interface UndoPorts {
   openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append'>>;
@@ -23,7 +23,7 @@ const MOST_NAMED = 20;
  * /undo: removes the last exchange from the conversation. Files are restored first: after a crash the exchange is still
  * there, so that another /undo finishes the same one.
  */
-export const undoCommand = (ports: UndoPorts): Command => ({
+export const undoCommand = (ports: UndoPorts): ChatCommand => ({
   name: 'undo',
   description: 'take back your last message and what I did about it, including changed files',
   role: 'owner',

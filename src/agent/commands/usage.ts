@@ -1,6 +1,6 @@
 import type { UsageSum } from '../../journal/usage.ts';
 import { costText, countText, plural } from '../../util/text.ts';
-import type { Command } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
 interface UsagePorts {
   /** Sums since a time, ms since 1970; of one session or of all. */
@@ -9,7 +9,7 @@ interface UsagePorts {
   readonly today: () => number;
 }
 
-export const usageCommand = (ports: UsagePorts): Command => ({
+export const usageCommand = (ports: UsagePorts): ChatCommand => ({
   name: 'usage',
   description: 'show used tokens and cost: here, today and in total',
   role: 'guest',

@@ -3,7 +3,7 @@ import type { ConsolidationRow, ConsolidationDraft, Consolidations } from '../..
 import { noteEntry, tagOf } from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory } from '../../memory/files/history-file.ts';
 import { asRole, weakest } from '../../security/access/access.ts';
-import type { RunningTurn } from '../../tools/tape.ts';
+import type { TapeCall } from '../../tools/tape.ts';
 import { raceAbort, deadline } from '../../util/clock.ts';
 import type { IdFactory } from '../../util/ids.ts';
 import { Slots } from '../../util/slots.ts';
@@ -34,7 +34,7 @@ export interface ResetOptions {
   /** @default true */
   readonly consolidate?: boolean;
   /** @default null */
-  readonly during?: RunningTurn | null;
+  readonly during?: TapeCall | null;
   /** Id of the reset; a second reset with the same id does nothing. @default a new id */
   readonly id?: string;
 }

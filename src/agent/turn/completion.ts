@@ -9,9 +9,9 @@ export type Completion =
   | { readonly type: 'ask-model' }
   /** Append `text` as a note to the model, then ask it. */
   | { readonly type: 'say'; readonly text: string }
-  | Ending;
+  | TurnFinish;
 
-export interface Ending {
+export interface TurnFinish {
   readonly type: 'finish';
   readonly outcome: 'answered' | 'failed';
   /** The text that the person gets. */
@@ -72,7 +72,7 @@ export function afterFailure(
   entries: readonly TapeEntry[],
   error: ModelError,
   { model, last, maxIterations }: { model: string; last: boolean; maxIterations: number },
-): Ending {
+): TurnFinish {
   const sentence = failureSentence(error, model);
   const { answer } = textsOf(entries);
   if (asksForRest(entries) && answer !== '')
@@ -80,7 +80,7 @@ export function afterFailure(
   return last ? atCap(answer, maxIterations, sentence) : finish('failed', sentence);
 }
 
-function atCap(answer: string, maxIterations: number, why = ''): Ending {
+function atCap(answer: string, maxIterations: number, why = ''): TurnFinish {
   const steps = maxIterations === 1 ? 'the one step' : `all ${maxIterations} steps`;
   const sentence = `I used ${steps} that one request may take (\`agent.maxIterations\`) and could not sum up where I am. Say “go on” to let me continue.`;
   const whole = why === '' ? sentence : `${sentence} ${why}`;
@@ -91,7 +91,7 @@ function refused(model: string): string {
   return failureSentence({ type: 'error', kind: 'refusal', retryable: false, message: '' }, model);
 }
 
-function finish(outcome: Ending['outcome'], answer: string): Ending {
+function finish(outcome: TurnFinish['outcome'], answer: string): TurnFinish {
   return { type: 'finish', outcome, answer };
 }
 

@@ -3,7 +3,7 @@ import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
 import { answerCommands } from '../../agent/commands/answers.ts';
 import { commaCommand } from '../../agent/commands/comma.ts';
-import type { Command, CommandContext, ModelChoice, StatusReport } from '../../agent/commands/command.ts';
+import type { ChatCommand, CommandContext, ModelChoice, StatusReport } from '../../agent/commands/command.ts';
 import { contextCommand, type PromptReport } from '../../agent/commands/context.ts';
 import { helpCommand } from '../../agent/commands/help.ts';
 import { modelCommand } from '../../agent/commands/model.ts';
@@ -45,9 +45,9 @@ export interface CommandParts {
   readonly skills: TurnSkills;
   readonly questions: Questions;
   /** /cron. */
-  readonly cron: Command;
+  readonly cron: ChatCommand;
   /** /mem and /soul. */
-  readonly memory: readonly Command[];
+  readonly memory: readonly ChatCommand[];
   /** Undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;
 }

@@ -4,7 +4,7 @@ import type { Budget } from '../../agent/context/budget.ts';
 import type { CallBounds } from '../../agent/context/call-bounds.ts';
 import { memCommand } from '../../agent/commands/mem.ts';
 import { soulCommand } from '../../agent/commands/soul.ts';
-import type { Command } from '../../agent/commands/command.ts';
+import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { ContextWindow } from '../../agent/context/fit.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import type { StorePorts } from '../../agent/ports.ts';
@@ -35,7 +35,7 @@ export interface Memory {
   /** `consolidation` as turns call it; after a turn also the search index is brought up to date. */
   readonly aroundTurns: StorePorts['consolidation'];
   /** The chat commands /mem and /soul. */
-  readonly commands: readonly Command[];
+  readonly commands: readonly ChatCommand[];
 }
 
 /** Builds the consolidation of conversations into memory, and the commands that use it. */

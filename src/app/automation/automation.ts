@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { cronCommand } from '../../agent/commands/cron.ts';
-import type { Command } from '../../agent/commands/command.ts';
+import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PeoplePorts } from '../../agent/ports.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import type { CronScheduler } from '../../automation/cron-scheduler.ts';
@@ -34,7 +34,7 @@ export interface AutomationParts {
 export interface Automation extends AsyncDisposable {
   /** None where the schedule is switched off. */
   readonly tools: readonly Tool[];
-  readonly command: Command;
+  readonly command: ChatCommand;
   readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
   /** Whether what a scheduled turn says is kept from people. */
   readonly holdBack: PeoplePorts['holdBack'];

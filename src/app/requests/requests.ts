@@ -1,4 +1,4 @@
-import type { Command } from '../../agent/commands/command.ts';
+import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
@@ -22,7 +22,7 @@ import { usageRequests } from './usage-requests.ts';
 
 export interface RequestParts {
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
-  readonly commands: () => readonly Pick<Command, 'name' | 'description'>[];
+  readonly commands: () => readonly Pick<ChatCommand, 'name' | 'description'>[];
   readonly memory: MemoryStore;
   readonly files: KeptFiles;
   readonly pairing: PairingPort;

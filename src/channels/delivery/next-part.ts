@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { OutboundState, Outbox, Part } from '../../journal/outbox.ts';
-import type { Ending } from '../../journal/undelivered.ts';
+import type { OutboundState, Outbox, OutboxPart } from '../../journal/outbox.ts';
+import type { DeliveryFailure } from '../../journal/undelivered.ts';
 import type { Durability } from '../../storage/files.ts';
 import type { StorageHealth } from '../../storage/storage-health.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
@@ -140,7 +140,7 @@ async function renderParts(
 
 interface Sending {
   readonly row: OutboundState;
-  readonly part: Part;
+  readonly part: OutboxPart;
   readonly channel: Channel;
   readonly lane: LaneState;
 }
@@ -232,14 +232,14 @@ async function recordFailure(
 async function end(
   { message }: OutboundState,
   state: 'dead' | 'expired',
-  ending: Ending,
+  ending: DeliveryFailure,
   ports: PartPorts,
 ): Promise<void> {
   await persist(() => ports.outbox.finish(message.id, state, ending), ports);
   ports.ended();
 }
 
-async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Promise<DeliveryStep> {
+async function giveUp(row: OutboundState, ending: DeliveryFailure, ports: PartPorts): Promise<DeliveryStep> {
   const { id, channel, chatId } = row.message;
   await end(row, 'dead', ending, ports);
   ports.log.warn('delivery: message given up', { id, channel, chat: chatId, reason: ending.reason });
@@ -249,7 +249,7 @@ async function giveUp(row: OutboundState, ending: Ending, ports: PartPorts): Pro
 /** `again`: an earlier attempt may have arrived. */
 function outgoing(
   { message, parts, createdAt }: OutboundState,
-  part: Part,
+  part: OutboxPart,
   { again, channel, outbox }: { readonly again: boolean; readonly channel: Channel; readonly outbox: Outbox },
 ): OutgoingPart {
   const isLast = part.n === parts.at(-1)?.n;

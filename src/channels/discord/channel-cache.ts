@@ -19,7 +19,7 @@ export interface Address {
 }
 
 /** A channel, a thread or a direct chat. */
-export interface Place {
+export interface ChatPlace {
   readonly address: Address;
   readonly isDirect: boolean;
   readonly guildId: string | undefined;
@@ -38,7 +38,7 @@ const stranger: Self = { nick: null, roles: new Set(), roleNames: new Map() };
 
 /** What is known of servers, channels and threads: only what reading a message needs. */
 export class ChannelCache {
-  readonly #channels = new RecentMap<string, Place>(MOST_CHANNELS);
+  readonly #channels = new RecentMap<string, ChatPlace>(MOST_CHANNELS);
   readonly #guilds = new RecentMap<string, Self>(MOST_GUILDS);
 
   /** What a server says of itself when the bot connects or joins. Returns the places in which people write. */
@@ -56,7 +56,7 @@ export class ChannelCache {
     return known.filter(({ type }) => TEXT_CHANNELS.has(type));
   }
 
-  note({ id, type, parent_id: parentId, guild_id: guildId, name }: DiscordPlace): Place {
+  note({ id, type, parent_id: parentId, guild_id: guildId, name }: DiscordPlace): ChatPlace {
     const isThread = THREADS.has(type) && parentId != null;
     const place = {
       address: isThread ? { chatId: parentId, threadId: id } : { chatId: id },
@@ -83,7 +83,7 @@ export class ChannelCache {
     return (guildId === undefined ? undefined : this.#guilds.get(guildId)) ?? stranger;
   }
 
-  get(id: string): Place | undefined {
+  get(id: string): ChatPlace | undefined {
     return this.#channels.get(id);
   }
 }

@@ -6,7 +6,7 @@ import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
-import type { Place, ChannelCache } from './channel-cache.ts';
+import type { ChatPlace, ChannelCache } from './channel-cache.ts';
 import { nameOf, withNames } from './mentions.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
@@ -25,7 +25,7 @@ export interface ReadingContext {
 }
 
 interface Arrival {
-  readonly place: Place;
+  readonly place: ChatPlace;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly isEdit: boolean;
@@ -111,7 +111,7 @@ function senderAccess(
 }
 
 /** `groups.allow` may also name a server or a thread: then the channel of this message counts as named. */
-function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId } }: Place): AccessSettings {
+function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId } }: ChatPlace): AccessSettings {
   const { groups } = access;
   const allowed = groups?.allow ?? [];
   const isNamed = [guildId, threadId].some((id) => id !== undefined && allowed.includes(id));
@@ -119,7 +119,7 @@ function forPlace(access: AccessSettings, { guildId, address: { chatId, threadId
 }
 
 /** Whether a message addresses the bot: it mentions it or one of its roles, begins with its name, or replies to it. */
-function isAddressed(message: DiscordMessage, { guildId }: Place, { me, channels }: ReadingContext): boolean {
+function isAddressed(message: DiscordMessage, { guildId }: ChatPlace, { me, channels }: ReadingContext): boolean {
   const { nick, roles } = channels.self(guildId);
   if (message.mentions.some(({ id }) => id === me.id)) return true;
   if (message.mention_roles.some((id) => roles.has(id))) return true;

@@ -13,7 +13,7 @@ import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import type { DiscordOptions } from './options.ts';
 import { payloads, type DiscordInteraction, type DiscordUser } from './payload.ts';
-import { ChannelCache, type Place } from './channel-cache.ts';
+import { ChannelCache, type ChatPlace } from './channel-cache.ts';
 import type { Deferrals } from './slash-commands.ts';
 import { compareIds, idsByAge, timeOf } from './snowflake.ts';
 
@@ -270,7 +270,7 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Asks Discord where it is not known. Rejects when that fails for now. */
-  async #placeOf(id: string): Promise<Place> {
+  async #placeOf(id: string): Promise<ChatPlace> {
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
     const answer = await this.#ports.api.place(id, this.#ports.link.signal).catch((error: unknown) => {

@@ -59,14 +59,14 @@ export interface Pace {
   readonly patienceMs: number;
 }
 
-export interface Waiting<Data> {
+export interface WaitingEvent<Data> {
   readonly event: RawEvent<Data>;
   readonly written: PromiseWithResolvers<void>;
 }
 
 /** The queue of one place. */
 export interface Lane<Data> {
-  waiting: Waiting<Data>[];
+  waiting: WaitingEvent<Data>[];
   working: Promise<void> | undefined;
   failures: number;
   /** When fetching the history first failed; undefined: it did not. */

@@ -2,7 +2,7 @@ import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
-import type { BackfillPorts, Lane, RawEvent, Waiting } from './backfill-ports.ts';
+import type { BackfillPorts, Lane, RawEvent, WaitingEvent } from './backfill-ports.ts';
 import type { Received } from './writer.ts';
 import { ReadCursors } from './read-cursors.ts';
 
@@ -232,7 +232,7 @@ export class Backfill<Data> implements AsyncDisposable {
       this.#gaps.delete(place);
       lane.failures = 0;
       lane.behindSince = undefined;
-      const isFetched = ({ event }: Waiting<Data>): boolean => event.type === 'message' && fetched.has(event.id);
+      const isFetched = ({ event }: WaitingEvent<Data>): boolean => event.type === 'message' && fetched.has(event.id);
       this.#settle(lane.waiting.filter(isFetched));
       lane.waiting = lane.waiting.filter((one) => !isFetched(one));
     } catch (error) {
@@ -295,7 +295,7 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  #settle(done: readonly Waiting<Data>[], error?: unknown): void {
+  #settle(done: readonly WaitingEvent<Data>[], error?: unknown): void {
     this.#waiting -= done.length;
     for (const { written } of done) {
       if (error === undefined) written.resolve();

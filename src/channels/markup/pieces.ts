@@ -1,7 +1,7 @@
 import type { Span } from './spans.ts';
 
 /** What stands in a line: text with a look, or something that has none beside its own. */
-export interface Piece {
+export interface LinePiece {
   readonly type: 'text' | 'code' | 'url' | 'link';
   readonly text: string;
   readonly href: string;
@@ -25,8 +25,8 @@ export interface PieceDialect {
 const PLAIN = { href: '', bold: false, strike: false, italic: false };
 
 /** A line begins with no white space; markup stands around words; code and bare addresses stand alone. */
-export function toPieces(spans: readonly Span[], urls: RegExp): readonly Piece[] {
-  const pieces: Piece[] = [];
+export function toPieces(spans: readonly Span[], urls: RegExp): readonly LinePiece[] {
+  const pieces: LinePiece[] = [];
   for (const [at, span] of spans.entries()) {
     const { text, link: href } = span;
     const style = { bold: span.bold === true, strike: span.strike === true, italic: span.italic === true };
@@ -46,7 +46,7 @@ export function toPieces(spans: readonly Span[], urls: RegExp): readonly Piece[]
 }
 
 /** A line as markup. Where `emphasis` is false, or where it could not be read, text has no look. */
-export function renderPieces(pieces: readonly Piece[], dialect: PieceDialect, emphasis = true): string {
+export function renderPieces(pieces: readonly LinePiece[], dialect: PieceDialect, emphasis = true): string {
   let markup = '';
   let open: readonly string[] = [];
   for (const [at, piece] of pieces.entries()) {
@@ -60,7 +60,7 @@ export function renderPieces(pieces: readonly Piece[], dialect: PieceDialect, em
   return (markup + [...open].reverse().join('')).trimEnd();
 }
 
-function write({ type, text, href }: Piece, dialect: PieceDialect): string {
+function write({ type, text, href }: LinePiece, dialect: PieceDialect): string {
   switch (type) {
     case 'text':
       return dialect.text(text);
@@ -74,7 +74,7 @@ function write({ type, text, href }: Piece, dialect: PieceDialect): string {
 }
 
 /** From the outside in. */
-function marksOf(piece: Piece, before: Piece | undefined, after: Piece | undefined): readonly string[] {
+function marksOf(piece: LinePiece, before: LinePiece | undefined, after: LinePiece | undefined): readonly string[] {
   const marks: string[] = [];
   if (piece.bold) marks.push('**');
   if (isStruck(piece)) marks.push('~~');
@@ -89,12 +89,16 @@ function marksOf(piece: Piece, before: Piece | undefined, after: Piece | undefin
 }
 
 /** Where escapes do not count, the sign itself would end it too early. */
-function isStruck(piece: Piece | undefined): boolean {
+function isStruck(piece: LinePiece | undefined): boolean {
   return piece?.strike === true && !piece.text.includes('~');
 }
 
-function textPieces(text: string, style: Pick<Piece, 'bold' | 'strike' | 'italic'>, urls: RegExp): readonly Piece[] {
-  const pieces: Piece[] = [];
+function textPieces(
+  text: string,
+  style: Pick<LinePiece, 'bold' | 'strike' | 'italic'>,
+  urls: RegExp,
+): readonly LinePiece[] {
+  const pieces: LinePiece[] = [];
   let at = 0;
   const words = (end: number): void => {
     const whole = text.slice(at, end);
@@ -134,7 +138,7 @@ function count(text: string, character: string): number {
   return text.split(character).length - 1;
 }
 
-function joined(piece: Piece, text: string, style: Pick<Piece, 'bold' | 'strike'>): Piece {
+function joined(piece: LinePiece, text: string, style: Pick<LinePiece, 'bold' | 'strike'>): LinePiece {
   return {
     ...piece,
     text: piece.text + text,

@@ -9,7 +9,7 @@ import type { SlackOptions } from './options.ts';
 import { botAccount, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { isAppTokenRefused } from './reconnect.ts';
-import { missingScopes, openClient, type SlackClient } from './web-client.ts';
+import { missingScopes, openSlackClient, type SlackClient } from './web-client.ts';
 
 /** A connection to Slack. */
 export interface SlackConnection extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface SlackConnection extends AsyncDisposable {
 /** Identifies the bot, opens Socket Mode, and backfills what was posted meanwhile. */
 export async function connect(options: SlackOptions, commandPrefix: string, link: Link): Promise<SlackConnection> {
   const { name, context, report } = link;
-  const client = openClient(options);
+  const client = openSlackClient(options);
   const me = await hello(client, link);
   /** Whether events can arrive now. */
   const line = { isUp: false };

@@ -50,7 +50,7 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.
   };
 }
 
-export function openClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
+export function openSlackClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
   return new webApi.WebClient(options.botToken, clientOptions(options));
 }
 

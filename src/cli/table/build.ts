@@ -2,13 +2,13 @@ import { Argument, Option, type Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { examplesOf } from './examples.ts';
-import { flagName, type Command as TableCommand, type Group } from './command.ts';
+import { flagName, type CliCommand, type Group } from './command.ts';
 import type { Option as TableOption } from './values.ts';
 
 /** Adds the commands of the table to a program of commander; `done` is told the exit code of the one that is called. */
 export function addCommands(
   program: Command,
-  table: readonly (TableCommand | Group)[],
+  table: readonly (CliCommand | Group)[],
   options: {
     readonly context: CliContext;
     readonly done: (code: number) => void;

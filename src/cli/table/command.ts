@@ -32,7 +32,7 @@ interface CommandRecord<A, O> {
 }
 
 /** A command of the table. */
-export interface Command {
+export interface CliCommand {
   readonly name: string;
   readonly description: string;
   readonly isDefault: boolean;
@@ -53,14 +53,14 @@ export interface Command {
 export interface Group {
   readonly name: string;
   readonly description: string;
-  readonly commands: readonly Command[];
+  readonly commands: readonly CliCommand[];
 }
 
 /** One row of the table; what its options and arguments are read as is what the command must take. */
 export function command<
   A extends Readonly<Record<string, Argument<unknown>>> = Record<never, never>,
   O extends Readonly<Record<string, Option<unknown>>> = Record<never, never>,
->(record: CommandRecord<A, O>): Command {
+>(record: CommandRecord<A, O>): CliCommand {
   const { name, description, isDefault = false, after = '', load } = record;
   const args: Readonly<Record<string, Argument<unknown>>> = record.arguments ?? {};
   const options: Readonly<Record<string, Option<unknown>>> = record.options ?? {};

@@ -1,6 +1,6 @@
 import { audit, inbox, logs, outbox, usage, why } from './activity.ts';
 import { chat, doctor, gateway, init, prompt, status, store } from './assistant.ts';
-import { command, type Command, type Group } from './command.ts';
+import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
@@ -16,7 +16,7 @@ const completion = command({
 });
 
 /** Every command of the terminal, in the order in which `--help` lists them. */
-export const COMMANDS: readonly (Command | Group)[] = [
+export const COMMANDS: readonly (CliCommand | Group)[] = [
   gateway,
   chat,
   init,

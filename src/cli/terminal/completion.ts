@@ -8,7 +8,7 @@ export interface CompletionPorts {
   readonly folder: string;
 }
 
-export interface Completion {
+export interface InputCompletion {
   /** How much of what stands before the cursor is replaced. */
   readonly length: number;
   /** What it is replaced with; as long as the candidates agree. */
@@ -20,7 +20,7 @@ export interface Completion {
 const MOST_CANDIDATES = 60;
 
 /** Completes what stands before the cursor: a command at the beginning, else the path of a file; null where nothing fits. */
-export async function complete(before: string, { commands, folder }: CompletionPorts): Promise<Completion | null> {
+export async function complete(before: string, { commands, folder }: CompletionPorts): Promise<InputCompletion | null> {
   const command = /^\/(?<name>[\w-]*)$/u.exec(before)?.groups?.['name'];
   if (command !== undefined) {
     const names = (await commands()).filter((name) => name.startsWith(command)).toSorted();
@@ -41,7 +41,7 @@ function completion(
   names: readonly string[],
   end: string,
   shown: (name: string) => string,
-): Completion | null {
+): InputCompletion | null {
   if (names.length === 0) return null;
   return {
     length: begun.length,

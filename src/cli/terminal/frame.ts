@@ -4,7 +4,7 @@ import { textWidth } from '../../channels/markup/terminal-text.ts';
 /** A terminal that is written to; it tells its size and emits `resize`. */
 export type TerminalOut = Writable & { readonly columns?: number | undefined; readonly rows?: number | undefined };
 
-export interface Place {
+export interface ScreenPlace {
   readonly row: number;
   readonly column: number;
 }
@@ -29,7 +29,7 @@ export class Frame {
   readonly #out: TerminalOut;
   /** The rows on the screen that are drawn in place. */
   #rows: readonly string[] = [];
-  #cursor: Place = { row: 0, column: 0 };
+  #cursor: ScreenPlace = { row: 0, column: 0 };
 
   constructor(out: TerminalOut) {
     this.#out = out;
@@ -44,7 +44,7 @@ export class Frame {
   }
 
   /** Prints lines above, and shows these rows, with the cursor in one of them. There must not be more rows than the terminal has. */
-  draw(printed: readonly string[], rows: readonly string[], cursor: Place): void {
+  draw(printed: readonly string[], rows: readonly string[], cursor: ScreenPlace): void {
     const same = printed.length > 0 ? 0 : sameRows(this.#rows, rows);
     const isSame = same === rows.length && same === this.#rows.length;
     if (isSame && cursor.row === this.#cursor.row && cursor.column === this.#cursor.column) return;

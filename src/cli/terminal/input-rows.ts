@@ -1,9 +1,9 @@
 import { characters, textWidth } from '../../channels/markup/terminal-text.ts';
-import type { Place } from './frame.ts';
+import type { ScreenPlace } from './frame.ts';
 
 export interface InputRows {
   readonly rows: readonly string[];
-  readonly cursor: Place;
+  readonly cursor: ScreenPlace;
 }
 
 /**
@@ -19,7 +19,7 @@ export function inputRows(
   // The cursor behind a full row needs a column of its own.
   const widest = Math.max(2, width - 1);
   const rows: string[] = [];
-  let place: Place = { row: 0, column: 0 };
+  let place: ScreenPlace = { row: 0, column: 0 };
   let row = prompt;
   let column = textWidth(prompt);
   let offset = 0;

@@ -7,7 +7,7 @@ import type { InputHistory } from './history.ts';
 import { inputRows } from './input-rows.ts';
 import { Keyboard } from './keyboard.ts';
 import { lookOf } from './look.ts';
-import { Transcript } from './transcript.ts';
+import { ScreenTranscript } from './transcript.ts';
 import type { ChatActions, ChatView } from './view.ts';
 
 /** Events that come quickly are drawn together. */
@@ -27,7 +27,7 @@ export interface LiveViewParts {
 export class LiveView implements ChatView {
   readonly #context: CliContext;
   readonly #frame: Frame;
-  readonly #transcript: Transcript;
+  readonly #transcript: ScreenTranscript;
   readonly #keyboard: Keyboard;
   readonly #actions: ChatActions;
   #prompt = '';
@@ -46,7 +46,7 @@ export class LiveView implements ChatView {
     this.#context = context;
     this.#actions = actions;
     this.#frame = new Frame(context.stdout);
-    this.#transcript = new Transcript(() => this.#look(), context.clock);
+    this.#transcript = new ScreenTranscript(() => this.#look(), context.clock);
     this.#keyboard = new Keyboard(context.stdin, {
       clock: context.clock,
       history,

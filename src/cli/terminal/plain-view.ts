@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 import type { CliContext } from '../context.ts';
 import { lookOf } from './look.ts';
-import { Transcript } from './transcript.ts';
+import { ScreenTranscript } from './transcript.ts';
 import type { ChatActions, ChatView } from './view.ts';
 
 const DEFAULT_COLUMNS = 80;
@@ -10,7 +10,7 @@ const DEFAULT_COLUMNS = 80;
 /** A conversation in lines that are printed once, without a control sequence: for screen readers and simple terminals. */
 export class PlainView implements ChatView {
   readonly #context: CliContext;
-  readonly #transcript: Transcript;
+  readonly #transcript: ScreenTranscript;
   readonly #lines: Interface;
   #prompt = '';
   /** The prompt stands at the end of the screen. */
@@ -20,7 +20,7 @@ export class PlainView implements ChatView {
   constructor(context: CliContext, actions: ChatActions) {
     this.#context = context;
     const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
-    this.#transcript = new Transcript(() => lookOf(context.env, { columns, plain: true }), context.clock);
+    this.#transcript = new ScreenTranscript(() => lookOf(context.env, { columns, plain: true }), context.clock);
     this.#lines = createInterface({ input: context.stdin, terminal: false });
     this.#lines.on('line', (line) => {
       this.#isAsking = false;

@@ -17,7 +17,7 @@ const MOST_DIFF_ROWS = 12;
  * What is said in a conversation, as lines that are printed once: text while it streams, block by block; tools when they
  * have ended; messages, of which those that were streamed are not shown again.
  */
-export class Transcript {
+export class ScreenTranscript {
   readonly answer: AnswerText;
   readonly activity: Activity;
   readonly #look: () => TerminalLook;

@@ -13,7 +13,7 @@ export type WindowProof =
   /** Nothing was found out. */
   | { readonly kind: 'unknown'; /** One sentence. */ readonly reason: string };
 
-export interface WindowQuestion {
+export interface ProofQuestion {
   /** Sends the call as each call of a conversation is sent. */
   readonly provider: Provider;
   readonly model: string;
@@ -41,7 +41,7 @@ const TOLERANCE = 0.02;
  * left. That holds for a model that does not do as it is told, too; whether it repeated the marker is told beside it. Never
  * rejects.
  */
-export async function proveWindow({ provider, model, window, marker, signal }: WindowQuestion): Promise<WindowProof> {
+export async function proveWindow({ provider, model, window, marker, signal }: ProofQuestion): Promise<WindowProof> {
   const ask = (lines: number): Promise<ModelResponse | ModelError> =>
     answerOf(provider, requestOf(model, promptOf(marker, lines)), signal);
   const counts: number[] = [];

@@ -1,7 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { Cooldowns } from './cooldowns.ts';
-import { failed } from './retry.ts';
+import { failureNote } from './retry.ts';
 import type { ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
 
 /** One way to get an answer: a model behind one key. */
@@ -83,7 +83,7 @@ async function* chatWithFailover(
         kind: event.kind,
         reason: event.message,
       });
-      const message = `${failed(candidate.providerName, event.kind)}; trying ${changeTo(candidate, next)}`;
+      const message = `${failureNote(candidate.providerName, event.kind)}; trying ${changeTo(candidate, next)}`;
       yield { type: 'restart', reason: event.kind, waitMs: 0, message };
       break;
     }

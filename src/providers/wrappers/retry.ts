@@ -104,7 +104,7 @@ function mayRepeat(provider: Provider, failures: readonly ModelError[]): boolean
 
 function restart({ kind }: ModelError, waitMs: number, name: string): ModelRestart {
   const seconds = Math.max(1, Math.round(waitMs / 1000));
-  return { type: 'restart', reason: kind, waitMs, message: `${failed(name, kind)}; trying again in ${seconds} s` };
+  return { type: 'restart', reason: kind, waitMs, message: `${failureNote(name, kind)}; trying again in ${seconds} s` };
 }
 
 function stopped(provider: Provider): ModelError {
@@ -112,6 +112,6 @@ function stopped(provider: Provider): ModelError {
 }
 
 /** A few words for those who watch: who failed, and how. */
-export function failed(name: string, kind: ModelErrorKind): string {
+export function failureNote(name: string, kind: ModelErrorKind): string {
   return `${name} ${WORDS[kind]}`;
 }

@@ -1,7 +1,7 @@
 import { DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
 import { shortRound } from '../../util/wake.ts';
 
-export interface WatchdogOptions {
+export interface WatchedFetchOptions {
   readonly clock: Clock;
   /** From the call to the first progress in the body. */
   readonly firstByteMs: number;
@@ -21,7 +21,7 @@ const LINGER_BYTES = 65_536;
  * errors the body with a `DeadlineError` and closes the connection. Time in which nobody reads does not count.
  * An answer that is left at its end keeps its connection, one that is left before closes it.
  */
-export function createWatchedFetch(options: WatchdogOptions): Fetch {
+export function createWatchedFetch(options: WatchedFetchOptions): Fetch {
   return async (input, init = {}) => {
     const own = new AbortController();
     const { signal: theirs } = init;
@@ -83,14 +83,14 @@ async function readOn(
 
 /** How long a response may still make us wait. */
 class Patience {
-  readonly #options: WatchdogOptions;
+  readonly #options: WatchedFetchOptions;
   readonly #own: AbortController;
   readonly #signal: AbortSignal;
   #left: number;
   #limit: number;
   #what = 'the first byte of the answer';
 
-  constructor(options: WatchdogOptions, own: AbortController, signal: AbortSignal) {
+  constructor(options: WatchedFetchOptions, own: AbortController, signal: AbortSignal) {
     this.#options = options;
     this.#own = own;
     this.#signal = signal;

@@ -14,7 +14,7 @@ export function isInterpreter(name: string): boolean {
 }
 
 /** What lies in a file that the command wrote itself, in every folder it may mean; none for other files. */
-export function contentsOf(path: string, scope: Scope): readonly string[] {
+export function writtenTo(path: string, scope: Scope): readonly string[] {
   const { files, substitutions, run } = scope.shared;
   const number = SUBSTITUTED.exec(path)?.[1];
   if (number !== undefined) {
@@ -49,7 +49,7 @@ export function codeOf(name: string, args: readonly string[], scope: Scope): Cod
   const inline = args.filter((_, i) => CODE_OPTIONS.has(args[i - 1] ?? '')).join('\n');
   if (!args.some((arg) => CODE_OPTIONS.has(arg))) {
     const program = args.find((arg) => !arg.startsWith('-'));
-    const text = program === undefined ? scope.stdin : contentsOf(program, scope).join('\n');
+    const text = program === undefined ? scope.stdin : writtenTo(program, scope).join('\n');
     return { text, isFetched: text.includes(FETCHED), shell: [], refusal: undefined };
   }
   const places = DELETES.test(inline)

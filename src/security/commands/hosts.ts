@@ -3,7 +3,7 @@ import { canonicalAddress, judgeAddress } from '../fetch/addresses.ts';
 import type { HostPort } from '../fetch/host-list.ts';
 import { judgeName } from '../fetch/host-names.ts';
 import { asCode, DECODED, UNKNOWN } from './placeholders.ts';
-import { note, type Scope } from './scope.ts';
+import { noteRisk, type Scope } from './scope.ts';
 
 /** A host that somebody named. */
 export interface NamedHost {
@@ -26,7 +26,7 @@ const MOST_HOSTS = 1_000;
 export function noteHosts(named: readonly NamedHost[], scope: Scope): void {
   for (const host of named.slice(0, MOST_HOSTS)) {
     const what = closedHost(host, scope.shared.place.opened);
-    if (what !== undefined) note(scope, 'network', `it names ${what}`);
+    if (what !== undefined) noteRisk(scope, 'network', `it names ${what}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { isInterpreter } from './code.ts';
 import { authorityOf, FIRST_ADDRESS, noteHosts, type NamedHost } from './hosts.ts';
 import { DECODED } from './placeholders.ts';
-import { note, type Scope, type Simple } from './scope.ts';
+import { noteRisk, type Scope, type Simple } from './scope.ts';
 
 /** Clients whose operands are hosts or URLs. */
 const CLIENTS =
@@ -31,7 +31,7 @@ export function networkRisks(simple: Simple, code: string, scope: Scope): void {
   const { name, args } = simple;
   const socket = SOCKETS.find(([programs]) => programs.test(name))?.[1];
   if (socket !== undefined && args.some((arg) => socket.test(arg)))
-    note(scope, 'outside', 'it talks to a service of this machine through its socket');
+    noteRisk(scope, 'outside', 'it talks to a service of this machine through its socket');
 }
 
 const SOCKETS: readonly (readonly [programs: RegExp, options: RegExp])[] = [

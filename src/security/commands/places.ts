@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { folded, START_NAMES, startKind } from '../paths/names.ts';
 import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './placeholders.ts';
-import { note, Refusal, type CommandPlace, type Scope, type Simple } from './scope.ts';
+import { noteRisk, Refusal, type CommandPlace, type Scope, type Simple } from './scope.ts';
 import { HOME, isRawDevice, START } from './targets.ts';
 
 const MOST_PIECES = 64;
@@ -25,7 +25,7 @@ export function judgePlaces({ name, args, directories }: Simple, code: string, s
   if (!RECURSIVE.test(name) || !args.some((arg) => /^--recursive$|^-[a-zA-Z]*R/u.test(arg))) return;
   const changed = operands(args).slice(1).flatMap(absolute);
   if (!changed.every((path) => isInside(path, scope.shared.place)))
-    note(scope, 'outside', `it changes the rights of what lies outside the workspace (\`${name} -R\`)`);
+    noteRisk(scope, 'outside', `it changes the rights of what lies outside the workspace (\`${name} -R\`)`);
 }
 
 /** Judges absolute paths that are named and written; `writer`: what writes, undefined when it leaves contents alone. */
@@ -40,10 +40,10 @@ export function judgePaths(
     const concern = meantBy(path, START_NAMES, true)
       .map(writtenPlace)
       .find((reason) => reason !== undefined);
-    if (concern !== undefined) note(scope, 'outside', concern);
+    if (concern !== undefined) noteRisk(scope, 'outside', concern);
   }
   if (named.some((path) => isOwnState(path, scope.shared.place)))
-    note(scope, 'outside', "it names the assistant's own configuration or state");
+    noteRisk(scope, 'outside', "it names the assistant's own configuration or state");
 }
 
 /** Texts in the code of another language that may be paths. */

@@ -1,6 +1,6 @@
 import { makesGitRun } from '../sandbox/git-settings.ts';
 import { isUndecided, UNKNOWN } from './placeholders.ts';
-import { note, Refusal, type Needs, type Scope, type Simple } from './scope.ts';
+import { noteRisk, Refusal, type CommandRisk, type Scope, type Simple } from './scope.ts';
 import { reasonIfLost } from './targets.ts';
 
 /** When a rule applies; always, when nothing is said. */
@@ -19,7 +19,7 @@ interface Condition {
 /** What of some programs is refused in every mode, or asked about where the command has what it needs. */
 interface Rule extends Condition {
   readonly programs: string;
-  readonly effect: 'refuse' | Needs;
+  readonly effect: 'refuse' | CommandRisk;
   /** A clause in which `%` is the program and `%1` its first operand. */
   readonly reason: string;
 }
@@ -39,7 +39,7 @@ export function judgeProgram(simple: Simple, scope: Scope): void {
     const marks = { '%': simple.name, '%1': words[0] ?? '', '%lost': lost };
     const said = Object.entries(marks).reduceRight((text, [mark, value]) => text.replaceAll(mark, () => value), reason);
     if (effect === 'refuse') throw new Refusal(said);
-    note(scope, effect, said);
+    noteRisk(scope, effect, said);
   }
 }
 

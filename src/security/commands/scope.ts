@@ -22,7 +22,7 @@ export interface CommandPlace {
 }
 
 /** What must be there for a thing to happen, so that a person has to be asked about it. */
-export type Needs = 'network' | 'outside';
+export type CommandRisk = 'network' | 'outside';
 
 /** One simple command, its words expanded. */
 export interface Simple {
@@ -56,7 +56,7 @@ interface Shared {
    * Clauses about the command that a person should know of (`it names 10.0.0.1, which is a private address`), with what
    * they need.
    */
-  readonly risks: Map<string, Needs>;
+  readonly risks: Map<string, CommandRisk>;
   /** Runs a node as far as it can be known, and returns what it writes. */
   readonly run: (node: SyntaxNode, scope: Scope) => string;
 }
@@ -97,7 +97,7 @@ export function newScope(place: CommandPlace, run: Shared['run']): Scope {
     substitutions: [],
     files: new Map(),
     place,
-    risks: new Map<string, Needs>(),
+    risks: new Map<string, CommandRisk>(),
     run,
   };
   const variables = new Map([['@', ['']]]);
@@ -126,7 +126,7 @@ export function countWords({ length }: readonly unknown[]): void {
 }
 
 /** Keeps what a person should know of. */
-export function note(scope: Scope, needs: Needs, ...reasons: readonly string[]): void {
+export function noteRisk(scope: Scope, needs: CommandRisk, ...reasons: readonly string[]): void {
   for (const reason of reasons) scope.shared.risks.set(reason, needs);
 }
 

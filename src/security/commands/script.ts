@@ -8,7 +8,7 @@ import {
   type SyntaxNode,
 } from 'unbash';
 import { expandArguments, expandAssignment, expandHereDoc, expandWord } from './expand.ts';
-import { contentsOf } from './code.ts';
+import { writtenTo } from './code.ts';
 import { deviceHost, noteHosts } from './hosts.ts';
 import { isUnknown, SPLIT, tracesOf, UNKNOWN } from './placeholders.ts';
 import { judgePaths } from './places.ts';
@@ -200,7 +200,7 @@ function redirect(redirects: readonly Redirection[], scope: Scope): Written[] {
     const paths = targets.flatMap((target) => scope.directories.map((directory) => posix.resolve(directory, target)));
     noteHosts(targets.flatMap(deviceHost), scope);
     judgePaths(paths, writes ? paths : [], scope, 'it');
-    if (item.operator === '<') scope.stdin = contentsOf(targets[0] ?? '', scope)[0] ?? UNKNOWN;
+    if (item.operator === '<') scope.stdin = writtenTo(targets[0] ?? '', scope)[0] ?? UNKNOWN;
     if (writes && item.descriptor === undefined)
       written.push(...paths.map((path) => ({ path, append: item.operator.endsWith('>>') })));
   }

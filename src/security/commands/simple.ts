@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { parse } from 'unbash';
-import { codeOf, contentsOf } from './code.ts';
+import { codeOf, writtenTo } from './code.ts';
 import {
   asCode,
   DECODED,
@@ -17,7 +17,7 @@ import { outputOf } from './output.ts';
 import { valuesOf } from './parameters.ts';
 import { judgePlaces } from './places.ts';
 import { judgeProgram } from './rules.ts';
-import { assign, countWords, descend, note, Refusal, step, type Scope } from './scope.ts';
+import { assign, countWords, descend, noteRisk, Refusal, step, type Scope } from './scope.ts';
 import { HOME, reasonIfLost } from './targets.ts';
 import { unwrapCommand } from './wrappers.ts';
 
@@ -51,7 +51,7 @@ export function runSimple(argv: readonly string[], scope: Scope): string {
     judgeProgram({ ...simple, name: 'rm' }, scope);
   networkRisks(simple, code.text, scope);
   judgePlaces(simple, code.text, scope);
-  if (code.isFetched) note(scope, 'outside', FETCHED_CODE);
+  if (code.isFetched) noteRisk(scope, 'outside', FETCHED_CODE);
   for (const shell of code.shell) shared.run(parse(shell), descend(scope));
 
   const called = callFunction(name, args.join(SPLIT), scope);
@@ -163,13 +163,13 @@ function changeDirectory(args: readonly string[], scope: Scope): void {
 /** Runs a script file, whose content is known if the command itself wrote it. `args`: its arguments; undefined: unchanged. */
 function runFile(path: string, args: readonly string[] | undefined, scope: Scope): string {
   if (args !== undefined) scope.variables.set('@', [args.join(SPLIT)]);
-  const outputs = contentsOf(path, scope).map((code) => runText(code, scope));
+  const outputs = writtenTo(path, scope).map((code) => runText(code, scope));
   return outputs[0] ?? UNKNOWN;
 }
 
 function runText(code: string, scope: Scope): string {
   refuseIf(code.includes(DECODED) ? 'it runs decoded data as a command, so no one can see what it does' : undefined);
-  if (code.includes(FETCHED)) note(scope, 'outside', FETCHED_CODE);
+  if (code.includes(FETCHED)) noteRisk(scope, 'outside', FETCHED_CODE);
   return isUnknown(code) ? UNKNOWN : scope.shared.run(parse(asCode(code)), scope);
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { callFailure, isTokenRefused } from '../../channels/slack/errors.ts';
 import { openSocket, type Envelope } from '../../channels/slack/socket.ts';
-import { openClient } from '../../channels/slack/web-client.ts';
+import { openSlackClient } from '../../channels/slack/web-client.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
 import { packageFile } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
@@ -65,7 +65,7 @@ export async function setUpSlack(
     settings: [...written, ...(owner === null ? [] : ownerSettings('slack', before, owner))],
     greet: async (words) => {
       if (owner === null) return false;
-      const client = openClient({ botToken: bot.value, apiUrl: apiUrlOf(before) });
+      const client = openSlackClient({ botToken: bot.value, apiUrl: apiUrlOf(before) });
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- Slack's method, not a window's
       return await client.chat.postMessage({ channel: owner, text: words }).then(
         () => true,
@@ -168,7 +168,7 @@ export async function askSlack(
   prefix: 'xoxb-' | 'xapp-',
 ): Promise<Checked<string>> {
   if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) return `This token does not begin with ${prefix}.`;
-  const client = openClient({ botToken: token, apiUrl: apiUrlOf(before) });
+  const client = openSlackClient({ botToken: token, apiUrl: apiUrlOf(before) });
   try {
     if (prefix === 'xoxb-') return { facts: (await client.auth.test()).user ?? 'the bot' };
     await client.apps.connections.open();

@@ -45,7 +45,7 @@ const OLDER = new Set([400, 404, 405]);
  * Starts or reaches a server and agrees on the protocol with it. Throws one sentence; nothing is left running then.
  * The caller's signal is the deadline.
  */
-export async function connect(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
+export async function connectServer(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
   const { settings } = options;
   if (settings.url === undefined) return await connectStdio(options, signal);
   const url = new URL(settings.url);

@@ -43,7 +43,7 @@ export type CallAnswer = z.output<typeof callAnswer>;
 export type ResourceAnswer = z.output<typeof resourceAnswer>;
 export type PromptAnswer = z.output<typeof promptAnswer>;
 
-export interface CallOptions {
+export interface ServerCallOptions {
   /** Aborting tells the server that nobody waits any more. */
   readonly signal: AbortSignal;
   /** @default nobody is told */
@@ -61,14 +61,18 @@ export interface Connection {
   /** Its own name and version, as it says. */
   readonly server: string;
   readonly listing: (signal: AbortSignal) => Promise<Listing>;
-  readonly call: (tool: string, args: Readonly<Record<string, unknown>>, options: CallOptions) => Promise<CallAnswer>;
-  readonly resources: (options: CallOptions) => Promise<readonly Offered[]>;
-  readonly readResource: (uri: string, options: CallOptions) => Promise<ResourceAnswer>;
-  readonly prompts: (options: CallOptions) => Promise<readonly Offered[]>;
+  readonly call: (
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    options: ServerCallOptions,
+  ) => Promise<CallAnswer>;
+  readonly resources: (options: ServerCallOptions) => Promise<readonly Offered[]>;
+  readonly readResource: (uri: string, options: ServerCallOptions) => Promise<ResourceAnswer>;
+  readonly prompts: (options: ServerCallOptions) => Promise<readonly Offered[]>;
   readonly getPrompt: (
     name: string,
     args: Readonly<Record<string, string>>,
-    options: CallOptions,
+    options: ServerCallOptions,
   ) => Promise<PromptAnswer>;
   /** Resolves when the server is alive. */
   readonly ping: (signal: AbortSignal) => Promise<unknown>;
@@ -150,7 +154,7 @@ async function listTools(client: Client, signal: AbortSignal): Promise<ForeignTo
 }
 
 /** Not every server with resources knows templates. */
-async function templates(client: Client, options: CallOptions): Promise<readonly Offered[]> {
+async function templates(client: Client, options: ServerCallOptions): Promise<readonly Offered[]> {
   try {
     const request = { method: 'resources/templates/list' as const };
     const { resourceTemplates } = await client.request(request, ListResourceTemplatesResultSchema, sdkOptions(options));
@@ -190,6 +194,6 @@ async function pages<T>(
   return all.slice(0, MOST_TOOLS);
 }
 
-function sdkOptions({ signal, onProgress }: CallOptions): RequestOptions {
+function sdkOptions({ signal, onProgress }: ServerCallOptions): RequestOptions {
   return { signal, timeout: FOREVER_MS, ...(onProgress === undefined ? {} : { onprogress: onProgress }) };
 }

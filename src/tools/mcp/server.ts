@@ -5,7 +5,7 @@ import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
-import type { CallOptions, Connection } from './connection.ts';
+import type { ServerCallOptions, Connection } from './connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import type { Elicitation } from './elicitation.ts';
 import { RateLimit } from './lines.ts';
@@ -120,7 +120,7 @@ export class McpServer implements AsyncDisposable {
    */
   async run<T>(
     context: ToolContext,
-    ask: (live: LiveServer, options: CallOptions) => Promise<T>,
+    ask: (live: LiveServer, options: ServerCallOptions) => Promise<T>,
     isSecondTry = false,
   ): Promise<T> {
     const { name, settings, clock } = this.#ports;
@@ -211,9 +211,9 @@ export class McpServer implements AsyncDisposable {
 
   async #connect(signal: AbortSignal): Promise<Connection> {
     const { connectOptions, settings, clock } = this.#ports;
-    const { connect } = await import('./connect.ts');
+    const { connectServer } = await import('./connect.ts');
     let own: Connection | undefined;
-    own = await connect(
+    own = await connectServer(
       {
         ...connectOptions,
         settings,

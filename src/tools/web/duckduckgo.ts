@@ -1,7 +1,7 @@
 import { readHtml } from './html-tokens.ts';
 
 /** One result of a web search, as strangers wrote it. */
-export interface SearchHit {
+export interface WebHit {
   readonly title: string;
   readonly url: string;
   readonly snippet: string;
@@ -12,7 +12,7 @@ export interface SearchHit {
  * `result__snippet`; advertisements are left out. Null: it is not such a page (a question whether one is human, or it
  * was changed).
  */
-export function readDuckDuckGo(html: string): readonly SearchHit[] | null {
+export function readDuckDuckGo(html: string): readonly WebHit[] | null {
   const hits: { title: string; url: string; snippet: string }[] = [];
   let isKnown = false;
   let field: 'title' | 'snippet' | null = null;

@@ -1,6 +1,6 @@
 import { decodeHTML } from 'entities';
 import * as z from 'zod';
-import { readDuckDuckGo, type SearchHit } from './duckduckgo.ts';
+import { readDuckDuckGo, type WebHit } from './duckduckgo.ts';
 
 interface SearchRequest {
   readonly url: string;
@@ -26,7 +26,7 @@ interface SearchProvider {
   readonly needsKey: boolean;
   request(query: SearchQuery): SearchRequest;
   /** Null: the answer is not what it should be. */
-  read(answer: string): readonly SearchHit[] | null;
+  read(answer: string): readonly WebHit[] | null;
 }
 
 const text = z
@@ -125,7 +125,7 @@ export const SEARCH_PROVIDERS = {
 
 export type SearchProviderName = keyof typeof SEARCH_PROVIDERS;
 
-function readContent(answer: string): readonly SearchHit[] | null {
+function readContent(answer: string): readonly WebHit[] | null {
   return parsed(contentAnswer, answer)?.results.map(({ content, ...rest }) => ({ ...rest, snippet: content })) ?? null;
 }
 

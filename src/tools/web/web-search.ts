@@ -4,7 +4,7 @@ import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolResult } from '../tool.ts';
-import type { SearchHit } from './duckduckgo.ts';
+import type { WebHit } from './duckduckgo.ts';
 import { SEARCH_PROVIDERS, type SearchProviderName } from './search-providers.ts';
 
 /** `tools.web` of the configuration, as far as searching is concerned. */
@@ -105,7 +105,7 @@ function automatic(key: string | null, url: string | null): SearchProviderName |
 }
 
 function found(
-  hits: readonly SearchHit[],
+  hits: readonly WebHit[],
   { title, provider, count }: { title: string; provider: string; count: number },
 ): ToolResult {
   const shown = hits.filter(({ url }) => /^https?:\/\//u.test(url) && url.length <= LONGEST_URL).slice(0, count);
